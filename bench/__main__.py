@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import branching, keeping, streaming
+from bench import branching, keeping, mentions, reviewing, snapshots, sources, streaming
 from bench.goals import Measured, table
 from bench.process import kind_of_machine
 from bench.streaming import Figures
@@ -31,15 +31,21 @@ ON_ANY_SUBJECT: tuple[Callable[[Subject, Path], Figures], ...] = (
 ON_CATENA: tuple[Callable[[Subject, Path], Figures], ...] = (
     keeping.replayed_by_agent,
     keeping.long_histories,
+    keeping.resumed,
     keeping.kept_stream,
     branching.broad_tree,
     branching.switched_siblings,
     branching.lengths_compared,
+    mentions.fifty_thousand_files,
+    snapshots.kept_files,
+    reviewing.many_changes,
 )
 WITHOUT_SCREEN: tuple[Callable[[Path], Figures], ...] = (
     keeping.search_in_a_million,
+    keeping.history_keys,
     keeping.prior_context,
     keeping.very_long_reads,
+    sources.other_tools,
 )
 
 RESULTS = HERE / "RESULTS.md"

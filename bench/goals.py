@@ -51,7 +51,11 @@ GOALS = (
     Goal("10,000 messages opened: to the first screen", "long_histories", "open_ms", 50, "ms"),
     Goal("10,000 messages opened: page up, p95", "long_histories", "page_up_p95_ms", 16, "ms"),
     Goal("10,000 messages opened: memory", "long_histories", "memory_growth_mib", 15, "MiB more"),
+    Goal("5 MB of transcript resumed: from exec to its end", "resumed", "shown_ms", 500, "ms"),
     Goal("the list of 10,000 conversations", "long_histories", "list_ms", 100, "ms"),
+    Goal(
+        "the list of 10,000 conversations: key to screen, p95", "long_histories", "list_key_p95_ms", 30, "ms"
+    ),
     Goal("a tree of 300 prompts: to the screen", "broad_tree", "shown_ms", 100, "ms"),
     Goal("10,000 messages: from sibling to sibling, p95", "switched_siblings", "p95_ms", 50, "ms"),
     Goal(
@@ -62,8 +66,27 @@ GOALS = (
         "×",
     ),
     Goal("100,000 messages: a prompt, CPU, times that of 1,000", "lengths_compared", "prompt_ratio", 2, "×"),
+    Goal("the history of 10,000 conversations: its first page", "history_keys", "first_page_ms", 30, "ms"),
+    Goal("the history of 10,000 conversations: a key, CPU, p95", "history_keys", "key_p95_cpu_ms", 30, "ms"),
+    Goal(
+        "a mention among 50,000 files: to the first rows", "fifty_thousand_files", "first_rows_ms", 100, "ms"
+    ),
+    Goal(
+        "a mention among 50,000 files: a letter, CPU, p95", "fifty_thousand_files", "key_cpu_p95_ms", 30, "ms"
+    ),
+    Goal("a snapshot of 50,000 files, none of them changed", "kept_files", "warm_ms", 300, "ms"),
+    Goal("a snapshot of 50,000 files, 1,000 of them changed", "kept_files", "changed_ms", 1_000, "ms"),
+    Goal("1,000 changed files brought back", "kept_files", "restore_s", 2, "s"),
+    Goal("20,000 changed lines in 200 files: to the screen", "many_changes", "shown_ms", 100, "ms"),
+    Goal("20,000 changed lines: from hunk to hunk, p95", "many_changes", "hunk_p95_ms", 16, "ms"),
     Goal("search in 1,000,000 messages, p95", "search_in_a_million", "p95_ms", 200, "ms"),
+    Goal("search for the most frequent words, p95", "search_in_a_million", "frequent_p95_ms", 200, "ms"),
+    Goal("search for two letters, p95", "search_in_a_million", "two_letters_p95_ms", 200, "ms"),
+    Goal("search for both with a rare filter, p95", "search_in_a_million", "filter_p95_ms", 200, "ms"),
     Goal("prior context of 20 rows", "prior_context", "p50_ms", 1.0, "ms"),
+    Goal("500 sessions of 1 MB of other tools: listed", "other_tools", "listed_ms", 1_000, "ms"),
+    Goal("500 sessions of 1 MB of other tools: listed again", "other_tools", "again_ms", 100, "ms"),
+    Goal("a session of 1 MB of another tool: adopted", "other_tools", "adopted_ms", 500, "ms"),
     Goal("keeping a stream: transactions", "kept_stream", "transactions_per_s", 5, "a second"),
     Goal("keeping a stream: CPU", "kept_stream", "cpu_percent", 0.5, "% of a core"),
 )

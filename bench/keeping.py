@@ -8,23 +8,27 @@ import random
 import shutil
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from bench.process import cpu_seconds, memory
-from bench.seeding import LONG_LAST_WORDS, LONG_TITLE, Vocabulary, seeding
+from bench.seeding import BEGINNING, LONG_LAST_WORDS, LONG_TITLE, RARE_AGENT, Vocabulary, seeding
 from bench.streaming import RATE, WORDS_IN_TEN_SECONDS, Figures
 from bench.subject import AGENT_COMMAND, Subject
 from bench.terminal import percentile
+from catena.history.listing import HistoryListing
+from catena.history.query import HistoryQuery
+from catena.history.reading import HistoryReader
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.routing.prior_context import Budget, build_prior_context
 from catena_acp.continuity.routing.replay_check import Verdict
 from catena_acp.continuity.sessions.replay_record import ReplayRecord
 from catena_acp.session_events import TextChunk
 from catena_store.chains import links
-from catena_store.conversations import messages, search
+from catena_store.conversations import messages
 from catena_store.conversations.tree import family_tree
 from catena_store.database.database import Database
+from catena_store.finding import newest_hits
 from catena_store.records import Cause, Kind, MessageState, NewLink, NewMessage
 
 REPLAYED = 500
@@ -34,7 +38,8 @@ VERY_LONG = 100_000
 SEARCHED = 1_000_000
 PAGES = 30
 QUERIES = 200
-CTRL_O, PAGE_UP = "\x0f", "\x1b[5~"
+CTRL_O, CTRL_U, PAGE_UP = "\x0f", "\x15", "\x1b[5~"
+FILTERED = "conversation 77 que"
 PIECE = "x" * 190  # what sixty chunks a second bring in a quarter of a second
 
 
@@ -67,7 +72,18 @@ def long_histories(subject: Subject, folder: Path) -> Figures:
         seen = len(terminal.outputs)
         pressed = terminal.write(CTRL_O)
         listed = running.expect(LONG_TITLE, since=seen)
-        terminal.settle()
+        terminal.settle(1.0)  # all pages are read
+        keys = []
+        for letter in FILTERED:
+            seen = len(terminal.outputs)
+            at = terminal.write(letter)
+            if terminal.read(1.0):
+                keys.append((terminal.outputs[seen].at - at) * 1e3)
+            terminal.settle(0.3)  # what messages say has come, too
+        seen = len(terminal.outputs)
+        terminal.write(CTRL_U)
+        running.expect(LONG_TITLE, since=seen)
+        terminal.settle(0.3)
         before = memory(terminal.pid).now
         seen = len(terminal.outputs)
         chosen = terminal.write("\r")
@@ -82,14 +98,31 @@ def long_histories(subject: Subject, folder: Path) -> Figures:
             terminal.settle(0.15)
         return {
             "list_ms": (listed - pressed) * 1e3,
+            "list_key_p95_ms": percentile(keys, 0.95),
             "open_ms": (opened - chosen) * 1e3,
             "page_up_p95_ms": percentile(pages, 0.95),
             "memory_growth_mib": memory(terminal.pid).now - before,
         }
 
 
+def resumed(subject: Subject, folder: Path) -> Figures:
+    """From exec to the end of a conversation of 5 MB, which the command line names; no agent is waited for."""
+
+    async def seed() -> None:
+        async with seeding(folder, command_spec(AGENT_COMMAND).name) as seeder:
+            await seeder.long_conversation(LONG)
+
+    asyncio.run(seed())
+    with subject.run(folder, options=("--resume", LONG_TITLE)) as running:
+        shown = running.expect(LONG_LAST_WORDS)
+        return {"shown_ms": (shown - running.terminal.began) * 1e3}
+
+
 def search_in_a_million(folder: Path) -> Figures:
-    """Searches as they are typed, in the store alone: common and rare words, beginnings, two words."""
+    """Searches as they are typed, in the store alone: the newest hit of each of 10,000 conversations.
+
+    Common and rare words, beginnings and two words; the most frequent words, two letters, and both with a rare filter.
+    """
     return asyncio.run(_search(folder))
 
 
@@ -157,17 +190,66 @@ async def _search(folder: Path) -> Figures:
         await seeder.searchable(SEARCHED)
         words = Vocabulary().words
         chance = random.Random(5)
-        queries = []
+        mixed = []
         for _ in range(QUERIES // 4):
             common, rare = chance.choice(words[:50]), chance.choice(words)
-            queries += [common, rare, rare[: chance.randint(2, 4)], f"{common} {rare}"]
+            mixed += [common, rare, rare[: chance.randint(2, 4)], f"{common} {rare}"]
+        async with seeder.database.read() as reader:
+            few = await reader.all("SELECT id FROM conversation WHERE agent = ?", (RARE_AGENT,))
+        rare_agent = [id for (id,) in few]
 
-        async def query(text: str) -> None:
-            async with seeder.database.read() as reader:
-                await search.find(reader, text)
+        async def p95(queries: Sequence[str], within: Sequence[str] | None = None) -> tuple[float, float]:
+            async def query(text: str) -> None:
+                async with seeder.database.read_concurrently() as reader:
+                    await newest_hits.newest_hits(reader, text.split(), within=within)
 
-        times = [await _milliseconds(query, text) for text in queries]
-        return {"p50_ms": percentile(times, 0.5), "p95_ms": percentile(times, 0.95)}
+            times = [await _milliseconds(query, text) for text in queries]
+            return percentile(times, 0.5), percentile(times, 0.95)
+
+        frequent = [chance.choice(words[:5]) for _ in range(QUERIES // 4)]
+        two_letters = [chance.choice(words)[:2] for _ in range(QUERIES // 4)]
+        p50, mixed_p95 = await p95(mixed)
+        return {
+            "p50_ms": p50,
+            "p95_ms": mixed_p95,
+            "frequent_p95_ms": (await p95(frequent))[1],
+            "two_letters_p95_ms": (await p95(two_letters))[1],
+            "filter_p95_ms": (await p95([*frequent, *two_letters], rare_agent))[1],
+        }
+
+
+def history_keys(folder: Path) -> Figures:
+    """The history of 10,000 conversations without a screen: its first page, all of it, and a key."""
+    return asyncio.run(_history_keys(folder))
+
+
+async def _history_keys(folder: Path) -> Figures:
+    async with seeding(folder, "bench") as seeder:
+        await seeder.searchable(6 * CONVERSATIONS, CONVERSATIONS)
+        listing = HistoryListing(directory=seeder.cwd)
+        reader = HistoryReader(seeder.database, listing, lives=lambda _: True)
+        began = time.perf_counter()
+        pages = reader.pages()
+        await anext(pages)
+        first = time.perf_counter() - began
+        async for _ in pages:
+            pass
+        everything = time.perf_counter() - began
+        words, chance = Vocabulary().words, random.Random(5)
+        typed = [f"{chance.choice(words[:50])} {chance.choice(words)}" for _ in range(20)]
+        times = []
+        for text in typed:
+            for length in range(1, len(text) + 1):
+                began = time.thread_time()
+                matches = listing.match(HistoryQuery.parse(text[:length], now=BEGINNING))
+                for match in matches[:40]:
+                    _ = match.name_spans, match.cwd_spans
+                times.append((time.thread_time() - began) * 1e3)
+        return {
+            "first_page_ms": first * 1e3,
+            "read_ms": everything * 1e3,
+            "key_p95_cpu_ms": percentile(times, 0.95),
+        }
 
 
 async def _prior_context(folder: Path) -> Figures:

@@ -27,6 +27,9 @@ from catena_store.records import (
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 BATCH = 500
+SEARCHED_CONVERSATIONS = 10_000
+SIDE_BY_SIDE = 30
+RARE_AGENT = "rare"
 LONG_TITLE = "A very long conversation"
 LONG_LAST_WORDS = "THEVERYEND"
 REPLAYED_SESSION = "kept-session"
@@ -87,23 +90,38 @@ class Seeder:
                 await turns.insert(tx, self._finished_turn(conversation, link.id, prompt.id, answer.id))
             return conversation
 
-    async def searchable(self, count: int) -> None:
-        """That many messages in words of which few are common and most are rare."""
-        vocabulary = Vocabulary()
+    async def searchable(self, count: int, conversations_of: int = SEARCHED_CONVERSATIONS) -> None:
+        """That many messages in words of which few are common and most are rare, in conversations of all lengths.
+
+        Some of these are always led side by side; one in a thousand is of an agent of its own.
+        """
+        vocabulary, chance = Vocabulary(), random.Random(3)
         async with self.database.write() as tx:
-            conversation = await conversations.create(
-                tx, id=self.new_id(), agent=self.agent, cwd=self.cwd, title="Searched"
-            )
-        parent: str | None = None
+            for number in range(conversations_of):
+                agent = RARE_AGENT if number % 1_000 == 7 else self.agent
+                title = vocabulary.sentence(4)
+                await conversations.create(
+                    tx, id=f"searched{number:08}", agent=agent, cwd=self.cwd, title=title
+                )
+        lengths = [2 + int(chance.expovariate(conversations_of / count)) for _ in range(conversations_of)]
+        side_by_side, next_one = list(range(SIDE_BY_SIDE)), SIDE_BY_SIDE
+        last: dict[int, str] = {}
         for first in range(0, count, 10 * BATCH):
             rows = []
             for _ in range(first, min(first + 10 * BATCH, count)):
-                rows.append(
-                    NewMessage(self.new_id(), conversation.id, parent, Kind.AGENT, vocabulary.sentence(12))
-                )
-                parent = rows[-1].id
+                at = chance.randrange(SIDE_BY_SIDE)
+                number = side_by_side[at]
+                id, parent = f"searched{number:08}", last.get(number)
+                kind = Kind.AGENT if lengths[number] % 2 else Kind.USER
+                rows.append(NewMessage(self.new_id(), id, parent, kind, vocabulary.sentence(12)))
+                last[number] = rows[-1].id
+                lengths[number] -= 1
+                if lengths[number] <= 0 and next_one < conversations_of:
+                    side_by_side[at], next_one = next_one, next_one + 1
             async with self.database.write() as tx:
                 await messages.insert_many(tx, rows)
+                for id in dict.fromkeys(row.conversation_id for row in rows):
+                    await conversations.touch(tx, id)
 
     async def _conversation(self, tx: Writer, title: str, texts: list[str]) -> str:
         id = self.new_id()

@@ -35,6 +35,7 @@ ANSWERS = (
     (re.compile(rb"\x1b\]11;\?(?:\x07|\x1b\\)"), b"\x1b]11;rgb:1111/1111/1111\x1b\\"),
 )
 LETTERS = "qzxjvkw"
+_AROUND_TEXT = " │"  # the margins and the box that typed text stands in
 LONGEST_WAIT = 60.0
 
 
@@ -212,7 +213,8 @@ class Terminal:
             screen.feed(output.data)
             if len(times) == len(typed) or output.at < typed[len(times)].at:
                 continue
-            shown = "".join(line.strip() for line in screen.lines)  # a text that is wrapped is one
+            # A text that is wrapped is one.
+            shown = "".join(line.strip(_AROUND_TEXT) for line in screen.lines)
             for key in typed[len(times) :]:
                 if key.at > output.at or key.text not in shown:
                     break

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from screenshots.scenes import SCENES
-from screenshots.stage import SIZES, THEMES, pictures
+from screenshots.stage import THEMES, pictures
 
 HERE = Path(__file__).resolve().parent
 
@@ -23,10 +23,13 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="only name the pictures")
     options = parser.parse_args()
     if options.list:
-        print(*(name for scene in SCENES for size in SIZES for name in names(scene, size)), sep="\n")
+        print(
+            *(name for scene in SCENES for size in SCENES[scene].sizes for name in names(scene, size)),
+            sep="\n",
+        )
         return
     for scene in options.scenes or SCENES:
-        for size in SIZES:
+        for size in SCENES[scene].sizes:
             with tempfile.TemporaryDirectory() as folder:
                 drawn = asyncio.run(pictures(SCENES[scene], Path(folder), size))
             for name, picture in zip(names(scene, size), drawn, strict=True):

@@ -29,6 +29,24 @@ def login(request):
     if form.is_valid():
         return redirect(form.cleaned_data["next"])
 """
+FORM = "auth/forms.py"
+FORM_BEFORE = """\
+class LoginForm(Form):
+    name = TextField(required=True)
+    password = PasswordField(required=True)
+"""
+FORM_AFTER = """\
+class LoginForm(Form):
+    name = TextField(required=True)
+    password = PasswordField(required=True)
+    next = TextField(hidden=True, required=False)
+"""
+CASES = "tests/test_next.py"
+CASES_TEXT = """\
+def test_login_keeps_next(client):
+    answer = client.post("/login?next=/basket", {"name": "ada", "password": "x"})
+    assert answer.redirect == "/basket"
+"""
 FOUND = f"""\
 The redirect target was read **before** the form was bound, so `next` was always empty:
 
@@ -43,6 +61,19 @@ Two things to know:
 TEST = """\
 I have added `test_login_keeps_next`: it signs in with `next=/basket` and expects to be sent there. It fails
 without the change.
+"""
+TESTS = """
+printf '\\033[1mtests/test_login.py\\033[0m\\n'
+printf '\\033[33m%s\\033[0m\\r' 'collecting ...'
+printf '\\033[Kcollected 14 items\\n'
+printf '\\033[32m.............\\033[31mF\\033[0m\\n'
+printf '\\033[36mtests/test_login.py\\033[0m:41: \\033[1;31mAssertionError\\033[0m: sent to /\\n'
+printf '\\033[31m1 failed\\033[0m, \\033[32m13 passed\\033[0m in 2.41s\\n'
+exit 1
+"""
+FAILS = """\
+One test fails, as it should: `test_login_keeps_next` is sent to the front page, since the target is still read
+before the form is bound.
 """
 WHICH = """\
 Only `login` in `auth/views.py`. `logout` and `register` bind their forms first, as they should.
@@ -64,6 +95,38 @@ def change(status: str = "completed") -> Update:
     """The call that mends the login form."""
     diff = {"type": "diff", "path": VIEW, "oldText": BEFORE, "newText": AFTER}
     return tool(2, "edit", VIEW, status=status, content=[diff], locations=[{"path": VIEW}])
+
+
+def delegated() -> Iterator[Update]:
+    """Two subagents at the same time, and tests that go on when the turn is over."""
+    first, second = "Look at logout", "Look at register"
+    for number, task in ((3, first), (4, second)):
+        raw_input = {"description": task, "prompt": task, "subagent_type": "Explore"}
+        yield tool(number, "think", task, status="in_progress", rawInput=raw_input)
+    yield inside(3, text("message", "The form is bound where the view begins; let me see who calls it."))
+    for number, path in ((5, VIEW), (6, "auth/urls.py"), (7, "auth/forms.py")):
+        yield inside(3, tool(number, "read", path, locations=[{"path": path}]))
+    yield inside(4, tool(8, "read", "auth/register.py", locations=[{"path": "auth/register.py"}]))
+    yield inside(3, tool(9, "search", "redirect_target"))
+    yield inside(3, text("message", "`logout` reads no parameter before its form is bound."))
+    for number in (3, 4):
+        yield {"sessionUpdate": "tool_call_update", "toolCallId": f"call-{number}", "status": "completed"}
+    left = {"claudeCode": {"toolResponse": {"backgroundTaskId": "b1"}}}
+    tests = {"command": "pytest -q --looponfail", "run_in_background": True}
+    yield tool(10, "execute", "pytest", rawInput=tests, _meta=left)
+
+
+def inside(number: int, update: Update) -> Update:
+    """An update of the subagent that a call started."""
+    return {**update, "_meta": {"claudeCode": {"parentToolUseId": f"call-{number}"}}}
+
+
+def edits() -> Iterator[Update]:
+    """The calls that change three files."""
+    changes = ((VIEW, BEFORE, AFTER), (FORM, FORM_BEFORE, FORM_AFTER), (CASES, None, CASES_TEXT))
+    for number, (path, old, new) in enumerate(changes, 11):
+        diff = {"type": "diff", "path": path, "oldText": old, "newText": new}
+        yield tool(number, "edit", path, content=[diff], locations=[{"path": path}])
 
 
 class Actor:
@@ -111,11 +174,23 @@ class Actor:
                 yield text("message", "The target has to be read after the form is bound.")
                 yield change("pending")
                 self._ask(session)
+            case ["Ask", *_]:
+                yield text("message", "The change is small; what I do not know is how you test.")
+                self._elicit(session)
             case ["Now", *_]:
                 yield text("message", TEST.partition(" with")[0])
                 os.kill(os.getpid(), signal.SIGKILL)
+            case ["Mend", *_]:
+                yield from edits()
+                yield text("message", TEST)
             case ["What", *_]:
                 yield text("message", "It reads `next` before the form is bound, and so never sees it.")
+            case ["Run", *_]:
+                yield from self._run(session)
+                yield text("message", FAILS)
+            case ["Have", *_]:
+                yield from delegated()
+                yield text("message", "Both bind their forms first. The tests run again at each change.")
             case ["Which", *_]:
                 yield text("message", WHICH)
             case _:
@@ -128,11 +203,44 @@ class Actor:
             {"optionId": "no", "name": "Reject", "kind": "reject_once"},
         ]
         question = {"sessionId": session, "toolCall": {"toolCallId": "call-2"}, "options": options}
+        self._request("session/request_permission", question)
+
+    def _run(self, session: str) -> Iterator[Update]:
+        """Run the tests in a terminal of the client's."""
+        named = {"sessionId": session}
+        command = {"command": "/bin/sh", "args": ["-c", TESTS]}
+        terminal = named | self._request("terminal/create", named | command)["result"]
+        shown = {"type": "terminal", "terminalId": terminal["terminalId"]}
+        asked = {"command": "pytest tests/test_login.py"}
+        yield tool(3, "execute", "pytest", status="in_progress", rawInput=asked, content=[shown])
+        self._request("terminal/wait_for_exit", terminal)
+        self._request("terminal/release", terminal)
+        yield {"sessionUpdate": "tool_call_update", "toolCallId": "call-3", "status": "failed"}
+
+    def _elicit(self, session: str) -> None:
+        runs = [
+            {"const": "pytest", "title": "pytest", "description": "plain functions and fixtures"},
+            {"const": "django", "title": "Django's TestCase", "description": "as in tests/test_accounts.py"},
+        ]
+        cases = {"type": "string", "enum": ["next is a path", "next is empty", "next is another site"]}
+        schema = {
+            "type": "object",
+            "properties": {
+                "name": {"type": "string", "title": "Name of the test", "default": "test_login_keeps_next"},
+                "framework": {"type": "string", "title": "Framework", "oneOf": runs},
+                "cases": {"type": "array", "title": "Cases", "items": cases, "default": ["next is a path"]},
+            },
+            "required": ["name", "framework", "cases"],
+        }
+        message = "How do you want this tested?"
+        asked = {"sessionId": session, "mode": "form", "message": message, "requestedSchema": schema}
+        self._request("elicitation/create", asked)
+
+    def _request(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self._requests += 1
-        self._send(
-            {"id": f"ask-{self._requests}", "method": "session/request_permission", "params": question}
-        )
-        sys.stdin.readline()
+        self._send({"id": f"ask-{self._requests}", "method": method, "params": params})
+        answer: dict[str, Any] = json.loads(sys.stdin.readline())
+        return answer
 
     def _tell(self, session: str, update: Update) -> None:
         self._send({"method": "session/update", "params": {"sessionId": session, "update": update}})

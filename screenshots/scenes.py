@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 
-from screenshots.stage import Stage
+from screenshots import actor
+from screenshots.stage import SIZES, Stage
 
 Play = Callable[[Stage], Coroutine[None, None, None]]
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A play, which begins with a first tab unless there is no ``agent`` yet."""
+    """A play, which begins with a first tab unless there is no ``agent`` yet.
+
+    ``kept``: in a store with conversations from before.
+    """
 
     play: Play
     agent: bool = True
+    kept: bool = False
+    sizes: Sequence[tuple[int, int]] = SIZES
 
 
 async def first_start(app: Stage) -> None:
     """Catena in a project for the first time: which agents are here."""
-    await app.shows("Start with", "Claude Code", "built-in demo")
+    await app.shows("Start with", "Claude Code", "built-in demo", "30 more agents")
 
 
 async def chat(app: Stage) -> None:
@@ -35,12 +41,25 @@ async def permission(app: Stage) -> None:
     await app.shows("Allow once", "esc decide later")
 
 
+async def terminal(app: Stage) -> None:
+    """A command that ran in a terminal for the agent, as it left the screen."""
+    await app.say("Run the tests of the login form.")
+    await app.shows("exit 1", "13 passed", "bound")
+
+
+async def form(app: Stage) -> None:
+    """The agent asks the person what it needs to know."""
+    await app.say("Ask me what you need to know, then write the test.")
+    await app.shows("Framework", "esc decide later")
+    await app.press("tab", "2", "tab")
+
+
 async def seam(app: Stage) -> None:
     """The agent was killed in the middle of an answer; the next prompt brings the conversation to a new one."""
     await app.say("What does the view do with the parameter?")
     await app.shows("never sees it")
     await app.say("Now add a test.")
-    await app.shows("interrupted")
+    await app.shows("killed by signal 9")
     await app.say("Go on where you stopped: what does the test do?")
     await app.shows("missed messages replayed", "fails")
 
@@ -63,6 +82,19 @@ async def tree(app: Stage) -> None:
     await _two_versions(app)
     await app.say("/tree")
     await app.shows("3 prompts, 2 branches")
+
+
+async def changes(app: Stage) -> None:
+    """What the agent changed in three files, hunk by hunk."""
+    app.has_text(actor.VIEW, actor.AFTER)
+    app.has_text(actor.FORM, actor.FORM_AFTER)
+    app.has_text(actor.CASES, actor.CASES_TEXT)
+    await app.say("Mend it, in the form too, and write a test.")
+    await app.shows("without the change")
+    await app.say("/changes")
+    await app.shows("3 files", "3 not seen")
+    await app.press("enter", "space")
+    await app.shows("2 not seen", "form.cleaned_data")
 
 
 async def aside(app: Stage) -> None:
@@ -90,6 +122,35 @@ async def _two_versions(app: Stage) -> None:
     await app.shows("bind their forms", "2/2")
 
 
+async def panes(app: Stage) -> None:
+    """A conversation and its fork side by side: in one the agent asks, the other one has the keys."""
+    await app.say("What does the view do with the parameter?")
+    await app.shows("never sees it")
+    await app.say("/fork side")
+    await app.shows("side by side?")
+    await app.press("enter")
+    await app.shows("f6 other pane")
+    await app.say("Which views have that mistake?")
+    await app.shows("bind their forms")
+    await app.press("f6")
+    await app.say("Go on, mend it.")
+    await app.shows("Allow once", "esc decide later")
+    await app.press("f6")
+    await app.shows("Allow once", "f6 other pane")
+
+
+async def asked(app: Stage) -> None:
+    """Two agents were asked the same; what they said and changed, compared."""
+    await app.say("What does the view do with the parameter?")
+    await app.shows("never sees it")
+    await app.say("/ask opencode Mend that in all views.")
+    await app.shows("this prompt at once?")
+    await app.press("enter")
+    await app.all_answered(2)
+    await app.say("/compare")
+    await app.shows("A  Demonstration", "B  OpenCode", "keep B")
+
+
 async def browse(app: Stage) -> None:
     """An answer in the hands of the keys."""
     await _two_prompts(app)
@@ -114,9 +175,20 @@ async def palette(app: Stage) -> None:
 
 async def history(app: Stage) -> None:
     """The conversations that there are."""
-    await _two_prompts(app)
     await app.press("ctrl+o")
-    await app.shows("History")
+    await app.shows("History", "fix the login")
+
+
+async def history_search(app: Stage) -> None:
+    """A word that was found in messages, also on another branch, and the preview of the first hit."""
+    await app.press("ctrl+o", *"next")
+    await app.shows("in messages", "‹ 3/3 ›", "get through", "Ended")
+
+
+async def history_hit(app: Stage) -> None:
+    """A hit that was opened on its branch, with what was found marked."""
+    await app.press("ctrl+o", *"query string is empty", "enter")
+    await app.shows("fell back to", "‹ 2/3 ›")
 
 
 async def help_page(app: Stage) -> None:
@@ -124,6 +196,41 @@ async def help_page(app: Stage) -> None:
     await _two_prompts(app)
     await app.press("f1")
     await app.shows("ctrl+j")
+
+
+async def settings(app: Stage) -> None:
+    """Every setting, with one of the file's and the words on the chosen one."""
+    await _two_prompts(app)
+    await app.write("/settings")
+    await app.press("enter")
+    await app.shows("half_rows", "default")
+    await app.press("down", "down")
+    await app.shows("holds at once")
+
+
+async def mention(app: Stage) -> None:
+    """A file that is about to be mentioned."""
+    app.has_files(
+        *(
+            "auth/views.py",
+            "auth/urls.py",
+            "auth/forms/login.py",
+            "auth/templates/login.html",
+            "shop/models.py",
+        ),
+        *("tests/auth/test_login.py", "tests/auth/test_logout.py", "docs/logging in.md", "pyproject.toml"),
+    )
+    await _two_prompts(app)
+    await app.write("Compare it with @log")
+    await app.shows("login.html", "enter take")
+
+
+async def subagents(app: Stage) -> None:
+    """Two subagents, of which one is opened, and a command that goes on in the background."""
+    await app.say("Have somebody look at logout and register, and keep the tests running.")
+    await app.shows("1 in background")
+    await app.press("shift+tab", "k", "k", "k", "enter")
+    await app.shows("redirect_target")
 
 
 async def empty(app: Stage) -> None:
@@ -136,14 +243,24 @@ SCENES: dict[str, Scene] = {
     "empty": Scene(empty),
     "chat": Scene(chat),
     "permission": Scene(permission),
+    "terminal": Scene(terminal),
+    "form": Scene(form),
     "trouble": Scene(trouble),
     "seam": Scene(seam),
     "browse": Scene(browse),
     "edit": Scene(edit),
     "siblings": Scene(siblings),
+    "panes": Scene(panes, sizes=((180, 45),)),
+    "asked": Scene(asked, sizes=((180, 45),)),
     "tree": Scene(tree),
+    "changes": Scene(changes, sizes=((120, 40), (160, 40), (80, 24))),
     "palette": Scene(palette),
-    "history": Scene(history),
+    "mention": Scene(mention),
+    "history": Scene(history, kept=True),
+    "history-search": Scene(history_search, kept=True, sizes=((160, 40),)),
+    "history-hit": Scene(history_hit, kept=True, sizes=((120, 40),)),
     "help": Scene(help_page),
+    "settings": Scene(settings, sizes=((120, 40), (80, 24))),
     "aside": Scene(aside),
+    "subagents": Scene(subagents),
 }

@@ -35,6 +35,7 @@ from catena_acp.port import AgentPort, AgentSpec
 from catena_acp.protocol.files import FileAccess
 from catena_store.database.database import Database
 from catena_store.records import AgentGroup
+from screenshots.kept import keep
 from screenshots.vector import settled
 
 if TYPE_CHECKING:
@@ -48,10 +49,11 @@ THEMES = {"dark": DARK, "light": LIGHT}
 ACTOR = AgentSpec("demo", "Demonstration", (sys.executable, str(Path(__file__).with_name("actor.py"))))
 # Where ages and times of day are worked out for the eye.
 _CLOCKED = (
-    "catena.screens.chat.actions.inspection",
+    "catena.screens.chat.actions.conversations.history",
+    "catena.screens.chat.actions.conversations.inspection",
     "catena.screens.chat.actions.start",
-    "catena.screens.chat.actions.tabs",
 )
+_TITLES = {"opencode": "OpenCode"}
 INSTALLED = ("claude-agent-acp", "opencode")
 PATIENCE = 20.0
 _WAITED = re.compile(r"(answer&#160;)\d+")
@@ -67,9 +69,26 @@ class Stage:
 
     async def say(self, text: str) -> None:
         """Paste a prompt into the composer, once nothing goes on any more, and send it."""
+        await self.write(text)
+        await self.pilot.press("enter")
+
+    async def write(self, text: str) -> None:
+        """Paste a text into the composer, once nothing goes on any more."""
         await self._until(self._rests, "the application at rest")
         self.app.chat.area.prompt.composer.post_message(events.Paste(text))
-        await self.pilot.press("enter")
+
+    def has_files(self, *paths: str) -> None:
+        """Put files into the project, of which none was changed lately."""
+        for path in paths:
+            place = Path(self.app.chat.area.start.directory, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.touch()
+            os.utime(place, (0, 0))
+
+    def has_text(self, path: str, text: str) -> None:
+        """Put a file with a text into the project."""
+        self.has_files(path)
+        Path(self.app.chat.area.start.directory, path).write_text(text)
 
     async def press(self, *keys: str) -> None:
         """Press keys, one after the other."""
@@ -92,6 +111,21 @@ class Stage:
             return still and all(text in seen for text in texts) and self._rests()
 
         await self._until(stands, f"the screen to show {texts}")
+
+    async def all_answered(self, tabs: int) -> None:
+        """Wait until there are so many tabs, and every one of them has an answer to its last prompt."""
+
+        def answered() -> bool:
+            area = self.app.chat.area.commands
+            assert isinstance(area, Commands)
+            there = area.context.tabs.tabs
+            waiting = {id(tab) for tab, _ in area.context.tabs.events}
+            return len(there) == tabs and not any(
+                tab.busy or tab.window.busy or tab.untouched or tab.draft or id(tab) in waiting
+                for tab in there
+            )
+
+        await self._until(answered, f"answers in {tabs} tabs")
 
     async def _until(self, true: Callable[[], bool], what: str) -> None:
         deadline = time.monotonic() + PATIENCE
@@ -116,7 +150,7 @@ class Stage:
         at_work = any(
             seat.idle_work.under_way or ((seat.busy or tab.busy) and not tab.asks) for tab, seat in seats
         )
-        return not (working or at_work or context.tabs.events or context.presenter._held)
+        return not (working or at_work or context.tabs.events)
 
     async def picture_in(self, theme: str) -> str:
         """What the screen shows in a theme."""
@@ -140,14 +174,19 @@ class Stage:
 
 async def pictures(scene: Scene, folder: Path, size: tuple[int, int]) -> list[str]:
     """Play a scene, and take a picture of its end in each theme."""
-    async with stage(folder, agent=scene.agent, size=size) as app:
+    async with stage(folder, agent=scene.agent, size=size, kept=scene.kept) as app:
         await scene.play(app)
         return [await app.picture_in(theme) for theme in THEMES.values()]
 
 
 @asynccontextmanager
-async def stage(folder: Path, *, agent: bool, size: tuple[int, int]) -> AsyncIterator[Stage]:
-    """The application in ``folder``, as it is when it was just started; with a first tab where there is an agent."""
+async def stage(
+    folder: Path, *, agent: bool, size: tuple[int, int], kept: bool = False
+) -> AsyncIterator[Stage]:
+    """The application in ``folder``, as it is when it was just started; with a first tab where there is an agent.
+
+    ``kept``: there are conversations from before.
+    """
     project = folder / "shop"
     project.mkdir()
     # What depends on the machine is taken away from this process: which agents are installed, whose home it is.
@@ -168,7 +207,7 @@ async def stage(folder: Path, *, agent: bool, size: tuple[int, int]) -> AsyncIte
         Conversations.serve(
             database,
             start_agent=_start_agent,
-            spec_of=lambda *_: ACTOR,
+            spec_of=lambda name, _: AgentSpec(name, _TITLES.get(name, ACTOR.title), ACTOR.command),
             end_group=_end_group,
             start_time_of=process_start_time,
             new_id=new_id,
@@ -176,6 +215,8 @@ async def stage(folder: Path, *, agent: bool, size: tuple[int, int]) -> AsyncIte
         ) as conversations,
         app.run_test(size=size) as pilot,
     ):
+        if kept:
+            await keep(database, str(project), now=NOW, new_id=new_id)
         tabs = OpenTabs(
             database, conversations, outgoing=OutgoingTexts(), directory=str(project), new_id=new_id
         )
@@ -198,7 +239,8 @@ def _agents_in(folder: Path) -> Path:
 
 
 async def _start_agent(spec: AgentSpec, cwd: str) -> AgentPort:
-    return await start_agent(spec, cwd=cwd, client_version="0", files=FileAccess(roots=(Path(cwd),)))
+    files = FileAccess(roots=(Path(cwd),), follows_sessions=True)
+    return await start_agent(spec, cwd=cwd, client_version="0", files=files, terminals=True)
 
 
 async def _end_group(group: AgentGroup) -> bool:

@@ -44,6 +44,14 @@ class Quirks:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageLimits:
+    """How large and how many images of a prompt may be, as far as the agent says so (an extension of Qwen Code's)."""
+
+    most_bytes: int | None = None  # of one
+    most: int | None = None  # of one prompt
+
+
+@dataclass(frozen=True, slots=True)
 class Abilities:
     """Capabilities of one agent process, with its name, version and quirks."""
 
@@ -60,6 +68,7 @@ class Abilities:
     logout: bool = False
     additional_directories: bool = False
     image: bool = False
+    image_limits: ImageLimits = ImageLimits()
     audio: bool = False
     embedded_context: bool = False
     mcp_http: bool = False
@@ -67,6 +76,10 @@ class Abilities:
     steering: bool = False
     auth_methods: tuple[AuthMethod, ...] = ()
     quirks: Quirks = Quirks()
+
+    def takes_server(self, transport: str) -> bool:
+        """True if its sessions take MCP servers over a transport: `stdio`, `http` or `sse`."""
+        return {"http": self.mcp_http, "sse": self.mcp_sse}.get(transport, True)
 
     @property
     def reopens(self) -> bool:

@@ -104,7 +104,11 @@ class LineDiff:
 
 def line_diff(old: str | None, new: str) -> LineDiff:
     """Compare two versions of a text; ``old`` is None for a new one."""
-    before, after = (old or "").splitlines(), new.splitlines()
+    return diff_of_lines((old or "").splitlines(), new.splitlines())
+
+
+def diff_of_lines(before: Sequence[str], after: Sequence[str]) -> LineDiff:
+    """Compare two versions of a text that are split into lines already."""
     return LineDiff(before, after, tuple(_blocks(before, after)))
 
 

@@ -21,6 +21,9 @@ AgentError                something went wrong between us and an agent, or an ac
 ├── NoSuchLogin           the agent offers no such login
 ├── LogoutNotOffered      the agent cannot be logged out of from here
 ├── StillAtWork           it has to wait for the end of a turn
+├── FilesNotKept          files cannot be brought back, for want of snapshots
+├── NotAdopted            another tool's session cannot be read
+├── NotAsked              one of several agents is not ready for a prompt, so that none got it
 └── GivenUp               the person stopped what they had asked for
 
 Beside it stand those that are never an agent's doing:
@@ -29,6 +32,10 @@ ReadOnly                  another client holds the conversation
 NotSent                   no session accepted the prompt
 RefusedAtOnce             the prompt was refused before any update, and may go out once more
 FileRefused               a file was not read or not written for an agent
+TerminalRefused           a command was not run for an agent, or there is no such terminal
+RegistryInvalid           a registry of agents, or one of its agents, that cannot be used
+InstallFailed             an agent was not installed or removed
+DownloadFailed            a file was not fetched
 """
 
 from __future__ import annotations
@@ -169,6 +176,10 @@ class StillAtWork(AgentError):
         super().__init__("The agent is still working; Esc stops it.")
 
 
+class NotAsked(AgentError):
+    """One of several agents is not ready for the prompt that all of them were to get; ``str()`` says why."""
+
+
 class GivenUp(AgentError):
     """The person stopped what they had asked for."""
 
@@ -196,12 +207,32 @@ class RefusedAtOnce(Exception):
         self.error = error
 
 
+class NotCopied(Exception):
+    """The files of a session were not copied; ``str()`` says why."""
+
+
 class FileRefused(Exception):
     """A file was not read or not written; ``str()`` says why. ``missing`` if it is not there."""
 
     def __init__(self, why: str, *, missing: bool = False) -> None:
         super().__init__(why)
         self.missing = missing
+
+
+class TerminalRefused(Exception):
+    """A command was not run for an agent, or there is no such terminal (``missing``); ``str()`` says why."""
+
+    def __init__(self, why: str, *, missing: bool = False) -> None:
+        super().__init__(why)
+        self.missing = missing
+
+
+class FilesNotKept(AgentError):
+    """Files cannot be brought back: there are no snapshots of some turn."""
+
+
+class NotAdopted(AgentError):
+    """Session of another tool that cannot be adopted; the words say why."""
 
 
 def _describe_exit(returncode: int | None) -> str:
@@ -232,3 +263,15 @@ def _full_message(message: str, data: Any) -> str:
     elif isinstance(data, str) and data[:_MAX_LENGTH] not in message:
         detail = data[:_MAX_LENGTH]
     return f"{message}: {detail}" if detail else message
+
+
+class RegistryInvalid(Exception):
+    """Registry of agents, or one of its agents, that cannot be used; ``str()`` of it is a clause."""
+
+
+class InstallFailed(Exception):
+    """Install or removal of an agent that was not done; ``str()`` of it can be shown to a person."""
+
+
+class DownloadFailed(Exception):
+    """File that was not fetched; ``str()`` of it begins with its address."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # the first frame needs AgentSpec and none of these
     from catena_acp.abilities import Abilities
-    from catena_acp.session_events import Event, Option, PromptBlock, PromptEnded, SessionOpened
+    from catena_acp.elicitation.requests import ElicitationAnswer
+    from catena_acp.session_events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class SessionSetup:
     cwd: str
     additional_directories: tuple[str, ...] = ()
     mcp_servers: tuple[dict[str, object], ...] = field(default=())
+    tools: dict[str, object] | None = None  # our own server, whose tools are of one window
 
 
 class AgentPort(Protocol):
@@ -60,6 +62,10 @@ class AgentPort(Protocol):
     async def fork_session(
         self, session_id: str, setup: SessionSetup, at: str | None = None
     ) -> SessionOpened: ...
+    async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> SessionPage:
+        """One page of the agent's own list of sessions, of a directory or of all."""
+        ...
+
     async def close_session(self, session_id: str) -> None:
         """Close a session where the agent offers that; a refusal is not an error."""
         ...
@@ -71,7 +77,7 @@ class AgentPort(Protocol):
         ...
 
     async def cancel(self, session_id: str) -> None:
-        """Send `session/cancel` and answer the session's open permission requests with `cancelled`."""
+        """Send `session/cancel` and answer the session's open permission requests and elicitations with `cancelled`."""
         ...
 
     def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
@@ -79,7 +85,7 @@ class AgentPort(Protocol):
         ...
 
     def forbid_writes(self, session_id: str) -> None:
-        """Refuse every later `fs/write_text_file` of the session."""
+        """Refuse every later `fs/write_text_file` and `terminal/create` of the session."""
         ...
 
     async def set_mode(self, session_id: str, mode_id: str) -> None: ...
@@ -98,6 +104,10 @@ class AgentPort(Protocol):
 
     def answer_permission(self, ask_id: str, option_id: str | None) -> None:
         """Answer a ``PermissionRequested``; None is `cancelled`. A second answer is ignored."""
+        ...
+
+    def answer_elicitation(self, ask_id: str, answer: ElicitationAnswer) -> None:
+        """Answer an ``ElicitationRequested``. A second answer is ignored."""
         ...
 
     async def stop(self) -> None:

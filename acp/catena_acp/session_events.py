@@ -10,7 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Role = Literal["user", "agent", "thought"]
+from catena_acp.elicitation.requests import Elicitation, ElicitationAnswer
+from catena_store.records import Attachment
+
+Role = Literal[
+    "user", "agent", "thought", "subagent"
+]  # subagent: its words, which the agent hears and the person may read
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,7 @@ class TextChunk:
     role: Role
     text: str
     message_id: str | None
+    subagent_of: str | None = None  # the tool call that started the subagent whose words these are
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +37,9 @@ class OtherContent:
     description: str  # one line: kind, name, type and size
     message_id: str | None
     raw: Mapping[str, Any]
+    subagent_of: str | None = None
+    image: Attachment | None = None  # checked: an image by its bytes
+    address: str = ""  # of a page on the web that a link leads to
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +79,7 @@ class ToolOther:
 
     kind: str
     description: str
+    image: Attachment | None = None  # checked: an image by its bytes
 
 
 ToolContent = ToolText | ToolDiff | ToolTerminal | ToolOther
@@ -88,6 +98,20 @@ class ToolCallChanged:
     content: tuple[ToolContent, ...] | None = None
     raw_input: Any = None
     raw_output: Any = None
+    subagent_of: str | None = None  # the tool call that started the subagent that made this one
+    background: str | None = None  # the agent's id of the work that goes on after the call has returned
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalChanged:
+    """What a terminal that we run for the agent shows now; ``over`` once its command has ended."""
+
+    terminal_id: str
+    output: str  # its newest lines, in which SGR sequences are the only control characters
+    hidden_lines: int = 0  # above them, not kept
+    exit_code: int | None = None
+    signal: str | None = None  # that ended it
+    over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +203,11 @@ class UsageReported:
 
 
 @dataclass(frozen=True, slots=True)
+class BackgroundWorkEnded:
+    """The agent's word that some of its background work is over, without saying which."""
+
+
+@dataclass(frozen=True, slots=True)
 class NoticeReported:
     """A notice from the agent for the person."""
 
@@ -227,6 +256,31 @@ class PermissionWithdrawn:
     ask_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class ElicitationRequested:
+    """A form or a web page that the agent asks for, to be answered with ``Agent.answer_elicitation(ask_id, …)``."""
+
+    ask_id: str
+    request: Elicitation
+    tool_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ElicitationAnswered:
+    """The answer to an elicitation; `cancel` also where the agent withdrew it, or can no longer receive one."""
+
+    ask_id: str
+    request: Elicitation
+    answer: ElicitationAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class ElicitationCompleted:
+    """The agent's word that what was to be done on a web page is done."""
+
+    ask_id: str
+
+
 # The events that become rows; between turns, all others are handled elsewhere.
 TranscriptEvent = (
     TextChunk
@@ -237,9 +291,12 @@ TranscriptEvent = (
     | ContextCompacted
     | UnknownUpdate
 )
-StateEvent = CommandsChanged | ModesChanged | OptionsChanged | TitleChanged | UsageReported
-PermissionEvent = PermissionRequested | PermissionWithdrawn
-Event = TranscriptEvent | StateEvent | PermissionEvent
+StateEvent = (
+    CommandsChanged | ModesChanged | OptionsChanged | TitleChanged | UsageReported | BackgroundWorkEnded
+)
+ElicitationEvent = ElicitationRequested | ElicitationAnswered | ElicitationCompleted
+QuestionEvent = PermissionRequested | PermissionWithdrawn | ElicitationEvent
+Event = TranscriptEvent | TerminalChanged | StateEvent | QuestionEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,10 @@ StoreError
 ├── CheckpointImmutable      only the label of a checkpoint may change
 ├── LabelTaken               another checkpoint has that label
 ├── NotAPointer              a checkpoint was to hold content
-└── NotAttachable            a file cannot be attached
+├── NotAttachable            a file cannot be attached
+├── NotImportable            a file cannot be imported
+├── SnapshotFailed           the files of a directory cannot be kept or read
+└── ForeignUnreadable        another program's database cannot be read
 """
 
 from __future__ import annotations
@@ -138,3 +141,24 @@ class NotAPointer(StoreError):
 
 class NotAttachable(StoreError):
     """A file cannot be attached; the words say why."""
+
+
+class ForeignUnreadable(StoreError):
+    """A database of another program cannot be read."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        super().__init__(f"{path} cannot be read: {why}")
+        self.path = path
+
+
+class NotImportable(StoreError):
+    """A file cannot be imported; the words say why, and nothing was stored."""
+
+
+class SnapshotFailed(StoreError):
+    """The files of a directory cannot be kept, or what was kept of them cannot be read."""
+
+    def __init__(self, root: Path, why: str) -> None:
+        super().__init__(f"files of {root}: {why}")
+        self.root = root
+        self.why = why

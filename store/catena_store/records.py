@@ -88,6 +88,7 @@ class Cause(StrEnum):
     ASIDE = "aside"
     PROBE = "probe"
     IMPORT = "import"
+    COPY = "copy"  # of a session's transcript, for another directory or account
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +334,7 @@ class WindowRecord:
     leaf_id: str | None
     draft: str
     scroll: int | None  # rows hidden above the top line, None at the end (following)
+    pane: int | None = None  # its place among the tabs that stand side by side, from the left
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,19 +396,37 @@ class QueueItem:
         return not (self.steering or self.edits)
 
 
+DIRECTORY, FILE = "inode/directory", "inode/file"  # media types of attachments without bytes
+
+
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """A file or an image that goes with a prompt, with its bytes."""
 
     sha256: str
-    mime: str
-    name: str
+    mime: (
+        str  # DIRECTORY or FILE where only the path goes with the prompt: a file may be too large to be text
+    )
+    name: str  # of one that the prompt mentions, as it stands there: `@src/app.py:10-20`
     path: str | None  # where it came from
-    content: bytes
+    content: bytes  # of a mention of some lines, just these
+
+    @property
+    def kept(self) -> bool:
+        """True where its bytes are kept; else an agent gets a link."""
+        return self.mime not in (DIRECTORY, FILE)
+
+    @property
+    def mentioned(self) -> bool:
+        """True where the text of the prompt mentions it, and it goes when the mention goes."""
+        own_name = (self.path or "").rpartition("/")[2]
+        return self.path is not None and self.name.startswith("@") and self.name != own_name
 
     def described(self) -> dict[str, Any]:
         """All but the bytes, as the data of a message or of a queued prompt has it."""
-        told = {"name": self.name, "mime": self.mime, "size": len(self.content), "sha256": self.sha256}
+        told: dict[str, Any] = {"name": self.name, "mime": self.mime}
+        if self.kept:
+            told |= {"size": len(self.content), "sha256": self.sha256}
         return {**told, "path": self.path} if self.path else told
 
 
@@ -471,3 +491,4 @@ class NewMessage:
     agent_message_id: str | None = None
     data: Mapping[str, Any] = field(default_factory=dict)
     barrier: bool = False
+    created_at: datetime | None = None  # of what was said elsewhere; None: now

@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.agents.catalog import catalog, command_spec, find_agents, find_spec, lacks_account
+from catena_acp.agents.catalog import (
+    catalog,
+    command_spec,
+    find_agents,
+    find_spec,
+    lacks_account,
+    short_title,
+)
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 
@@ -99,7 +106,7 @@ def test_w17_an_agent_that_is_not_here_says_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(AgentMissing, match="npm install"):
+    with pytest.raises(AgentMissing, match="not installed; catena agents install gemini"):
         find_spec("gemini")
     with pytest.raises(AgentMissing, match="unknown agent"):
         find_spec("nobody")
@@ -115,3 +122,8 @@ def test_q03_this_floor_is_imported_without_the_sdk() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_agent_is_called_without_the_kind_of_program_it_is() -> None:
+    titles = ("Claude Code", "Kimi Code CLI", "OpenCode", "CLI", "")
+    assert [short_title(title) for title in titles] == ["Claude", "Kimi", "OpenCode", "CLI", ""]

@@ -10,7 +10,8 @@ import pytest
 
 from catena.errors import InvalidSettings
 from catena.settings.agents import default_agent, find_agent, stored_agent, stored_agent_name
-from catena.settings.settings import AgentSetting, load_settings
+from catena.settings.settings import load_settings
+from catena.settings.tables.agents import AgentSetting
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 from catena_store.records import ContextSource

@@ -94,8 +94,10 @@ def test_c02_a_prompt_is_said_in_a_fork_anew_or_after_any_message(catena: Catena
 
 
 def test_c02_what_cannot_be_is_refused_in_one_line_and_nothing_is_begun(catena: Catena) -> None:
-    id, messages = talked(catena)
-    prompt, answer = row(messages, "say two")["id"], row(messages, "two")["id"]
+    assert run(catena, "say one").status == 0
+    id = newest(catena)
+    messages = shown(catena, id)["messages"]
+    prompt, answer = row(messages, "say one")["id"], row(messages, "one")["id"]
     other = run(catena, "say elsewhere")
     assert other.status == 0
     elsewhere = shown(catena, newest(catena))["messages"][0]["id"]

@@ -76,7 +76,7 @@ def test_closed_streams_are_empty_ones(tmp_path: Path, closed: str) -> None:
             capture_output=True,
             text=True,
             check=False,
-            timeout=50,
+            timeout=60,
         )
         assert (done.returncode, done.stdout) == (status, "hi\n" if status == 0 else "")
         assert "internal error" not in done.stderr and "Traceback" not in done.stderr

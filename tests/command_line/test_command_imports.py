@@ -17,6 +17,7 @@ from support.clients.imports import FORBIDDEN, imported
     [
         ["list"],
         ["list", "--json"],
+        ["search", "--help"],
         ["agents", "--json"],
         ["doctor"],
         ["--help"],
@@ -33,16 +34,17 @@ def test_q03_reading_commands_load_neither_the_screen_nor_the_sdk(
     assert not loaded & FORBIDDEN
 
 
-def test_c03_show_loads_neither_the_screen_nor_the_sdk(tmp_path: Path) -> None:
+def test_c03_show_and_search_load_neither_the_screen_nor_the_sdk(tmp_path: Path) -> None:
     from support.clients.listed import said
 
     catena = Catena(tmp_path)
     said(catena, "here", "x")
 
-    loaded = imported(catena, "show", "here")
+    for arguments in (["show", "here"], ["search", "x"]):
+        loaded = imported(catena, *arguments)
 
-    assert "catena_store" in loaded
-    assert not loaded & FORBIDDEN
+        assert "catena_store" in loaded
+        assert not loaded & FORBIDDEN
 
 
 def test_q03_version_and_help_do_not_even_load_the_store(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.text.formats import agent_name, from_home, time_or_day
+from catena.text.formats import from_home, time_or_day
 from catena.workspace.directories import git_branch
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC).astimezone()
@@ -32,11 +32,6 @@ def test_a_directory_below_the_home_begins_with_a_tilde(monkeypatch: pytest.Monk
     monkeypatch.setenv("HOME", "/home/her")
     told = [from_home(path) for path in ("/home/her", "/home/her/shop", "/home/hers", "/")]
     assert told == ["~", "~/shop", "/home/hers", "/"]
-
-
-def test_an_agent_is_called_without_the_kind_of_program_it_is() -> None:
-    titles = ("Claude Code", "Kimi Code CLI", "OpenCode", "CLI", "")
-    assert [agent_name(title) for title in titles] == ["Claude", "Kimi", "OpenCode", "CLI", ""]
 
 
 def test_the_branch_of_a_directory_is_that_of_the_repository_around_it(tmp_path: Path) -> None:

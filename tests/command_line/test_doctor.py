@@ -1,4 +1,4 @@
-"""`catena agents` and `catena doctor`."""
+"""`catena doctor`."""
 
 from __future__ import annotations
 
@@ -9,82 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from catena.cli.doctor.terminal import read_answers
 from support.clients.command_line import Catena
 from support.clients.listed import said
 from support.clients.on_terminal import on_terminal
 from support.storage.damage import overwrite_pages, roots
-
-
-def program(catena: Catena, name: str, script: str) -> Path:
-    """Put a program on a PATH of its own."""
-    directory = catena.home / "bin"
-    directory.mkdir(exist_ok=True)
-    path = directory / name
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    catena.environment["PATH"] = str(directory)  # and none of this machine's agents
-    return path
-
-
-def test_c04_agents_tells_what_is_here_and_how_to_get_the_rest_with_rehearsal_last(tmp_path: Path) -> None:
-    catena = Catena(tmp_path)
-    program(catena, "opencode", "echo opencode version 1.18.33")
-
-    listed = catena("agents", "--json")
-
-    assert (listed.status, listed.err) == (0, "")
-    agents = {agent["name"]: agent for agent in listed.json}
-    assert set(listed.json[0]) == {"name", "title", "found", "command", "version", "install", "login"}
-    assert agents["opencode"]["found"] is True
-    assert agents["opencode"]["version"] == "1.18.33"
-    assert agents["opencode"]["command"] == ["opencode", "acp"]
-    assert agents["goose"]["found"] is False
-    assert agents["goose"]["command"] is None
-    assert agents["goose"]["install"]
-    assert listed.json[0]["name"] == "opencode"
-    assert listed.json[-1]["name"] == "rehearsal"
-    assert listed.json[-1]["found"] is True
-    lines = catena("agents").out.splitlines()
-    assert lines[0].startswith("✓ opencode")
-    assert "1.18.33" in lines[0]
-
-
-def test_an_agent_that_does_not_tell_its_version_soon_holds_nothing_up(tmp_path: Path) -> None:
-    catena = Catena(tmp_path)
-    program(catena, "opencode", "exec /bin/sleep 1000")
-    program(catena, "goose", "echo 1.2.3; exit 1")
-
-    agents = {agent["name"]: agent for agent in catena("agents", "--json").json}
-
-    assert (agents["opencode"]["found"], agents["opencode"]["version"]) == (True, None)
-    assert agents["goose"]["version"] == "1.2.3"
-
-
-def test_agents_of_the_settings_are_listed_by_their_names(tmp_path: Path) -> None:
-    catena = Catena(tmp_path)
-    program(catena, "my-agent", "echo 0.1")
-    catena.settings(
-        """
-        [agents.mine]
-        command = "my-agent --acp"
-        title = "My agent"
-        [agents.lost]
-        command = "no-such-program"
-        """
-    )
-
-    agents = {agent["name"]: agent for agent in catena("agents", "--json").json}
-
-    assert agents["mine"] == {
-        "name": "mine",
-        "title": "My agent",
-        "found": True,
-        "command": ["my-agent", "--acp"],
-        "version": "0.1",
-        "install": None,
-        "login": None,
-    }
-    assert agents["lost"]["found"] is False
 
 
 def test_c04_doctor_tells_places_store_agents_and_terminal(tmp_path: Path) -> None:
@@ -116,6 +45,51 @@ def test_doctor_names_what_is_wrong_with_status_1(tmp_path: Path) -> None:
     assert f"settings  {path}:1: `colour` is not a setting" in found.out
     with closing(sqlite3.connect(catena.store)) as direct, pytest.raises(sqlite3.DatabaseError):
         direct.execute("SELECT sum(length(text)) FROM message").fetchone()
+
+
+def test_c04_doctor_as_json_has_the_same_and_neither_secrets_nor_values_of_settings(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    key = "sk-ant-api03-" + "a1B2" * 20
+    catena.settings(
+        f"""
+        theme = "catena-ink"
+        [agents.mine]
+        command = "/bin/sh -c x --api-key={key}"
+        env = {{ MY_KEY = "swordfish-77" }}
+        """
+    )
+
+    found = catena("doctor", "--json", TMUX="/tmp/tmux-0/default,1,0")
+    text = catena("doctor").out
+
+    findings = {each["about"]: each for each in found.json["findings"]}
+    assert (found.status, found.json["ok"]) == (0, True)
+    assert findings["settings"]["set"] == ["theme", "agents"]
+    assert findings["store"]["exists"] is False
+    assert findings["terminal"]["variables"]["TMUX"] is True
+    assert findings["registry"]["agents"] >= 30
+    assert {"catena", "data", "log", "missing", "clipboard", "git"} <= set(findings)
+    for written in (found.out, text):
+        assert key not in written and "swordfish" not in written and "catena-ink" not in written
+
+
+def test_c04_doctor_asks_the_terminal_what_it_can_and_waits_for_no_answer_that_does_not_come(
+    tmp_path: Path,
+) -> None:
+    with on_terminal(Catena(tmp_path), "doctor") as terminal:
+        terminal.wait_for("\x1b[c")
+        terminal.type("\x1b[?1u\x1b[?2026;2$y\x1bP>|xterm(390)\x1b\\\x1b[?62;22c")
+        terminal.wait_for("answers   xterm(390) · kitty keyboard protocol: yes · synchronized output: yes")
+        terminal.wait_for("background: not told")
+        assert terminal.status() == 0
+        assert termios.tcgetattr(terminal.descriptor)[3] & termios.ECHO
+
+
+def test_c04_answers_of_a_terminal_are_read_in_any_order() -> None:
+    answers = read_answers(b"\x1b[?62c\x1b]11;rgb:1e1e/1E/2\x1b\\\x1b[?2026;0$y")
+
+    assert (answers.background, answers.synchronized, answers.kitty_keys) == ("#1e1e22", False, False)
+    assert read_answers(b"").name is None
 
 
 def test_doctor_makes_no_store_where_there_is_none(tmp_path: Path) -> None:

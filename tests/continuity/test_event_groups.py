@@ -7,20 +7,26 @@ from itertools import count
 from typing import get_args
 
 from catena_acp.continuity.turns.reducer import Reducer
+from catena_acp.elicitation.requests import CANCEL, Form
 from catena_acp.session_events import (
+    BackgroundWorkEnded,
     CommandsChanged,
     ContextCompacted,
+    ElicitationAnswered,
+    ElicitationCompleted,
+    ElicitationRequested,
     Event,
     ModesChanged,
     NoticeReported,
     OptionsChanged,
     OtherContent,
-    PermissionEvent,
     PermissionRequested,
     PermissionWithdrawn,
     PlanChanged,
     PlanEntry,
+    QuestionEvent,
     StateEvent,
+    TerminalChanged,
     TextChunk,
     TitleChanged,
     ToolCallChanged,
@@ -42,8 +48,13 @@ SAMPLES: tuple[Event, ...] = (
     OptionsChanged(()),
     TitleChanged("a title"),
     UsageReported(1, 2, None, None),
+    BackgroundWorkEnded(),
+    TerminalChanged("t1", "some output"),
     PermissionRequested("p1", ToolCallChanged("t1", title="Read"), ()),
     PermissionWithdrawn("p1"),
+    ElicitationRequested("e1", Form("who?", ())),
+    ElicitationAnswered("e1", Form("who?", ()), CANCEL),
+    ElicitationCompleted("e1"),
 )
 
 
@@ -62,7 +73,8 @@ def makes_rows(event: Event) -> bool:
 
 
 def test_every_event_is_in_one_group() -> None:
-    groups = [get_args(TranscriptEvent), get_args(StateEvent), get_args(PermissionEvent)]
+    # What a terminal shows is kept with the row of the tool call that names it.
+    groups = [get_args(TranscriptEvent), get_args(StateEvent), get_args(QuestionEvent), (TerminalChanged,)]
     assert sorted(kind.__name__ for group in groups for kind in group) == sorted(
         kind.__name__ for kind in get_args(Event)
     )
@@ -70,7 +82,7 @@ def test_every_event_is_in_one_group() -> None:
 
 
 def test_the_transcript_events_are_those_that_the_reducer_makes_rows_of() -> None:
-    # A request for permission makes the row of its tool call within a turn; between turns it has none.
-    others = [event for event in SAMPLES if not isinstance(event, PermissionEvent)]
+    # A question makes a row within a turn; between turns, a notice does when it is answered.
+    others = [event for event in SAMPLES if not isinstance(event, QuestionEvent)]
     kept = {type(event) for event in others if makes_rows(event)}
     assert kept == set(get_args(TranscriptEvent))

@@ -227,7 +227,7 @@ async def test_k10_a_fork_that_came_just_before_a_prompt_is_thrown_away_as_well(
 
         monkeypatch.setattr(detached_forks, "_holder", holder)
         await desk.say("say one")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await came.wait()
         await desk.say("say two")
         await desk.window.settled()

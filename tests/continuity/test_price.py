@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from catena_acp.conversation.inspection.price import Price
+from catena_acp.conversation.inspection.price import Price, price_of_any
 from catena_store.records import ContextSource, Kind
 from support.conversations.rehearsed import World
 from support.conversations.untold import spoken
@@ -21,7 +22,7 @@ def world(tmp_path: Path) -> World:
 
 
 def price(
-    how: ContextSource, told: int = 0, total: int = 0, tools: int = 0, tokens: int = 0, **more: bool
+    how: ContextSource, told: int = 0, total: int = 0, tools: int = 0, tokens: int = 0, **more: Any
 ) -> Price:
     return Price(how, told, total, tools, tokens, total - told, exact=more.pop("exact", True), **more)
 
@@ -142,3 +143,11 @@ async def test_p11_eight_prices_of_ten_thousand_messages_read_few_of_them(world:
     assert len(queries.asked) < 100
     assert queries.steps < 100_000
     assert calls.made < 20_000
+
+
+def test_p11_the_price_of_any_of_several_agents_is_that_of_all_or_the_least() -> None:
+    all_of_it = Price(ContextSource.TOLD, told=4, told_total=4, tokens=240)
+    missed = Price(ContextSource.CAUGHT_UP, told=2, told_total=2, tokens=80, exact=False)
+    assert price_of_any([]) == ""
+    assert price_of_any([all_of_it, all_of_it]) == "4 messages replayed, ~240 tokens"
+    assert price_of_any([all_of_it, missed]) == "probably from 2 missed messages replayed, ~80 tokens"

@@ -316,6 +316,19 @@ def test_what_agents_do_to_their_replays_is_no_contradiction(replay: list[Event]
     assert verdict(replay, expected("u: say one", "a: first"), notes) is Verdict.AGREES
 
 
+def test_prompts_that_follow_one_another_are_found_where_an_agent_gives_its_messages_no_ids() -> None:
+    record = expected("u: one", "u: two", "a: second", "u: three", "a: third")
+
+    def replayed(*texts: str) -> list[Event]:
+        return [TextChunk("agent" if text.endswith("d") else "user", text, None) for text in texts]
+
+    assert verdict(replayed("one", "two", "second", "three", "third"), record) is Verdict.AGREES
+    assert verdict(replayed("two", "one", "second", "three", "third"), record) is Verdict.CONTRADICTS
+    assert verdict(replayed("one", "second", "three", "third"), record) is Verdict.CONTRADICTS
+    with_stranger = replayed("one", "two", "second", "three", "third", "four")
+    assert verdict(with_stranger, record) is Verdict.CONTRADICTS
+
+
 @pytest.mark.parametrize(
     "prompt",
     [

@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from catena_acp.continuity.routing.route import (
+    Copy,
     Fork,
     ForkAt,
     New,
@@ -75,6 +76,7 @@ def situation(
     windows: Sequence[str] = ("w", "w2"),
     powers: SessionCapabilities = ALL,
     overtaken: Sequence[str] = (),
+    copyable: Sequence[str] = (),
 ) -> Situation:
     """What window `w` of conversation `c` faces when it prompts with the last of the rows."""
     return Situation(
@@ -89,6 +91,7 @@ def situation(
         warm=frozenset(warm),
         powers=powers,
         overtaken=frozenset(overtaken),
+        copyable=frozenset(copyable),
     )
 
 
@@ -105,6 +108,8 @@ def _name(step: Step) -> str:
             return f"fork {link.id}"
         case ForkAt(link, turn):
             return f"fork {link.id} at {turn.id}"
+        case Copy(link):
+            return f"copy {link.id}"
         case New():
             return "new"
 
@@ -293,3 +298,40 @@ def test_rows_beside_the_conversation_are_no_gap() -> None:
     assert rows.content_after("n1") == 3
     assert rows.content_after(None) == 5
     assert routed("U1 a1 n1 U2", link("A", "a1"), link("B", "n1"))[0] == "use B"
+
+
+@pytest.mark.parametrize("elsewhere", [{"cwd": "/moved"}, {"profile": "work"}])
+def test_h13_a_session_of_another_directory_or_account_is_copied_only_if_its_transcript_is_there(
+    elsewhere: dict[str, str],
+) -> None:
+    there = link("A", "a1", **elsewhere)  # type: ignore[arg-type]
+    assert routed("U1 a1 U2", there) == ["new"]
+    assert routed("U1 a1 U2", there, copyable="A") == ["copy A", "new"]
+
+
+@pytest.mark.parametrize(
+    "unfit",
+    [
+        {"knows": "a1", "reach": "x1"},  # it may hold what is not on the branch
+        {"knows": None},
+        {"knows": "a1", "state": LinkState.PARKED},
+        {"knows": "a1", "state": LinkState.SUSPECT},
+        {"knows": "a1", "state": LinkState.LOST},
+        {"knows": "a1", "owner": "w2"},  # another window's
+        {"knows": "a1", "conversation": "d"},
+        {"knows": "a1", "agent": "other"},
+    ],
+)
+def test_h13_only_a_session_of_our_own_that_lies_on_the_branch_is_copied(unfit: dict[str, object]) -> None:
+    there = link("A", cwd="/moved", **unfit)  # type: ignore[arg-type]
+    assert not [step for step in routed("U1 a1 U2", there, copyable="A") if step.startswith("copy")]
+
+
+def test_h13_a_session_that_can_serve_here_comes_before_a_copy_and_a_copy_before_telling() -> None:
+    there = link("A", "a1", cwd="/moved")
+    assert routed("U1 a1 U2", there, link("B", "a1"), copyable="A") == ["use B", "copy A", "new"]
+    parked = link("P", "a1", state=LinkState.PARKED)
+    assert routed("U1 a1 U2", there, parked, copyable="A") == ["fork P", "copy A", "new"]
+    assert routed("U1 a1 U2", there, busy="A", copyable="A") == ["new"]
+    cannot = SessionCapabilities(reopens=False, forks=True, forks_at=True)
+    assert routed("U1 a1 U2", there, copyable="A", powers=cannot) == ["new"]

@@ -109,6 +109,12 @@ _STEERING: dict[str, tuple[int, Callable[[random.Random], tuple[object, ...]]]] 
 }
 
 
+# Directories that are changed, in walks of their own: sessions go along by copies that have their ids.
+_MOVING: dict[str, tuple[int, Callable[[random.Random], tuple[object, ...]]]] = {
+    "change_directory": (16, lambda r: (_n(r), r.choice(["/work", "/moved"]))),
+}
+
+
 # Ways into trouble that chance alone seldom finds; ... stands for whatever arguments chance gives.
 _MOTIFS: tuple[tuple[tuple[object, ...], ...], ...] = (
     # The source of a fork moves while the fork is asked for.
@@ -310,14 +316,15 @@ def _profile(r: random.Random, *, faithful: bool) -> Profile:
     )
 
 
-def walk_of(seed: int, *, faithful: bool = False, steering: bool = False) -> Walk:
+def walk_of(seed: int, *, faithful: bool = False, steering: bool = False, moving: bool = False) -> Walk:
     """The walk of a seed; ``faithful``: agents that lie about what they hold, and replay what they hold.
 
-    ``steering``: agents that take texts into their turns, and people who say them.
+    ``steering``: agents that take texts into their turns, and people who say them. ``moving``: people who go to
+    other directories.
     """
     r = random.Random(seed)
     profiles = (_profile(r, faithful=faithful), _profile(r, faithful=faithful))
-    happens = _ARGUMENTS | _STEERING if steering else _ARGUMENTS
+    happens = _ARGUMENTS | (_STEERING if steering else {}) | (_MOVING if moving else {})
     if steering:
         profiles = (replace(profiles[0], steering=True), replace(profiles[1], steering=r.random() < 0.5))
     lies = (*_PLAIN_LIES, *_LIES_THAT_A_REPLAY_SHOWS, *_LIES_THAT_A_REPLAY_SHOWS) if faithful else _PLAIN_LIES
@@ -423,10 +430,16 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _hold(
-    seeds: range, template: Path, tmp_path: Path, *, faithful: bool = False, steering: bool = False
+    seeds: range,
+    template: Path,
+    tmp_path: Path,
+    *,
+    faithful: bool = False,
+    steering: bool = False,
+    moving: bool = False,
 ) -> None:
     for seed in seeds:
-        walk = walk_of(seed, faithful=faithful, steering=steering)
+        walk = walk_of(seed, faithful=faithful, steering=steering, moving=moving)
         wrong = play(walk, template, tmp_path)
         if wrong:
             small = shrunk(walk, wrong, lambda tried: play(tried, template, tmp_path))
@@ -454,6 +467,37 @@ def test_what_is_said_into_turns_is_heard_where_its_row_stands_whatever_happens(
     template: Path, tmp_path: Path
 ) -> None:
     _hold(range(5_000_000, 5_000_000 + WALKS), template, tmp_path, steering=True)
+
+
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("faithful", [False, True])
+def test_a_session_that_goes_along_to_another_directory_holds_what_it_should_whatever_happens(
+    template: Path, tmp_path: Path, faithful: bool
+) -> None:
+    _hold(range(7_000_000, 7_000_000 + WALKS), template, tmp_path, faithful=faithful, moving=True)
+
+
+def test_the_walks_that_move_bring_sessions_along(template: Path, tmp_path: Path) -> None:
+    walk = Walk(
+        (Profile(), Profile()),
+        (
+            ("turn", (0, "whole", False)),
+            ("change_directory", (0, "/moved")),
+            ("turn", (0, "whole", False)),
+            ("change_directory", (0, "/work")),
+            ("turn", (0, "whole", False)),
+        ),
+    )
+    assert play(walk, template, tmp_path) is None
+    with closing(sqlite3.connect(tmp_path / "walk.db")) as file:
+        assert file.execute("SELECT how FROM turn ORDER BY rowid").fetchall() == [
+            ("fresh",),
+            ("resumed",),
+            ("resumed",),
+        ]
+        assert file.execute("SELECT DISTINCT session_id FROM link WHERE cause <> 'park'").fetchall() == [
+            ("A-s1",)
+        ]
 
 
 def test_the_walks_with_steering_say_texts_into_turns(template: Path, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_parts_of_a_wrong_shape_are_read_as_far_as_they_go() -> None:
     assert ToolRecord.from_data({"content": content}).parts == (
         ToolPart("diff", path="", old="", new=None),
         ToolPart("text"),
-        ToolPart("terminal", text="listing", terminal_id="t"),
+        ToolPart("terminal", text="listing", output="listing", terminal_id="t"),
         ToolPart("other", kind="image", description="a cat"),
     )
 

@@ -200,7 +200,7 @@ async def test_a03_what_an_agents_death_left_open_is_swept_when_it_runs_again(wo
         kept = await desk.conversation.asides.begin(desk.window)
         await asked(kept, "say this one stays")
         await world.heard("session/delete")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while (await asides_of(desk))[0].state is not LinkState.LOST:  # noqa: ASYNC110 - nobody tells it
                 await asyncio.sleep(0.01)
         assert kept._session is not None

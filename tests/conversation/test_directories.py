@@ -137,6 +137,17 @@ def test_w15_run_takes_add_dir_several_times_and_keeps_it_with_the_conversation(
     assert [turn["surroundings"]["directories"] for turn in whole["turns"]] == [whole["directories"]] * 2
 
 
+def test_w15_a_project_of_the_settings_gives_its_directories_to_new_conversations(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    (tmp_path / "lib").mkdir()
+    catena.settings(f'[projects."{catena.project}"]\ndirectories = ["../lib", "../gone"]\n')
+    assert run(catena, "say one").status == 0
+    assert shown(catena, newest(catena))["directories"] == [str(tmp_path / "lib")]
+    catena.settings("")
+    run(catena, "--continue", "say two")
+    assert shown(catena, newest(catena))["directories"] == [str(tmp_path / "lib")], "it is kept"
+
+
 def test_w15_run_refuses_a_directory_that_is_not_there_before_anything_is_kept(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     for refused in (run(catena, "--add-dir", "nowhere", "say one"), catena("--add-dir", "nowhere")):

@@ -99,7 +99,7 @@ async def test_late_text_after_a_turn_that_was_cut_stays_on_the_branch_and_the_s
 async def test_one_message_that_comes_in_pieces_between_turns_is_one_row(world: World) -> None:
     async with world.client() as desk:
         await desk.say("late")
-        await asyncio.wait_for(desk.window.wait_idle(), 5)
+        await asyncio.wait_for(desk.window.wait_idle(), 60)
         await desk.until(lambda: True if len(_agent_rows(desk)) > 0 else None)
         assert len(_agent_rows(desk)) <= 2
 

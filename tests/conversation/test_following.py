@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from catena_acp.agents.process_group import parse_start_time, process_start_time
 from catena_acp.continuity.conversation_events import (
     ConversationEvent,
     Doing,
     DoingChanged,
+    ElicitationOpened,
     HoldChanged,
     LeafMoved,
     MessageAdded,
@@ -33,7 +33,9 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.conversation import conversations
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.recovery import foreign_conversations
+from catena_acp.elicitation.requests import DECLINE
 from catena_acp.errors import ReadOnly
+from catena_acp.process_group import parse_start_time, process_start_time
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import turns
 from catena_store.clients import leases, progress
@@ -174,6 +176,18 @@ async def test_r16_what_waits_in_the_first_client_is_seen_in_the_second_but_not_
             with pytest.raises(ReadOnly):
                 await second.window.queue.remove(queued.items[0].id)
         await desk.window.kill_agent()
+
+
+async def test_w12_the_second_client_sees_what_is_asked_and_cannot_answer_it(world: World) -> None:
+    async with world.client() as first, follower(world, first.conversation.id) as second:
+        await first.window.say("form")
+        asked = await first.until_told(ElicitationOpened)
+        seen = await second.until_told(MessageAdded, lambda news: "elicitation" in news.message.data)
+        assert (seen.message.text, seen.message.state) == ("Asked: Who are you to be?", MessageState.OPEN)
+        await second.conversation.answer_elicitation(asked.ask_id, DECLINE)
+        assert first.window.asked == [asked] and not second.window.asked
+        await first.conversation.answer_elicitation(asked.ask_id, DECLINE)
+        await second.until_told(MessageChanged, lambda news: news.message.text.endswith("· declined"))
 
 
 async def test_r16_the_second_client_goes_where_the_first_goes_and_stays_where_its_person_went(
@@ -507,12 +521,12 @@ async def test_r16_while_nothing_is_followed_nothing_is_asked_and_nothing_new_is
         monkeypatch.setattr(Database, "data_version", counted)
         async with follower(world, desk.conversation.id) as second:
             await second.until(lambda: (second.conversation.holder is not None) or None)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 await looked.wait()
             monkeypatch.setattr(Database, "read", noted)
             # The first one's heart beats, and what it starts is noted: that is looked at, once.
             asked.append("rows")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while "rows" in asked:
                     asked.clear()
                     looked.clear()

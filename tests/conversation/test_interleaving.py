@@ -14,7 +14,6 @@ import pytest
 
 from catena_acp.agents import process
 from catena_acp.agents.agent import Agent
-from catena_acp.agents.process_group import Guard, group_exists
 from catena_acp.continuity import cancellation as waits
 from catena_acp.continuity.conversation_events import (
     Doing,
@@ -31,7 +30,7 @@ from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation import journal
-from catena_acp.conversation.conversation import Conversation
+from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.forks import ForkOperation
 from catena_acp.conversation.prompts.idle_work import IdleWork
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
@@ -39,6 +38,7 @@ from catena_acp.conversation.prompts.schedule import Sending
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.conversation.undo import ConversationUndo, Scope
 from catena_acp.errors import StillAtWork
+from catena_acp.process_group import Guard, group_exists
 from catena_acp.session_events import PromptBlock
 from catena_acp.trouble.troubles import Trouble
 from catena_store.clients import leases
@@ -88,7 +88,7 @@ def held_up(monkeypatch: pytest.MonkeyPatch, place: object, name: str, *, after:
 
 
 async def until(done: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not done():  # noqa: ASYNC110 - nothing tells it
             await asyncio.sleep(0)
 
@@ -580,7 +580,7 @@ async def test_r11_a_stop_does_not_wait_for_ever_where_the_turn_is_cut_off_befor
         monkeypatch.setattr(RunningTurn, "run", cut_off)
         await desk.window.say("say one")
         await desk.until_told(TurnEnded)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await stopping[0]
 
 
@@ -622,7 +622,7 @@ async def test_m06_a_window_that_is_opened_again_in_mid_turn_has_that_turn_and_w
         assert len(await desk.links()) == 1
 
 
-async def test_m06_a_conversation_that_was_opened_to_undo_something_stays_for_a_tab_that_was_opened_on_it(
+async def test_m06_a_tab_that_is_opened_while_something_of_its_conversation_is_undone_stays_and_shows_it(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.client() as desk:
@@ -631,7 +631,8 @@ async def test_m06_a_conversation_that_was_opened_to_undo_something_stays_for_a_
         await desk.conversation.rename("Another name", by=window_id)
         desk.conversation.leave(window_id)
         await desk.conversations.close(desk.conversation.id)
-        gate = held_up(monkeypatch, Conversation, "reload", after=True)
+        title = desk.conversation.record.title
+        gate = held_up(monkeypatch, Conversations, "reload")
         undoing = asyncio.ensure_future(
             ConversationUndo(desk.db, desk.conversations).undo(Scope(window_id, None))
         )
@@ -641,6 +642,7 @@ async def test_m06_a_conversation_that_was_opened_to_undo_something_stays_for_a_
         desk.conversation.subscribe(desk.hear)
         gate.open()
         assert await undoing is not None
+        assert desk.conversation.record.title != title
         assert (await desk.say("echo")).problem is None
         assert "users=2" in (await desk.branch())[-1].text
 

@@ -358,7 +358,7 @@ async def test_m13_an_aside_that_is_left_while_it_is_answered_is_counted_too(tmp
         await asking.aclose()
         await aside.close()
         found: list[Expense] = []
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not found:
                 async with desk.db.read() as reader:
                     found = await usage.of_asides(reader, desk.conversation.id)

@@ -13,6 +13,7 @@ import pytest
 
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.keeping import Keeping
 from catena_acp.conversation.undo import ConversationUndo, Scope
 from catena_acp.errors import NotToBeUndone, ReadOnly, StillAtWork
 from catena_store.clients import leases
@@ -52,14 +53,14 @@ async def held(db: Database) -> AsyncIterator[asyncio.Event]:
 async def waits(task: asyncio.Future[Any], db: Database) -> None:
     """Until the task has asked for the store that is held."""
     asked = len(db._lock._waiters or ())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(db._lock._waiters or ()) == asked and not task.done():  # noqa: ASYNC110 - nothing tells it
             await asyncio.sleep(0)
     assert not task.done()
 
 
 async def until(done: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not done():  # noqa: ASYNC110 - nothing tells it
             await asyncio.sleep(0)
 
@@ -71,8 +72,8 @@ async def test_h08_a_conversation_in_which_a_prompt_was_said_while_it_waits_for_
         await desk.say("say one")
         conversation, window_id = desk.conversation, desk.window_id
         async with held(desk.db) as let_go:
-            put_away = conversation.archive(
-                Act.DELETE, window_id=None, workspace_id=None, closing=[window_id]
+            put_away = Keeping(desk.db, desk.conversations).delete(
+                [conversation.id], scope=Scope(None, None), closing={conversation.id: [window_id]}
             )
             deleting = asyncio.ensure_future(put_away)
             await waits(deleting, desk.db)
@@ -181,7 +182,7 @@ async def test_11_an_agent_that_is_started_while_another_conversation_of_its_fam
 
         running = await agents(desk.conversation.id)
         assert len(running) == 1
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await agents(fork.conversation.id) != running:
                 pass
 
@@ -224,13 +225,13 @@ async def test_w16_a_prompt_whose_sender_is_cut_off_while_it_is_committed_to_the
         commit = desk.db._connection.commit
 
         async def slow() -> None:
-            if asyncio.current_task() is not None and not go_on.is_set():
+            if desk.db._holder is saying:  # the turn that runs commits what it hears meanwhile
                 committing.set()
                 await go_on.wait()
             await commit()
 
-        monkeypatch.setattr(desk.db._connection, "commit", slow)
         saying = asyncio.ensure_future(desk.window.say("say two"))
+        monkeypatch.setattr(desk.db._connection, "commit", slow)
         await committing.wait()
         saying.cancel()
         go_on.set()

@@ -36,7 +36,7 @@ def listening(agent: Agent, session_id: str) -> list[Event]:
 TAKES_DIRECTORIES = """
 def initialize(agent, request):
     sessions = {**CAPABILITIES["sessionCapabilities"], "additionalDirectories": {}}
-    able = {**CAPABILITIES, "sessionCapabilities": sessions}
+    able = {**CAPABILITIES, "sessionCapabilities": sessions, "mcpCapabilities": {"http": True}}
     agent.send(agent.result(request, {"protocolVersion": 1, "agentCapabilities": able}))
 """
 
@@ -46,6 +46,17 @@ async def test_w15_an_agent_that_does_not_offer_further_directories_is_sent_none
         await agent.new_session(place(tmp_path, additional_directories=("/more",)))
     (call,) = heard(tmp_path, "session/new")
     assert "additionalDirectories" not in call["params"]
+
+
+async def test_w14_an_agent_is_sent_no_server_over_a_transport_that_it_does_not_offer(tmp_path: Path) -> None:
+    servers: tuple[dict[str, object], ...] = (
+        {"type": "sse", "name": "far", "url": "http://h", "headers": []},
+        {"type": "http", "name": "near", "url": "http://h", "headers": []},
+    )
+    async with scripted(tmp_path, TAKES_DIRECTORIES) as agent:
+        await agent.new_session(place(tmp_path, mcp_servers=servers))
+    (call,) = heard(tmp_path, "session/new")
+    assert [each["name"] for each in call["params"]["mcpServers"]] == ["near"]
 
 
 async def test_what_a_session_is_opened_with_reaches_the_agent(tmp_path: Path) -> None:

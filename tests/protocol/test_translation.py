@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.abilities import AuthMethod
+from catena_acp.abilities import AuthMethod, ImageLimits
 from catena_acp.protocol.answers import abilities_of
 from catena_acp.protocol.session_updates import events_of, permission_of
 from catena_acp.session_events import (
@@ -226,6 +226,15 @@ def test_what_is_odd_in_an_answer_counts_as_absent() -> None:
         }
     )
     assert not (abilities.load or abilities.fork or abilities.list or abilities.auth_methods)
+
+
+def test_w05_the_limits_of_an_agent_for_images_are_known_where_it_tells_them() -> None:
+    def limits(told: object) -> ImageLimits:
+        able = {"_meta": {"imageCapability": told}}
+        return abilities_of({"protocolVersion": 1, "agentCapabilities": able}).image_limits
+
+    assert limits({"maxBytes": 10380902, "maxImagesPerTurn": 4}) == ImageLimits(10380902, 4)
+    assert limits({"maxBytes": "many", "maxImagesPerTurn": -1}) == limits(None) == ImageLimits()
 
 
 def test_everything_that_an_agent_advertises_is_known() -> None:

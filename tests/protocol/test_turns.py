@@ -356,7 +356,6 @@ async def test_two_agents_never_name_a_permission_alike(tmp_path: Path) -> None:
     [
         "terminal/create",
         "terminal/output",
-        "elicitation/create",
         "fs/read_text_file",
         "_x/thing",
         "what/ever",
@@ -400,7 +399,7 @@ async def test_a_cancel_does_not_wait_behind_a_prompt_that_the_agent_does_not_re
         await until(lambda: heard(tmp_path, "session/prompt"))
         big = [asyncio.create_task(agent.prompt(two, (TextBlock("x" * 5_000_000),))) for _ in range(2)]
         await asyncio.sleep(0)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await agent.cancel(one)  # the agent reads on only after this
         (tmp_path / "read on").touch()
         assert (await waiting).stop_reason == "cancelled"

@@ -45,5 +45,5 @@ def test_q03_the_store_is_imported_without_anything_dear() -> None:
     program = f"import {', '.join(STORE)}, sys; print(*sys.modules)"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = set(told.stdout.split())
-    assert "catena_store.conversations.search" in loaded
+    assert "catena_store.finding.search" in loaded
     assert loaded & {"textual", "rich", "acp", "pydantic", "platformdirs", "catena", "catena_acp"} == set()

@@ -32,5 +32,5 @@ def test_d01_every_scene_has_its_pictures() -> None:
 def _make(*arguments: str) -> str:
     command = [sys.executable, "-m", "screenshots", *arguments]
     return subprocess.run(
-        command, cwd=PICTURES.parent, capture_output=True, text=True, check=True, timeout=50
+        command, cwd=PICTURES.parent, capture_output=True, text=True, check=True, timeout=170
     ).stdout

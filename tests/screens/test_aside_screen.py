@@ -331,3 +331,22 @@ async def test_s01_the_pointer_finds_the_one_button_that_does_something_on_a_que
 def test_a02_the_fixed_prompts_are_written_down() -> None:
     written = " ".join((ROOT / "docs" / "asides.md").read_text().replace("> ", "").split())
     assert SUMMARY in written and PULL_REQUEST in written
+
+
+async def test_w04_a_side_question_brings_the_files_that_it_mentions(world: World) -> None:
+    (world.project / "notes.md").write_text("mind the gap\n")
+    async with at_the_screen(str(world.project)) as person:
+        await begun(person)
+        await person.say("/btw say no @notes.md:7")
+        await answered(person, "notes.md has no lines 7-7.")
+        assert screen_of(person)._more.text == "say no @notes.md:7"
+        await person.press("ctrl+u")
+        await person.type("say look @notes.md ")
+        await person.press("enter")
+        await answered(person, "look @notes.md")
+        (question, *_) = screen_of(person)._aside.rows
+        assert [each["name"] for each in question.data["attachments"]] == ["@notes.md"]
+        await person.press("escape")
+        await back(person)
+        sent = [each for each in world.requests("session/prompt") if "say look @notes.md" in each["blocks"]]
+        assert [each["kinds"][-1] != "text" for each in sent] == [True]

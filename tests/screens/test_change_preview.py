@@ -1,12 +1,13 @@
-"""A file's change in every place that shows it: the question, the files, the transcript, a copy of it."""
+"""A file's change in every place that shows it: the question, the review, the transcript, a copy of it."""
 
 from __future__ import annotations
 
-from catena.screens.files import files_page
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.messages.diff import change_of
 from catena.transcript.messages.subject import draw_changes
-from catena_acp.conversation.inspection.file_changes import FileTouched
+from catena_acp.changes.changed_file import ChangedFile, TextChange
+from catena_acp.changes.hunks import diff_of_file
+from catena_acp.changes.patch import hunk_text
 from catena_acp.diff import line_diff
 from catena_acp.session_events import ToolDiff
 
@@ -30,10 +31,9 @@ def test_a_line_of_dashes_or_plusses_is_part_of_a_change_and_not_its_head() -> N
 
 def test_a_change_has_the_same_lines_wherever_it_is_shown() -> None:
     diff = ToolDiff("/p/a.sql", OLD, NEW)
-    page = files_page([FileTouched(diff.path, changed=1, diffs=(diff,))], "/p").plain
     hunks = change_of(OLD, NEW).hunks
-    assert drawn(diff) == changed_lines(page)
-    assert changed_lines(page) == [
-        line.sign + line.text for hunk in hunks for line in hunk.lines if line.sign != " "
-    ]
+    in_transcript = [line.sign + line.text for hunk in hunks for line in hunk.lines if line.sign != " "]
+    reviewed = diff_of_file(ChangedFile(diff.path, changes=(TextChange(OLD, NEW, whole=True),)))
+    assert drawn(diff) == in_transcript
+    assert changed_lines("".join(map(hunk_text, reviewed.hunks))) == in_transcript
     assert list(line_diff(OLD, NEW).unified("a"))[:3] == ["--- a", "+++ a", "@@ -1,5 +1,5 @@"]

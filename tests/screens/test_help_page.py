@@ -8,6 +8,7 @@ import pytest
 from textual.widgets import Static
 
 from catena.app.app import CatenaApp
+from catena.keys.keymap import DEFAULT_KEYS
 from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.screens.help import SECTIONS, HelpScreen, help_text, keys_text
 from catena.settings.settings import Start
@@ -22,7 +23,10 @@ def test_w20_what_a_key_does_is_whole_and_keeps_to_its_column_at_every_width(wid
     assert all(len(row) <= width for row in rows)
     indent = " " * (_AXIS if width >= 56 else 2)
     commands = [(f"/{own.name} {own.argument}".strip(), own.summary) for own in SLASH_COMMANDS]
-    for key, does in [*(pair for pairs in SECTIONS.values() for pair in pairs), *commands]:
+    for key, does in [
+        *(pair for pairs in SECTIONS.values() for pair in DEFAULT_KEYS.hints(pairs)),
+        *commands,
+    ]:
         found = []
         for at, row in enumerate(rows):
             if row.startswith(key) and row[len(key) :][:1] in ("", " "):
@@ -37,7 +41,7 @@ def test_w20_what_a_key_does_is_whole_and_keeps_to_its_column_at_every_width(wid
 
 @pytest.mark.parametrize("place", SECTIONS)
 def test_w20_the_help_of_a_place_fits_one_screen_of_80_by_24(place: str) -> None:
-    rows = keys_text(SECTIONS[place], 80 - 4).plain.split("\n")
+    rows = keys_text(DEFAULT_KEYS.hints(SECTIONS[place]), 80 - 4).plain.split("\n")
     assert len(rows) == len(SECTIONS[place]), "no key needs a second line"
     assert len(rows) <= 24 - len(("head", "", "", "keys"))
 
@@ -51,7 +55,9 @@ async def test_w20_the_help_is_laid_out_again_for_another_width_and_all_of_it_is
         def laid_out(everything: bool, width: int) -> bool:
             rows = [strip.text.rstrip() for strip in text.render_lines(text.size.region)]
             every = partial(help_text("composer", [], SLASH_COMMANDS))
-            wanted = (every if everything else partial(keys_text, SECTIONS["composer"]))(text.size.width)
+            wanted = (every if everything else partial(keys_text, DEFAULT_KEYS.hints(SECTIONS["composer"])))(
+                text.size.width
+            )
             return width - 8 < text.size.width < width and rows == [
                 row.rstrip() for row in wanted.plain.split("\n")
             ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from catena.app.app import CatenaApp
-from catena.screens.chat.commands.table import SLASH_COMMANDS
+from catena.keys.keymap import DEFAULT_KEYS
+from catena.screens.chat.commands.table import SLASH_COMMANDS, listed_commands
 from catena.screens.common.page import PageScreen
 from catena.screens.palette import GROUPS, CommandPalette, chosen_command, key_words
 from catena.settings.settings import Start
@@ -18,7 +19,7 @@ ANNOUNCED = [Command(f"job-{number}", f"does job {number}", None) for number in 
 def palette() -> CommandPalette:
     subject = Subject("fix the login", "Claude · Sonnet")
     return CommandPalette(
-        SLASH_COMMANDS, ANNOUNCED, values={"model": "Sonnet"}, subject=subject, agent="Claude"
+        listed_commands(DEFAULT_KEYS), ANNOUNCED, values={"model": "Sonnet"}, subject=subject, agent="Claude"
     )
 
 

@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 from rich.segment import Segments
+from textual import events
+from textual.color import Color
 
 from catena.app.app import CatenaApp
 from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.screens.common.picker import Picker
 from catena.screens.history.picker import HistoryScreen
 from catena.settings.settings import Settings, Start
+from catena.terminal.control.replies import dark_by_environment
+from catena.terminal.control.sequences import clipboard
 from catena.terminal.driver import BackgroundReported, is_burst
-from catena.terminal.input_filters import ReplyFilter, dark_by_environment
-from catena.terminal.sequences import clipboard, notification
 from catena.themes import catalog
 from catena.widgets.completion import completions
 from catena_acp.agents.catalog import find_spec
@@ -127,15 +129,55 @@ async def test_w20_help_begins_with_the_place_that_has_the_keys(tmp_path: Path) 
 async def test_w20_a_theme_is_previewed_and_escape_brings_the_old_one_back(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         before = person.app.theme
+        await person.answered("say the colours of the chat")
         await person.say("/theme")
         await person.sees_dialog(Picker)
         await person.sees("sepia", "the terminal's own")
         await person.type("nord")
         await person.until(lambda: person.app.theme == "nord", "the preview")
+        await person.sees("  the colours of the chat")
+        ground = Color.parse(person.app.theme_variables["background"]).rich_color
+        drawn = [segment for strip in person.app.screen._compositor.render_strips() for segment in strip]
+        assert {each.style.bgcolor for each in drawn if "the colours" in each.text and each.style} >= {ground}
         await person.press("escape")
         await person.until(lambda: person.app.theme == before, "the old theme")
         await person.say("/theme nord")
         await person.until(lambda: person.app.theme == "nord", "the theme")
+
+
+async def test_s01_without_colours_only_the_prompt_that_is_edited_is_reversed(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), environment={"NO_COLOR": "1"}) as person:
+        await person.answered("say `one`")
+        await person.escape_twice()
+        await person.press("enter")
+        await person.sees("Edit ")
+        strips = person.app.screen._compositor.render_strips()
+        reversed_rows = [
+            strip.text.strip("▌ ").split("  ")[0]
+            for strip in strips
+            if any(segment.style and segment.style.reverse and len(segment.text) > 5 for segment in strip)
+        ]
+        assert reversed_rows == ["say `one`"]
+
+
+async def test_s01_in_a_narrow_column_no_scroll_bar_covers_the_text(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(40, 12)) as person:
+        await person.answered("stream 200 rate 0")
+        await person.press("pageup")
+        assert "▐" not in await person.sees("↓ ")
+        await person.pilot.resize_terminal(80, 12)
+        await person.press("pageup")
+        await person.sees("▐")
+
+
+async def test_w20_the_words_of_an_empty_filter_are_faint_and_not_dim_besides(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), environment={"COLORTERM": "truecolor"}) as person:
+        await person.press("ctrl+p")
+        await person.sees("Type to filter")
+        faint = Color.parse(person.app.theme_variables["faint"]).rich_color
+        segments = [segment for strip in person.app.screen._compositor.render_strips() for segment in strip]
+        (style,) = [each.style for each in segments if "ype to filter" in each.text]
+        assert style is not None and style.color == faint and not style.dim
 
 
 async def test_w20_a_theme_of_the_settings_is_taken(tmp_path: Path) -> None:
@@ -154,16 +196,6 @@ async def test_w20_without_a_choice_the_terminal_decides_between_light_and_dark(
 def test_w20_the_terminals_answer_is_dark_or_light_as_a_person_sees_it() -> None:
     assert all(BackgroundReported(color).dark for color in ("#000000", "#14171b", "#0000ff", "#777777"))
     assert not any(BackgroundReported(color).dark for color in ("#ffffff", "#fbfaf7", "#00ff00", "#888888"))
-
-
-def test_w20_the_terminals_answer_is_taken_out_of_what_is_typed() -> None:
-    replies = ReplyFilter()
-    assert replies.feed("ab\x1b]11;rgb:fafa/fa") == ("ab", None)
-    assert replies.feed("fa/fafa\x1b\\cd") == ("cd", "#fafafa")
-    assert replies.feed("\x1b]11;rgb:1414/1717/1b1b\x07") == ("", "#14171b")
-    assert replies.feed("\x1b]11;rgba:f/08/800/ffff\x07") == ("", "#ff0880")
-    assert replies.feed("\x1b]11;rgb:1111//1111\x07x") == ("x", None)
-    assert replies.feed("\x1b") == ("\x1b", None)
 
 
 async def test_w26_find_goes_through_the_places(tmp_path: Path) -> None:
@@ -246,11 +278,11 @@ async def test_w25_an_answer_calls_for_attention_only_while_the_terminal_is_not_
 ) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "say seen")
-        assert not any("\x1b]9;" in data for data in sent)
-        person.app.app_focus = False
+        assert "\x07" not in sent
+        person.app.post_message(events.AppBlur())
+        await person.until(lambda: not person.app.app_focus, "the focus to be gone")
         person.commands.submit("say unseen")
-        await person.until(lambda: any("\x1b]9;" in data for data in sent), "the notification")
-    assert notification("a\x1b\x07b", {}) == "\x1b]9;a  b\x1b\\\x07"
+        await person.until(lambda: "\x07" in sent, "the bell")
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24), (60, 20), (40, 10), (300, 100)])

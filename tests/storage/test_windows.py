@@ -48,6 +48,14 @@ async def test_m06_tabs_drafts_and_scroll_positions_are_there_again_after_a_rest
         ]
 
 
+async def test_w19_the_tabs_that_stand_side_by_side_are_known_again_from_the_left(tmp_path: Path) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        workspace = await a_table(tx)
+        for pair, places in ((["w2", "w1"], [1, 0]), (["w1", "w2"], [0, 1]), ([], [None, None])):
+            await windows.set_panes(tx, workspace, pair)
+            assert [window.pane for window in await windows.of_workspace(tx, workspace)] == places
+
+
 async def test_e03_each_sibling_comes_back_with_its_own_draft_and_scroll_position(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await a_table(tx)

@@ -54,6 +54,17 @@ def test_growth_within_a_frame_is_drawn_at_its_end_and_schedules_no_other() -> N
     assert len(clocked.flushes) == 2 and not clocked.clock.waiting
 
 
+def test_w19_two_clocks_share_the_half_of_the_time_that_one_may_take() -> None:
+    waits = []
+    for among in (1, 2):
+        clocked = Clocked()
+        clocked.clock.among = among
+        with clocked.clock.frame():
+            clocked.now += 0.1
+        waits.append(clocked.wait_of_next())
+    assert waits == [pytest.approx(0.1), pytest.approx(0.3)]
+
+
 def test_the_next_frame_waits_for_the_whole_cost_of_the_last_one() -> None:
     clocked = Clocked()
     with clocked.clock.frame():
@@ -111,8 +122,8 @@ async def test_what_is_published_of_an_answer_is_drawn_with_its_events_and_witho
         monkeypatch.setattr(Column, "grow", counted)
         monkeypatch.setattr(transcript.frames, "_schedule", lambda *_: pytest.fail("a frame of its own"))
         for number in range(pieces):
-            tabs.events.append((tab, MessageGrew(tab.window_id, answer.id, f" word{number}")))
-        tabs.published.set()
+            tabs.events.publish(tab, MessageGrew(tab.window_id, answer.id, f" word{number}"))
+        tabs.panes.focused.published.set()
         await person.sees(f"word{pieces - 1}")
         assert "".join(grown) == "".join(f" word{number}" for number in range(pieces))
         assert len(grown) < pieces / 5

@@ -17,7 +17,8 @@ from textual.geometry import Offset
 from textual.selection import Selection
 
 from catena.settings.agents import find_agent
-from catena.settings.settings import AgentSetting, Settings
+from catena.settings.settings import Settings
+from catena.settings.tables.agents import AgentSetting
 from catena.transcript.drawing import wrapping
 from catena.transcript.markdown import code, markdown
 from catena.transcript.markdown import splitter as pieces
@@ -365,8 +366,8 @@ class Unlooked:
         await tab.window.wait_idle()
         self.added = self.placed = 0
         view.moving = None
-        tabs.published.set()
-        await person.until(lambda: not view._held and not tabs.events, "the news to be taken in")
+        tabs.panes.focused.published.set()
+        await person.until(lambda: not tabs.events, "the news to be taken in")
         await person.until(lambda: not tab.busy, "the end of the turn")
         await person.until(lambda: tab.leaf_id in view._rows, "the newest row to be loaded")
         await person.until(lambda: not person.transcript.busy, "it to be drawn")
@@ -395,8 +396,8 @@ async def test_w18_whoever_follows_a_flood_of_messages_is_shown_the_newest_page_
         # What is told late of a row above the page is no news: it would come to stand below the newest one.
         tabs, view, tab = person.commands.context.tabs, person.commands.context.presenter, person.tab
         rows = await tabs.of_branch(tab, lambda reader, leaf: messages.page(reader, leaf, 1_000))
-        tabs.events.append((tab, MessageAdded(tab.window_id, rows[0])))
-        tabs.published.set()
+        tabs.events.publish(tab, MessageAdded(tab.window_id, rows[0]))
+        tabs.panes.focused.published.set()
         await person.until(lambda: not tabs.events, "the news to be taken in")
         assert rows[0].id not in view._rows and rows[-1].id in view._rows
         tab.leaf_id = rows[-1].id

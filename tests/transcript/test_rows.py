@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from rich.style import Style
 
 from catena.text.formats import duration_text
+from catena.transcript.drawing.output_colours import fit_runs, runs_of
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.messages.diff import change_of, changed_words, draw_diff
 from catena.transcript.messages.prompt import Siblings
+from catena.transcript.model.column import Column
+from catena.transcript.model.entry import Entry
 from catena.transcript.widget.viewport import Viewport
 from catena_acp.diff import DiffLine
 from catena_store.records import Kind, Message, MessageState
@@ -421,6 +427,42 @@ def test_w01_a_call_that_is_asked_for_is_its_line_alone() -> None:
     assert view.column.set_asked(())
 
 
+@pytest.mark.parametrize("height", [5, 8])
+def test_half_rows_are_drawn_at_the_edges_of_the_screen_as_in_its_middle(height: int) -> None:
+    writer = Writer()
+    messages = [
+        row
+        for number in range(6)
+        for row in (writer.prompt(f"question {number}"), writer.answer("a\n\n```\nb\n```\n\nc"))
+    ]
+    ground = Style(bgcolor="red")
+    palette = replace(Palette.plain(), prompt=ground, prompt_text=ground, code_block=ground)
+    view = Viewport(Column(RenderOptions(80, palette)), half_rows=True)
+    view.resize(80, 200, palette)
+    view.column.replace(messages)
+    view.place()
+    whole = [strip.text for strip in view.strips(None, None)]
+    assert {"▄", "▀"} <= set("".join(whole))
+    view.resize(80, height, palette)
+    for top in range(view.column.end - height):
+        view.scroll_to(top)
+        assert [strip.text for strip in view.strips(None, None)] == whole[top : top + height]
+
+
+def test_an_interrupted_answer_says_so_unless_the_notice_below_it_does() -> None:
+    writer = Writer()
+    answer = writer.answer("half", state=MessageState.INTERRUPTED)
+    notice = writer.row(Kind.NOTICE, "It was killed.", data={"trouble": "agent_gone"})
+    view = viewport([answer], 60, 10)
+    assert [row for row in drawn(view) if row] == ["  half", "  interrupted"]
+    view.column.add(notice)
+    view.place()
+    assert [row for row in drawn(view) if row] == ["  half", "! It was killed."]
+    view.column.put_away(notice.id)
+    view.place()
+    assert [row for row in drawn(view) if row] == ["  half"]
+
+
 # Tool calls
 
 
@@ -473,6 +515,65 @@ def test_two_hundred_calls_are_a_few_lines() -> None:
     writer = Writer()
     messages = [writer.tool(("read", "search", "fetch")[number // 70], f"x{number}") for number in range(200)]
     assert len(column(messages, 80)) <= 6
+
+
+def runs(writer: Writer, count: int, **more: object) -> list[Message]:
+    """That many commands, each with a line of output."""
+    output = [{"type": "text", "text": "well"}]
+    return [
+        writer.tool("execute", f"make {number}", content=output, **more)  # type: ignore[arg-type]
+        for number in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "grouped"), [(1, 0), (9, 0), (10, 6), (15, 6), (16, 12), (200, 192), (204, 200)]
+)
+def test_the_newest_runs_show_their_output_and_those_before_are_one_line(count: int, grouped: int) -> None:
+    rows = column(runs(Writer(), count), 60)
+    assert rows.count("          well") == count - grouped
+    lines = [row for row in rows if row.startswith("✓ Run")]
+    assert lines[:1] == [f"✓ Run     {grouped} commands ▸" if grouped else "✓ Run     make 0"]
+    assert lines[-1] == f"✓ Run     make {count - 1}"
+    assert len(lines) == count - grouped + (grouped > 0)
+
+
+def test_five_hundred_edits_are_a_few_lines_and_the_newest_diffs_are_shown() -> None:
+    writer = Writer()
+    change = [{"type": "diff", "path": "auth/a.py", "old": "x", "new": "y"}]
+    messages = [writer.tool("edit", "auth/a.py", content=change) for _ in range(500)]
+    rows = column(messages, 60)
+    assert [row for row in rows if "times" in row] == [
+        "✓ Edit    auth/a.py 200 times ▸",
+        "✓ Edit    auth/a.py 200 times ▸",
+        "✓ Edit    auth/a.py 96 times ▸",
+    ]
+    assert len([row for row in rows if "+ y" in row]) == 4
+
+
+def test_a_failure_never_hides_in_a_group() -> None:
+    writer = Writer()
+    broken = writer.tool("execute", "make broken", raw_output={"exitCode": 2})
+    failed = writer.tool("execute", "make failed", status="failed")
+    rows = column([*runs(writer, 12), broken, *runs(writer, 12), failed], 60)
+    lines = [" ".join(row.split()) for row in rows if "Run" in row]
+    assert lines[0] == lines[8] == "✓ Run 6 commands ▸"
+    assert lines[7] == "✓ Run make broken ▸ exit 2" and lines[-1] == "✗ Run make failed"
+
+
+def test_work_goes_into_its_group_only_while_nobody_reads_it() -> None:
+    writer = Writer()
+    messages = runs(writer, 16)
+    view = viewport(messages[:9], 60, 80)
+    view.column.gather(False)
+    for message in messages[9:]:
+        view.column.add(message)
+    view.place()
+    assert len([row for row in drawn(view) if "make" in row]) == 16
+    view.column.gather(True)
+    view.place()
+    assert len([row for row in drawn(view) if "make" in row]) == 4
+    assert "✓ Run     12 commands ▸" in drawn(view)
 
 
 def test_a_run_shows_its_last_lines_and_a_failed_one_the_first_line_of_its_error() -> None:
@@ -574,3 +675,88 @@ def test_a_seam_is_drawn_where_something_changed_for_the_agent_and_not_after_a_s
 
 def drawn(view: Viewport) -> list[str]:
     return [strip.text.rstrip() for strip in view.strips(None, None)[: view.column.total]]
+
+
+TERMINAL = {
+    "type": "terminal",
+    "id": "t1",
+    "output": "",
+    "hidden_lines": 0,
+    "exit_code": None,
+    "signal": None,
+}
+
+
+def ran(output: str, **more: Any) -> Message:
+    """A command that ran in a terminal of ours."""
+    state = MessageState.OPEN if more.get("status") == "in_progress" else MessageState.FINAL
+    content = [{**TERMINAL, "output": output, **{key: more.pop(key) for key in TERMINAL if key in more}}]
+    return Writer().tool("execute", "make", state=state, content=content, **more)
+
+
+def test_w11_a_terminal_shows_its_last_lines_and_how_the_command_ended() -> None:
+    output = "one\ntwo\n\x1b[1;31mthree\x1b[0m\nfour"
+    assert column([ran(output, hidden_lines=1_000, exit_code=2)], 60) == [
+        "",
+        "✓ Run     make                                      exit 2",
+        "          … 1,001 lines ▸",
+        "          two",
+        "          three",
+        "          four",
+    ]
+    assert column([ran("", signal="SIGKILL")], 60)[1:] == [
+        "✓ Run     make                                     SIGKILL"
+    ]
+    assert column([ran("10 %", status="in_progress")], 60)[1:] == [
+        "◐ Run     make",
+        "          10 %",
+    ]
+
+
+def test_w11_a_terminal_opens_with_all_that_is_kept_of_it() -> None:
+    output = "\n".join(f"\x1b[32mline {number}\x1b[0m" for number in range(300))
+    rows = column([ran(output, hidden_lines=5)], 60, unfolded=["m1"])
+    assert rows[2].strip() == "5 lines above are not kept"
+    assert [row.strip() for row in rows[3:]] == [f"line {number}" for number in range(300)]
+
+
+def test_w11_what_a_command_printed_in_colour_has_the_themes() -> None:
+    names = ("text", "faint", "output_red", "output_green", "muted")
+    palette = replace(Palette.plain(), **{name: Style(color=f"color({at})") for at, name in enumerate(names)})
+    row = "\x1b[31mred\x1b[0m \x1b[1;32mgreen\x1b[0m\x1b[30mblack\x1b[0m\x1b[1mbold\x1b[0m"
+    row += "\x1b[37;41m FAIL \x1b[0m\u202e"
+    runs = runs_of(row, palette.muted, palette)
+    assert [(text, style.color.name if style.color else "") for text, style in runs] == [
+        ("red", "color(2)"),
+        (" ", "color(4)"),
+        ("green", "color(3)"),
+        ("black", "color(1)"),
+        ("bold", "color(0)"),
+        (" FAIL ", "color(2)"),
+        ("⟨202E⟩", "color(4)"),
+    ]
+    assert [style.reverse for _, style in runs][5] and runs[2][1].bold and not runs[0][1].bold
+    assert "".join(text for text, _ in fit_runs(runs, 8)) == "red gre…"
+
+
+def test_w11_only_terminals_tell_their_colours() -> None:
+    message = Writer().tool("execute", "x", content=[{"type": "text", "text": "\x1b[31mred\x1b[0m\x1b[2J"}])
+    assert column([message], 60)[-1] == "          red␛[2J"
+
+
+def test_w05_an_image_is_a_line_of_its_own_and_a_call_with_one_stands_for_itself() -> None:
+    writer = Writer()
+    image = {"sha256": "x", "mime": "image/png", "bytes": 48_000, "width": 640, "height": 480}
+    other = {"kind": "image", "description": "image, 47 KiB", "image": image}
+    answer = writer.answer("[image, 47 KiB]", data={"other": [other]})
+    assert column([answer], 60) == ["", "  ◇ image · PNG 640×480, 48 kB · Enter opens, s saves"]
+    link = {"kind": "resource_link", "description": "resource link, the page", "address": "https://x.org"}
+    shown = column([writer.answer("[resource link, the page]", data={"other": [link]})], 60)
+    assert shown[-1] == "  ◇ resource link, the page · Enter opens"
+    assert Entry(tool_with(other), 0).group_key is None
+    assert Entry(tool_with({"type": "text", "text": "words"}), 0).group_key == "read"
+
+
+def tool_with(content: Mapping[str, object]) -> Message:
+    data = {"title": "x", "kind": "read", "status": "completed", "content": [content]}
+    return Writer().row(Kind.TOOL, "x", data=data)

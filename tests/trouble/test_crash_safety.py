@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.agents.process_group import process_start_time
+from catena_acp.process_group import process_start_time
 from catena_store.chains import turns
 from catena_store.conversations import messages
 from catena_store.database.database import Database
@@ -83,7 +83,7 @@ def client(tmp_path: Path) -> Iterator[Client]:
     client.kill()
 
 
-def wait_for(found: Callable[[], bool], seconds: float = 15) -> None:
+def wait_for(found: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not found():
         assert time.monotonic() < end, "it did not come to be"
@@ -244,8 +244,8 @@ def test_r13_no_agent_outlives_a_client_that_is_ended(tmp_path: Path, how: signa
         process.send_signal(how)
         if how is signal.SIGINT:
             # The first one asks the agent to stop, which this one does not heed.
-            wait_for(lambda: _ended_by(process, how), seconds=20)
-        process.wait(timeout=20)
+            wait_for(lambda: _ended_by(process, how), seconds=60)
+        process.wait(timeout=60)
         process.stdout.close()
         wait_for(lambda: not _agents_of(home))
     finally:

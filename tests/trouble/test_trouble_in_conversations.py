@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from catena.transcript.messages.notices import line_words
 from catena_acp.continuity.conversation_events import (
     Doing,
     DoingChanged,
@@ -86,6 +87,24 @@ async def test_p07_a_tool_call_in_flight_when_the_agent_died_is_listed_as_unknow
     assert [row.data["title"] for row in again if row.kind is Kind.TOOL] == ["Paint the shed"]
 
 
+async def test_w05_the_line_of_a_seam_leaves_out_the_trouble_that_the_row_above_tells_of(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        await desk.say("crash")
+        await desk.say("say two")
+        await desk.say("say half; ratelimit 600")
+        await desk.window.retry()
+        await desk.window.wait_idle()
+        seams = [row for row in await desk.branch() if row.kind is Kind.SEAM]
+    assert seams[0].text == "Rehearsal was killed by signal 9 · 2 missed messages replayed"
+    assert line_words(seams[0]) == "session resumed · 2 missed messages replayed"
+    assert all("line" not in seam.data for seam in seams[1:]), (
+        "a prompt that is sent again hangs from above it"
+    )
+
+
 async def test_p08_an_agent_that_always_refuses_is_asked_at_most_once_on_a_new_session(world: World) -> None:
     async with world.client() as desk:
         await desk.say("say one")
@@ -128,7 +147,7 @@ async def test_r04_an_agent_killed_in_mid_turn_leaves_its_partial_text_and_is_st
             MessageAdded, lambda news: "half" in news.message.text and news.message.link_id is not None
         )
         os.kill(pids(world)[-1], signal.SIGKILL)
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(60):
             await desk.until_told(TurnEnded, lambda news: news.problem is not None)
         rows = await desk.branch()
         assert [row.state for row in rows if row.text.startswith("half")] == [MessageState.INTERRUPTED]
@@ -143,7 +162,7 @@ async def test_r04_an_agent_killed_between_turns_is_resumed_with_nothing_told(wo
     async with world.client() as desk:
         await desk.say("say one")
         os.kill(pids(world)[-1], signal.SIGKILL)
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(60):
             await desk.until_told(SessionChanged, lambda news: news.session.link_id is None)
         over = await desk.say("echo")
     assert over.turn is not None and over.turn.how is ContextSource.RESUMED

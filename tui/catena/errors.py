@@ -37,6 +37,10 @@ class InvalidSettings(Exception):
         self.why = why
 
 
+class SettingsNotWritten(Exception):
+    """A change of the settings that was not written; ``str()`` of it is one line for the person."""
+
+
 def explain(error: Exception) -> tuple[str, ExitStatus]:
     """One line for the person on an error, and its exit status."""
     # The first frame needs the classes above, and none of these.

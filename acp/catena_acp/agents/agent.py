@@ -13,14 +13,24 @@ from typing import TYPE_CHECKING
 
 from catena_acp.abilities import Abilities
 from catena_acp.agents.process import AgentProcess, agent_environment
-from catena_acp.agents.process_group import end_group, process_start_time
+from catena_acp.elicitation.requests import ElicitationAnswer
 from catena_acp.errors import AgentGone
 from catena_acp.port import AgentSpec, Limits, SessionSetup
+from catena_acp.process_group import end_group, process_start_time
 from catena_acp.protocol.delivery import EventDelivery
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.sdk_import import import_sdk
 from catena_acp.protocol.transport import StdioTransport
-from catena_acp.session_events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
+from catena_acp.session_events import (
+    Event,
+    Option,
+    PromptBlock,
+    PromptEnded,
+    SessionOpened,
+    SessionPage,
+    TerminalChanged,
+)
+from catena_acp.terminals.terminals import Terminals
 
 if TYPE_CHECKING:
     from catena_acp.protocol.connection import Connection
@@ -43,6 +53,7 @@ async def start_agent(
     cwd: str,
     client_version: str,
     files: FileAccess | None = None,
+    terminals: bool = False,
     log: Callable[[str], None] = _discard,
     environment: Mapping[str, str] | None = None,
     init_timeout: float = 60,
@@ -51,13 +62,15 @@ async def start_agent(
     """Start an agent in ``cwd`` and initialise the connection.
 
     The process inherits ``environment``, or ours, without the variables that would confuse it, and with those of the
-    spec. ``files`` is what the agent may read and write through the client, None for nothing. Raises AgentMissing,
-    AgentGone, AgentSilent (after ``init_timeout`` seconds), LoginNeeded, AgentRefused and ProtocolBroken, with nothing
-    left running.
+    spec. ``files`` is what the agent may read and write through the client, None for nothing; with ``terminals`` it may
+    run commands in its directories. Raises AgentMissing, AgentGone, AgentSilent (after ``init_timeout`` seconds),
+    LoginNeeded, AgentRefused and ProtocolBroken, with nothing left running.
     """
-    env = agent_environment(os.environ if environment is None else environment, spec.env)
+    inherited = os.environ if environment is None else environment
+    env = agent_environment(inherited, spec.env)
     process = await AgentProcess.start(spec.command, cwd=cwd, env=env, log=log)
-    agent = Agent(spec, process, files, log)
+    commands = agent_environment(inherited, ()) if terminals and files is not None else None
+    agent = Agent(spec, process, files, commands, log)
     try:
         await asyncio.to_thread(import_sdk)
         await agent.connect(client_version, init_timeout, limits or Limits())
@@ -71,13 +84,26 @@ class Agent:
     """A running agent that implements ``AgentPort``; made by ``start_agent``."""
 
     def __init__(
-        self, spec: AgentSpec, process: AgentProcess, files: FileAccess | None, log: Callable[[str], None]
+        self,
+        spec: AgentSpec,
+        process: AgentProcess,
+        files: FileAccess | None,
+        command_environment: Mapping[str, str] | None,
+        log: Callable[[str], None],
     ) -> None:
+        """``command_environment`` is that of the commands that it may run in terminals, None if it may run none."""
         self._spec = spec
         self._process = process
         self._files = files
         self._delivery = EventDelivery(log)
-        self._transport = StdioTransport(allowed_methods=_allowed_methods(files), log=log)
+        self._command_environment = command_environment
+        self._log = log
+        self._terminals: Terminals | None = None
+        self._transport = StdioTransport(
+            allowed_methods=_allowed_methods(files, terminals=command_environment is not None),
+            switched_off=_SWITCHED_OFF,
+            log=log,
+        )
         self._connection: Connection | None = None
         self._watch_task: asyncio.Task[None] | None = None
         self._stop_task: asyncio.Task[None] | None = None
@@ -96,11 +122,18 @@ class Agent:
             self._transport,
             self._delivery,
             files=self._files,
-            permission_id=lambda number: f"{self.pid}.{number}",
+            terminals=self._terminals_with if self._command_environment is not None else None,
+            ask_id=lambda number: f"{self.pid}.{number}",
             exit_error=self._exit_error,
             limits=limits,
         )
         await self._connection.initialize(client_version, init_timeout)
+
+    def _terminals_with(self, deliver: Callable[[str, TerminalChanged], None]) -> Terminals:
+        self._terminals = Terminals(
+            deliver, self._command_environment or {}, lambda number: f"{self.pid}.{number}", self._log
+        )
+        return self._terminals
 
     @property
     def spec(self) -> AgentSpec:
@@ -187,6 +220,9 @@ class Agent:
     def answer_permission(self, ask_id: str, option_id: str | None) -> None:
         self._live_connection.answer_permission(ask_id, option_id)
 
+    def answer_elicitation(self, ask_id: str, answer: ElicitationAnswer) -> None:
+        self._live_connection.answer_elicitation(ask_id, answer)
+
     def listen(self, session_id: str, listener: Callable[[Event], None]) -> Callable[[], None]:
         return self._delivery.listen(session_id, listener)
 
@@ -248,6 +284,8 @@ class Agent:
             callback()
         self._exit_callbacks.clear()
         await self._process.end(0)
+        if self._terminals is not None:
+            await self._terminals.ended()
         exiting.cancel()
 
     async def _drain_messages(self) -> None:
@@ -274,11 +312,30 @@ class Agent:
         return self._connection
 
 
-def _allowed_methods(files: FileAccess | None) -> frozenset[str]:
+_TERMINAL_METHODS = frozenset(
+    {
+        "terminal/create",
+        "terminal/output",
+        "terminal/wait_for_exit",
+        "terminal/kill",
+        "terminal/release",
+    }
+)
+# What an agent reads that asks for what was not announced, since the person or Catena does not want it.
+_SWITCHED_OFF = {
+    "fs/read_text_file": "Catena does not read files for this agent",
+    "fs/write_text_file": "Catena does not write files for this agent",
+    **dict.fromkeys(_TERMINAL_METHODS, "Catena does not run commands for this agent"),
+}
+
+
+def _allowed_methods(files: FileAccess | None, *, terminals: bool) -> frozenset[str]:
     """The methods that the agent may call."""
-    offered = {"session/request_permission"}
-    if files is not None:
+    offered = {"session/request_permission", "elicitation/create"}
+    if files is not None and files.readable:
         offered.add("fs/read_text_file")
-        if files.writable:
-            offered.add("fs/write_text_file")
+    if files is not None and files.writable:
+        offered.add("fs/write_text_file")
+    if terminals:
+        offered |= _TERMINAL_METHODS
     return frozenset(offered)

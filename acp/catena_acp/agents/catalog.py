@@ -1,6 +1,8 @@
 """Catalogue of public agents, and their installations on this machine.
 
-Installations are found by name on PATH; no process is started and nothing is read over a network.
+Installations are those that Catena made, else those found by name on PATH; no process is started and nothing is read
+over a network. The public registry (``catena_acp.registry``) has agents that stand in no table here: their name is
+their id there.
 """
 
 from __future__ import annotations
@@ -14,14 +16,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
+from catena_acp.registry.installs import Install, find_install, installed_agents
+
+if TYPE_CHECKING:  # the first frame needs none of the registry's data
+    from catena_acp.registry.entries import RegistryEntry
 
 _COMMAND = "command:"
 _ASSIGNMENT = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=")
 _RUNNER = re.compile(r"^(python[0-9.]*|node|npx|uvx|bun|bunx|deno|sh|bash|nice|exec)$")
 _NO_SPECS: Mapping[str, AgentSpec] = MappingProxyType({})
+
+
+_KINDS_OF_AGENT = frozenset({"Code", "CLI"})
+
+
+def short_title(title: str) -> str:
+    """The title of an agent without the words for its kind behind it."""
+    words = title.split()
+    while len(words) > 1 and words[-1] in _KINDS_OF_AGENT:
+        words.pop()
+    return " ".join(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +60,17 @@ class CatalogEntry:
     package: str | None = None
     logout: str | None = None  # command to run
     accounts: tuple[str, ...] = ()  # files (`~/…`) and variables; where one is there, so is an account
+    registry: str = ""  # its id in the public registry, where that is not its name
+
+    @property
+    def id(self) -> str:
+        """Its id in the public registry, if it is there."""
+        return self.registry or self.name
+
+    @property
+    def short_title(self) -> str:
+        """The title as a person says it, such as `Claude` for `Claude Code`."""
+        return short_title(self.title)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +79,12 @@ class Installation:
 
     entry: CatalogEntry
     spec: AgentSpec | None
-    version: str | None = None  # known after the first start
+    install: Install | None = None  # where Catena installed it
+
+    @property
+    def version(self) -> str | None:
+        """Its version, where that is known without a start."""
+        return self.install.version if self.install else None
 
 
 def catalog() -> tuple[CatalogEntry, ...]:
@@ -76,6 +110,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
                 "CLAUDE_CODE_USE_VERTEX",
                 "CLAUDE_CONFIG_DIR",
             ),
+            registry="claude-acp",
         ),
         CatalogEntry(
             "codex",
@@ -94,6 +129,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
                 "CODEX_API_KEY",
                 "CODEX_HOME",
             ),
+            registry="codex-acp",
         ),
         CatalogEntry(
             "opencode",
@@ -127,6 +163,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "npm install -g @github/copilot",
             "copilot login",
             "https://github.com/github/copilot-cli",
+            registry="github-copilot-cli",
         ),
         CatalogEntry(
             "cursor",
@@ -144,6 +181,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "npm install -g @qwen-code/qwen-code",
             "qwen, or set OPENAI_API_KEY",
             "https://github.com/QwenLM/qwen-code",
+            registry="qwen-code",
         ),
         CatalogEntry(
             "goose",
@@ -160,6 +198,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "uv tool install mistral-vibe",
             "vibe --setup, or set MISTRAL_API_KEY",
             "https://github.com/mistralai/mistral-vibe",
+            registry="mistral-vibe",
         ),
         CatalogEntry(
             "kimi",
@@ -228,6 +267,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "see https://factory.ai",
             "droid, or set FACTORY_API_KEY",
             "https://factory.ai",
+            registry="factory-droid",
         ),
         CatalogEntry(
             "junie",
@@ -246,6 +286,7 @@ def catalog() -> tuple[CatalogEntry, ...]:
             "https://github.com/svkozak/pi-acp",
             program="pi",
             package="pi-acp",
+            registry="pi-acp",
         ),
         CatalogEntry(
             "rehearsal",
@@ -281,12 +322,15 @@ def logout_hint(name: str) -> str:
 
 
 def find_agents(path: str | None = None) -> tuple[Installation, ...]:
-    """Look up every catalogue agent on ``path``, by default PATH."""
-    return tuple(Installation(entry, _spec_of(entry, path)) for entry in catalog())
+    """Look up every catalogue agent, and what Catena installed beside them; ``path`` is PATH by default."""
+    entries = catalog()
+    known = {entry.id for entry in entries}
+    others = [_entry_of_install(each) for each in installed_agents() if each.id not in known]
+    return tuple(_installation(entry, path) for entry in (*entries[:-1], *others, entries[-1]))
 
 
 def find_spec(name: str, extra: Mapping[str, AgentSpec] = _NO_SPECS) -> AgentSpec:
-    """The spec of an agent by name: one of ``extra``, of the catalogue, or ``command:`` with an argv.
+    """The spec of an agent by name: one of ``extra``, of the catalogue or the registry, or ``command:`` with an argv.
 
     Raises AgentMissing if there is none, or if it is not installed.
     """
@@ -296,11 +340,50 @@ def find_spec(name: str, extra: Mapping[str, AgentSpec] = _NO_SPECS) -> AgentSpe
         return command_spec(name.removeprefix(_COMMAND))
     entry = next((entry for entry in catalog() if entry.name == name), None)
     if entry is None:
+        if install := find_install(name):
+            return _spec_of_install(_entry_of_install(install), install)
+        if offered := registry_entry(name):
+            raise AgentMissing(offered.name, f"not installed; {install_command(name)}")
         raise AgentMissing(name, "unknown agent; see `catena agents`")
-    spec = _spec_of(entry, None)
+    spec = _installation(entry, None).spec
     if spec is None:
-        raise AgentMissing(entry.title, f"not installed; {entry.install}")
+        raise AgentMissing(entry.title, f"not installed; {how_to_install(entry, registry_entry(name))}")
     return spec
+
+
+def registry_id(name: str) -> str:
+    """The id in the public registry of an agent's name, which may be that id."""
+    return next((entry.id for entry in catalog() if entry.name == name), name)
+
+
+def agent_name(id: str) -> str:
+    """The name of the registry's agent with this id."""
+    return next((entry.name for entry in catalog() if entry.id == id), id)
+
+
+def registry_entry(name: str) -> RegistryEntry | None:
+    """What the registry's data has on an agent, by its name or its id there."""
+    from catena_acp.registry.data import load_registry
+
+    return load_registry().entry(registry_id(name))
+
+
+def install_command(name: str) -> str:
+    """The command by which Catena installs an agent of the registry."""
+    return f"catena agents install {name}"
+
+
+def how_to_install(entry: CatalogEntry, offered: RegistryEntry | None) -> str:
+    """A command that installs an agent, or an address; ``offered`` is what the registry has on it."""
+    from catena_acp.registry.plans import plan_install
+
+    return install_command(entry.name) if offered and plan_install(offered) else entry.install
+
+
+def is_known(name: str) -> bool:
+    """True for an agent of the catalogue or the registry, and for one that Catena installed."""
+    in_catalogue = any(entry.name == name for entry in catalog())
+    return in_catalogue or find_install(name) is not None or registry_entry(name) is not None
 
 
 def command_spec(command: str) -> AgentSpec:
@@ -330,11 +413,28 @@ def _title_of(argv: tuple[str, ...]) -> str:
     return (words or list(argv))[0].rpartition("/")[2]
 
 
-def _spec_of(entry: CatalogEntry, path: str | None) -> AgentSpec | None:
+def _installation(entry: CatalogEntry, path: str | None) -> Installation:
+    if install := find_install(entry.id):
+        return Installation(entry, _spec_of_install(entry, install), install)
+    return Installation(entry, _spec_on_path(entry, path))
+
+
+def _entry_of_install(install: Install) -> CatalogEntry:
+    """The entry of an agent that Catena installed, and the catalogue does not have."""
+    offered = registry_entry(install.id)
+    title, homepage = (offered.name, offered.homepage) if offered else (install.id, "")
+    return CatalogEntry(install.id, title, (), install_command(install.id), None, homepage)
+
+
+def _spec_of_install(entry: CatalogEntry, install: Install) -> AgentSpec:
+    return AgentSpec(entry.name, entry.short_title, install.command, install.env)
+
+
+def _spec_on_path(entry: CatalogEntry, path: str | None) -> AgentSpec | None:
     for command in entry.commands:
         if shutil.which(command[0], path=path):
-            return AgentSpec(entry.name, entry.title, command)
+            return AgentSpec(entry.name, entry.short_title, command)
     if entry.package and entry.program and shutil.which(entry.program, path=path):
         npx = shutil.which("npx", path=path)
-        return AgentSpec(entry.name, entry.title, ("npx", "-y", entry.package)) if npx else None
+        return AgentSpec(entry.name, entry.short_title, ("npx", "-y", entry.package)) if npx else None
     return None

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO
 
-from catena_acp.agents.process_group import Guard, process_start_time, signal_group, wait_until_gone
 from catena_acp.errors import AgentMissing
+from catena_acp.process_group import Guard, process_start_time, signal_group, wait_until_gone
 
 STDERR_LINES = 200
 STDERR_WIDTH = 500  # characters kept of a line

@@ -7,10 +7,12 @@ the window whose turn it belongs to; a listener for one window ignores the other
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from catena_acp.abilities import ImageLimits
+from catena_acp.elicitation.requests import Elicitation
 from catena_acp.session_events import Command, ConfigChoice, Option, PermissionOption, ToolCallChanged
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.records import Attachment, Link, Message, QueueItem, Turn
@@ -24,7 +26,7 @@ class Doing(StrEnum):
     OPENING = "opening"  # a session: new, resumed, forked
     LOGGING_IN = "logging_in"  # the agent waits until the person has logged in
     WORKING = "working"
-    ASKING = "asking"  # the agent waits for a permission
+    ASKING = "asking"  # the agent waits for a permission, or for what it asked the person
     STOPPING = "stopping"
 
 
@@ -63,6 +65,8 @@ class SessionState:
     options: tuple[Option, ...] = ()
     commands: tuple[Command, ...] | None = None  # None until the agent has announced them
     usage: Usage | None = None
+    images: bool | None = None  # whether prompts may hold images; None until the agent has said so
+    image_limits: ImageLimits = field(default_factory=ImageLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +147,7 @@ class PermissionOpened:
         ToolCallChanged  # completed from the tool call reported before, if the request names only its id
     )
     options: tuple[PermissionOption, ...]
+    subagent: str = ""  # the task of the subagent that asks; "" if none does
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +156,39 @@ class PermissionClosed:
 
     window_id: str
     ask_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ElicitationOpened:
+    """The agent asks for a form or a web page; answer with ``Conversation.answer_elicitation``.
+
+    Published again with ``opened`` when the person opened the web page: the agent goes on, and may say when it is done.
+    """
+
+    window_id: str
+    ask_id: str
+    agent_title: str
+    request: Elicitation
+    opened: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ElicitationClosed:
+    """The form or web page is no longer open; ``sent`` if the person accepted it."""
+
+    window_id: str
+    ask_id: str
+    sent: bool
+
+
+Question = PermissionOpened | ElicitationOpened
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundChanged:
+    """Work that outlives its turn began or ended in the window."""
+
+    window_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +260,8 @@ ConversationEvent = (
     | DoingChanged
     | PermissionOpened
     | PermissionClosed
+    | ElicitationOpened
+    | ElicitationClosed
     | SessionChanged
     | QueueChanged
     | Renamed
@@ -229,4 +269,5 @@ ConversationEvent = (
     | Remarked
     | LinkChanged
     | HoldChanged
+    | BackgroundChanged
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from catena_acp.agents.process_group import parse_start_time
+from catena_acp.process_group import parse_start_time
 from catena_store.records import Owner
 
 HELD_ELSEWHERE = "Read-only: this conversation is open in another Catena."

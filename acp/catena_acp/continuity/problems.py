@@ -262,6 +262,31 @@ def cause_words(message: Message | None) -> str | None:
             return None
 
 
+def cause_name(trouble: str | None) -> str | None:
+    """The cause of a failed turn in two words at most, from what its row keeps: `rate limit`."""
+    match _trouble(trouble):
+        case Trouble.RATE_LIMIT:
+            return "rate limit"
+        case Trouble.CREDIT:
+            return "no credit"
+        case Trouble.OVERLOAD:
+            return "overloaded"
+        case Trouble.CONTEXT_FULL:
+            return "context full"
+        case Trouble.LOGIN_NEEDED:
+            return "login needed"
+        case Trouble.AGENT_MISSING:
+            return "not found"
+        case Trouble.AGENT_GONE:
+            return "agent exited"
+        case Trouble.AGENT_SILENT:
+            return "no response"
+        case Trouble.SESSION_LOST:
+            return "session lost"
+        case _:
+            return None
+
+
 def _trouble(value: Any) -> Trouble | None:
     if value == StopReason.ERROR.value:  # as rows of older versions have it
         return Trouble.REFUSED

@@ -5,15 +5,31 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
+from typing import Protocol
 
 from catena_acp.abilities import Abilities
-from catena_acp.agents.catalog import is_untitled
+from catena_acp.agents.catalog import is_untitled, short_title
+from catena_acp.continuity.conversation_events import ConversationEvent
 from catena_acp.continuity.routing.prior_context import Budget
+from catena_acp.errors import NotCopied
+from catena_acp.mcp.server import McpServer
+from catena_acp.permissions.rule import Rule
 from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.snapshots.keeping import FileSnapshots
 from catena_store.chains import agents
 from catena_store.clients import leases
 from catena_store.conversations.checkpoints import Frequency
@@ -73,7 +89,7 @@ def title_of(spec: AgentSpec, abilities: Abilities | None) -> str:
     """What a person reads for an agent: its title here, or what a command without one calls itself once it runs."""
     if abilities is None or not is_untitled(spec):
         return spec.title
-    return _readable(abilities.title) or _readable(abilities.name) or spec.title
+    return short_title(_readable(abilities.title) or _readable(abilities.name)) or spec.title
 
 
 class AgentTitles:
@@ -114,6 +130,7 @@ def _readable(title: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…"
 
 
+Observer = Callable[[str, ConversationEvent], None]  # told of each event of a conversation that is ours
 SpecOf = Callable[[str, str], AgentSpec]  # by the name and the profile that links are stamped with
 StartAgent = Callable[[AgentSpec, str], Awaitable[AgentPort]]
 
@@ -133,6 +150,58 @@ class WhileIdle:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionPlace:
+    """Where an agent keeps a session: its profile, the environment by which it finds its files, and a directory."""
+
+    profile: str
+    environment: Mapping[str, str]
+    cwd: str
+
+
+class SessionFiles(Protocol):
+    """The sessions of agents as files, as far as they can be copied. Every function blocks.
+
+    ``agents`` are the names that an agent is known by.
+    """
+
+    def knows(self, agents: Iterable[str]) -> bool:
+        """True for an agent that keeps its sessions in files which can be copied."""
+        ...
+
+    def path_of(self, agents: Iterable[str], session_id: str, home: SessionPlace) -> Path | None:
+        """The transcript of a session; None where there is none."""
+        ...
+
+    def can_copy(
+        self, agents: Iterable[str], session_id: str, here: SessionPlace, there: SessionPlace
+    ) -> bool:
+        """True if the files of a session are here, and have a place there."""
+        ...
+
+    def copy(self, agents: Iterable[str], session_id: str, here: SessionPlace, there: SessionPlace) -> None:
+        """Copy the files of a session. Raises NotCopied."""
+        ...
+
+
+class NoSessionFiles:
+    """No agent's files are known."""
+
+    def knows(self, agents: Iterable[str]) -> bool:
+        return False
+
+    def path_of(self, agents: Iterable[str], session_id: str, home: SessionPlace) -> Path | None:
+        return None
+
+    def can_copy(
+        self, agents: Iterable[str], session_id: str, here: SessionPlace, there: SessionPlace
+    ) -> bool:
+        return False
+
+    def copy(self, agents: Iterable[str], session_id: str, here: SessionPlace, there: SessionPlace) -> None:
+        raise NotCopied("its files are not known")
+
+
+@dataclass(frozen=True, slots=True)
 class Services:
     """The store, and where ids, times and agents come from."""
 
@@ -147,6 +216,13 @@ class Services:
     tries: Tries = field(default_factory=Tries)
     titles: AgentTitles = field(default_factory=AgentTitles)
     checkpointing: Checkpointing = field(default_factory=Checkpointing)
+    session_files: SessionFiles = field(default_factory=NoSessionFiles)
+    is_directory: Callable[[str], bool] = lambda _: True  # blocks
+    snapshots: FileSnapshots | None = None  # None where the files around turns are not kept
+    rules: Sequence[Rule] | None = None  # the settings file's; None where no permission rule of ours answers
+    mcp_servers: Sequence[McpServer] = ()  # the settings file's
+    directories_of: Callable[[str], Sequence[str]] | None = None  # additional ones in a directory; blocks
+    observe: Observer = lambda conversation_id, event: None
 
 
 @dataclass(slots=True)

@@ -1,13 +1,18 @@
 """Reader of a stored tool call's data, which may hold anything. Pure.
 
-It imports nothing of the protocol, so that a transcript can be drawn before that is loaded.
+It imports nothing that speaks the protocol, so that a transcript can be drawn before that is loaded.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from catena_acp.terminals.screen_text import without_colours
+
+_SIGNAL = re.compile("SIG[A-Z0-9+]{1,12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +28,18 @@ class ToolPart:
     """One part of the call's content; what its type does not have is empty."""
 
     type: str  # text, diff, terminal or other
-    text: str = ""
+    text: str = ""  # of a terminal: without colours
     path: str = ""  # of a diff
     old: str | None = None  # of a diff: None for a new file
     new: str | None = None  # of a diff: None if it is no text
     terminal_id: str = ""
+    output: str | None = None  # of a terminal of ours, in colour; None of one that we know nothing of
+    hidden_lines: int = 0  # above the output, not kept
+    exit_code: int | None = None
+    signal: str = ""  # that ended the command
     kind: str = ""  # of other content
     description: str = ""
+    image: Mapping[str, Any] | None = None  # the note of an image among the message's attachments
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +54,8 @@ class ToolRecord:
     content: Any  # as it is stored; ``parts`` reads it
     raw_input: Any
     raw_output: Any
+    subagent_of: str = ""  # the id of the tool call that started the subagent that made this one
+    background: str = ""  # the agent's id of the work that went on after the call had returned
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> ToolRecord:
@@ -57,7 +69,14 @@ class ToolRecord:
             content=data.get("content"),
             raw_input=data.get("raw_input"),
             raw_output=data.get("raw_output"),
+            subagent_of=_text(data.get("subagent_of")),
+            background=_text(data.get("background")),
         )
+
+    @property
+    def starts_subagent(self) -> bool:
+        """True for a call that hands a task to a subagent, as far as its arguments tell."""
+        return isinstance(self.raw_input, Mapping) and isinstance(self.raw_input.get("subagent_type"), str)
 
     @property
     def parts(self) -> tuple[ToolPart, ...]:
@@ -88,10 +107,25 @@ def _part(entry: Mapping[str, Any]) -> ToolPart:
                 new=new if isinstance(new, str) else None,
             )
         case "terminal":
-            return ToolPart("terminal", text=_text(entry.get("output")), terminal_id=_text(entry.get("id")))
+            output, hidden, code = entry.get("output"), entry.get("hidden_lines"), entry.get("exit_code")
+            return ToolPart(
+                "terminal",
+                text=without_colours(_text(output)),
+                output=output if isinstance(output, str) else None,
+                hidden_lines=hidden if isinstance(hidden, int) and hidden > 0 else 0,
+                exit_code=code if isinstance(code, int) else None,
+                signal=name if _SIGNAL.fullmatch(name := _text(entry.get("signal"))) else "",
+                terminal_id=_text(entry.get("id")),
+            )
         case _:
             kind, description = _text(entry.get("kind")), _text(entry.get("description"))
-            return ToolPart("other", kind=kind, description=description)
+            image = entry.get("image")
+            return ToolPart(
+                "other",
+                kind=kind,
+                description=description,
+                image=image if isinstance(image, Mapping) else None,
+            )
 
 
 def _text(value: object) -> str:

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import os
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 
-from catena_acp.continuity.conversation_events import ConversationEvent, Doing, LeafMoved, Renamed
+from catena_acp.agents.process import agent_environment
+from catena_acp.continuity.conversation_events import (
+    ConversationEvent,
+    LeafMoved,
+    Remarked,
+    Renamed,
+    SessionState,
+)
+from catena_acp.continuity.services import SessionPlace
 from catena_acp.conversation import journal
 from catena_acp.conversation.asides.asides import Asides
 from catena_acp.conversation.branches.branches import Branches
 from catena_acp.conversation.checkpoints.checkpoints import Checkpoints
+from catena_acp.conversation.inspection.changes import ConversationChanges
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.logins import Logins
 from catena_acp.conversation.prompts.window import Window
+from catena_acp.conversation.rules import ConversationRules
 from catena_acp.conversation.runtime import ConversationRuntime, change_directories
-from catena_acp.errors import StillAtWork
+from catena_acp.conversation.servers import ConversationServers
+from catena_acp.elicitation.requests import ElicitationAnswer
+from catena_acp.errors import AgentMissing, StillAtWork
 from catena_acp.port import AgentPort
 from catena_store.conversations import conversations
 from catena_store.database.database import Writer
-from catena_store.records import ConversationRecord, Owner
-from catena_store.windows.journal import Act
+from catena_store.records import ConversationRecord, Link, Owner
 
 
 class Conversation:
@@ -45,7 +57,10 @@ class Conversation:
         self.branches = Branches(runtime)
         self.tree = ConversationTree(runtime)
         self.chain = ConversationChain(runtime)
+        self.changes = ConversationChanges(runtime)
         self.checkpoints = Checkpoints(runtime, self.window)
+        self.rules = ConversationRules(runtime)
+        self.servers = ConversationServers(runtime)
         self.asides = Asides(runtime)
         self.logins = Logins(runtime, self.window, lambda: [each.logins for each in all_live()])
 
@@ -81,17 +96,32 @@ class Conversation:
         """Tell ``listener`` everything from now on; returns the end of it."""
         return self._runtime.subscribe(listener)
 
+    def remark(self, window_id: str, text: str) -> None:
+        """Publish a remark in one line that needs no action."""
+        self._runtime.publish(Remarked(window_id, text))
+
+    async def transcript_of(self, link: Link) -> str | None:
+        """The path of the agent's own transcript of a session, where it is known."""
+        services = self._runtime.services
+        try:
+            spec = self._runtime.spec_of(link.agent, link.profile)
+        except AgentMissing:
+            return None
+        home = SessionPlace(link.profile, agent_environment(os.environ, spec.env), link.cwd)
+        path = await asyncio.to_thread(services.session_files.path_of, (link.agent,), link.session_id, home)
+        return str(path) if path else None
+
     def last_lines(self) -> tuple[str, ...]:
         """What the agent wrote last to its standard error, oldest first; nothing where it does not run."""
         return self._runtime.last_lines()
 
     async def answer(self, ask_id: str, option_id: str | None) -> None:
         """Answer a permission with one of the agent's options; None is `cancelled`."""
-        self._runtime.note_answer(ask_id, option_id)
-        window_id = self._runtime.permissions.answer(ask_id, option_id)
-        asking = window_id and self._runtime.doing(window_id) is Doing.ASKING
-        if window_id and asking and not self._runtime.permissions.of_window(window_id):
-            self._runtime.set_doing(window_id, Doing.WORKING)
+        self._runtime.answer_permission(ask_id, option_id)
+
+    async def answer_elicitation(self, ask_id: str, answer: ElicitationAnswer) -> None:
+        """Answer a form or a web page that the agent asks for; anything but `accept` dismisses one that is open."""
+        self._runtime.answer_elicitation(ask_id, answer)
 
     # --- windows
 
@@ -107,6 +137,10 @@ class Conversation:
     def windows(self) -> frozenset[str]:
         """Those that are open in this client."""
         return self._runtime.windows
+
+    def session(self, window_id: str) -> SessionState:
+        """What is known of the session that carries a window, whether or not that is open."""
+        return self._runtime.session(window_id)
 
     def in_turn(self, window_id: str) -> bool:
         """True while the turn of an open window is under way, or a login."""
@@ -130,6 +164,16 @@ class Conversation:
         """The directories that it was given beside the one it works in."""
         return self._runtime.environment.directories
 
+    @property
+    def takes_directories(self) -> bool | None:
+        """Whether the agent is told of further directories; None while it does not run."""
+        try:
+            spec = self._runtime.spec_of(self.record.agent, self.record.profile)
+        except AgentMissing:
+            return None
+        agent = self._runtime.agents.live(spec, self.record.family)
+        return agent.abilities.additional_directories if agent else None
+
     async def add_directory(self, path: str) -> bool:
         """Give it a directory, which the caller has seen to exist, by its absolute path; False if it has it.
 
@@ -145,41 +189,27 @@ class Conversation:
         """Give the conversation a title; what was done ``by`` a person in a window can be undone there."""
         await self._runtime.rename(title, by=by)
 
-    async def archive(
-        self, act: Act, *, window_id: str | None, workspace_id: str | None, closing: Sequence[str]
-    ) -> None:
-        """Archive or delete it, by a line of the journal; ``closing`` are the windows that go with it.
+    async def change_directory(self, cwd: str, *, by: str | None = None) -> None:
+        """Work in another directory, which the caller has seen to exist, by its absolute path.
 
-        Raises StillAtWork while a turn runs, ReadOnly.
+        What was done ``by`` a person in a window can be undone there. Raises StillAtWork while a turn runs, ReadOnly.
         """
-        self._refuse_in_turn(closing)
+        self._refuse_in_turn()
         async with self.write() as tx:
-            # A prompt that was said while this waited for the store has its turn here.
-            self._refuse_in_turn(closing)
-            await journal.archive(
-                tx,
-                conversation_id=self.id,
-                act=act,
-                window_id=window_id,
-                workspace_id=workspace_id,
-                closing=closing,
-            )
+            self._refuse_in_turn()  # a prompt that was said while this waited for the store has its turn here
+            await journal.change_directory(tx, window_id=by, conversation_id=self.id, cwd=cwd)
+        await self.reload()
 
-    def _refuse_in_turn(self, closing: Sequence[str]) -> None:
-        if any(self.in_turn(window) for window in {*self.windows, *closing}):
+    def _refuse_in_turn(self) -> None:
+        if any(self.in_turn(window) for window in self.windows):
             raise StillAtWork
-
-    async def unarchive(self, *, workspace_id: str | None) -> None:
-        """Take it out of the archive. Raises ReadOnly."""
-        async with self.write() as tx:
-            await journal.unarchive(tx, conversation_id=self.id, workspace_id=workspace_id)
 
     def write(self) -> AbstractAsyncContextManager[Writer]:
         """A transaction of the holder of the conversation. Raises ReadOnly, StoreReadOnly."""
         return self._runtime.writable().write()
 
     async def reload(self) -> None:
-        """Read title and agent, which were changed in the store, and publish what is new."""
+        """Read title, agent and directory, which were changed in the store, and publish what is new."""
         runtime = self._runtime
         async with runtime.services.db.read() as reader:
             record = await conversations.get(reader, self.id)
@@ -191,6 +221,8 @@ class Conversation:
                 runtime.publish(Renamed(window_id, record.title))
             if (before.agent, before.profile) != (record.agent, record.profile):
                 runtime.clear_carrier(window_id)
+        if before.cwd != record.cwd:
+            await runtime.leave_directory()
 
     async def settle(self) -> None:
         """Store what sessions sent between turns."""

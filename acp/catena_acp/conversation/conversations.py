@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,6 +18,7 @@ from catena_acp.continuity.lease_text import hold_words
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.continuity.services import (
     Checkpointing,
+    Observer,
     Services,
     SpecOf,
     StartAgent,
@@ -27,16 +28,22 @@ from catena_acp.continuity.services import (
 )
 from catena_acp.continuity.sessions.agent_pool import Agents, keep_powers
 from catena_acp.continuity.sessions.sessions import Sessions
+from catena_acp.conversation.adoption.sessions import ForeignSessions
 from catena_acp.conversation.branches.logout_barrier import begin_anew_after_logout
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.forks import ConversationFork, ForkOperation, ForkRequest
 from catena_acp.conversation.recovery.foreign_conversations import Following
 from catena_acp.conversation.recovery.recovery import EndGroup, recover, tell_restored, where_ours_stand
 from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.upstream import UpstreamDeletion, delete_sessions
 from catena_acp.errors import AgentMissing, ReadOnly
+from catena_acp.mcp.server import McpServer
+from catena_acp.permissions.rule import Rule
 from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.snapshots.keeping import FileSnapshots
+from catena_acp.transcripts.moving import TranscriptFiles
 from catena_store.clients import leases
-from catena_store.conversations import conversations
+from catena_store.conversations import conversations, directories
 from catena_store.database.database import Database, Writer
 from catena_store.errors import Fenced, NotFound, StoreError
 from catena_store.ids import new_id as random_id
@@ -56,14 +63,14 @@ class Machine:
 
 def this_machine(client_version: str, specs: Mapping[str, AgentSpec]) -> Machine:
     """The real one; ``specs`` are agents beside those of the catalogue, by name."""
-    from catena_acp.agents import process_group
+    from catena_acp import process_group
 
     async def start(spec: AgentSpec, cwd: str) -> AgentPort:
         from catena_acp.agents.agent import start_agent
         from catena_acp.protocol.files import FileAccess
 
-        files = FileAccess(roots=(Path(cwd),))
-        return await start_agent(spec, cwd=cwd, client_version=client_version, files=files)
+        files = FileAccess(roots=(Path(cwd),), follows_sessions=True)
+        return await start_agent(spec, cwd=cwd, client_version=client_version, files=files, terminals=True)
 
     def spec_of(name: str, profile: str) -> AgentSpec:
         from catena_acp.agents.catalog import find_spec
@@ -100,6 +107,7 @@ class Conversations:
         self._end_group = end_group
         self._start_time_of = start_time_of
         self._agents = Agents(services.start_agent)
+        self.foreign = ForeignSessions(services, spec_of, self._agents.all_live)
         self._live: dict[str, Conversation] = {}
         self._sessions: dict[str, Sessions] = {}  # by family
         self._opening: dict[str, asyncio.Lock] = {}
@@ -124,11 +132,21 @@ class Conversations:
         budget: Budget | None = None,
         while_idle: WhileIdle | None = None,
         checkpointing: Checkpointing | None = None,
+        is_directory: Callable[[str], bool] | None = None,
+        snapshots: FileSnapshots | None = None,
+        rules: Sequence[Rule] | None = None,
+        mcp_servers: Sequence[McpServer] = (),
+        directories_of: Callable[[str], Sequence[str]] | None = None,
+        observe: Observer = lambda conversation_id, event: None,
     ) -> AsyncIterator[Conversations]:
         """Serve conversations until the end of the block; then end turns and agents, and give the leases back.
 
-        ``specs`` are agents beside those of the catalogue, by name. Agents and processes are this machine's, where
-        the caller brings no others. Nothing is done ``while_idle`` if the caller does not want it.
+        ``specs`` are agents beside those of the catalogue, by name. Agents, their directories and processes are this
+        machine's, where the caller brings no others. ``snapshots`` keeps the files around turns. ``rules`` are the
+        settings file's permission rules; with None, no rule answers a request. ``mcp_servers`` are those of the
+        settings; ``directories_of`` gives the additional directories of new conversations in a directory, and may
+        block. ``observe`` is called with each event of the conversations that are ours, as a listener is. Nothing is
+        done ``while_idle`` if the caller does not want it.
         """
         machine = this_machine(client_version, specs or {})
         start_time_of = start_time_of or machine.start_time_of
@@ -138,6 +156,8 @@ class Conversations:
             pid=os.getpid(),
             started=start_time_of(os.getpid()) or "",
         )
+        if is_directory is None:
+            is_directory = (lambda _: True) if start_agent else (lambda path: Path(path).is_dir())
         start_agent = start_agent or machine.start_agent
         services = Services(
             db,
@@ -148,6 +168,13 @@ class Conversations:
             budget=budget or Budget(),
             while_idle=while_idle or WhileIdle(),
             checkpointing=checkpointing or Checkpointing(),
+            session_files=TranscriptFiles(),
+            is_directory=is_directory,
+            snapshots=snapshots,
+            rules=rules,
+            mcp_servers=mcp_servers,
+            directories_of=directories_of,
+            observe=observe,
         )
         served = cls(services, spec_of or machine.spec_of, end_group or machine.end_group, start_time_of)
         standing = [asyncio.ensure_future(work) for work in (served._beat(), served._following.run())]
@@ -158,6 +185,8 @@ class Conversations:
                 task.cancel()
             await asyncio.gather(*standing, return_exceptions=True)
             await served._end()
+            if snapshots:
+                await snapshots.settled()
 
     @property
     def owner(self) -> Owner:
@@ -176,11 +205,14 @@ class Conversations:
 
     async def create(self, *, agent: AgentSpec, cwd: str) -> Conversation:
         """A conversation of its own; no agent is started for it yet."""
-        conversation_id = self._services.new_id()
+        conversation_id, directories_of = self._services.new_id(), self._services.directories_of
+        further = await asyncio.to_thread(directories_of, cwd) if directories_of else ()
         async with self._services.db.write() as tx:
             await conversations.create(
                 tx, id=conversation_id, agent=agent.name, profile=agent.profile, cwd=cwd
             )
+            for path in further:
+                await directories.add(tx, conversation_id, path)
         return await self.open(conversation_id)
 
     async def open(self, conversation_id: str) -> Conversation:
@@ -194,6 +226,50 @@ class Conversations:
                 opened = self._live[conversation_id] = await self._opened(conversation_id)
                 self._note_later(opened.record.family)
             return self._live[conversation_id]
+
+    async def refuse_held(self, tx: Writer, ids: Iterable[str]) -> None:
+        """Raise ReadOnly, in words on who it is, where another client that lives holds one of the conversations.
+
+        Within the transaction nobody can take one of them, so that what is free may be changed without being opened.
+        """
+        for conversation_id in ids:
+            lease = await leases.get(tx, conversation_id)
+            if lease and lease.owner.id != self.owner.id and not self._is_dead(lease):
+                raise ReadOnly(hold_words(lease.owner, self.owner.host))
+
+    async def delete_upstream(self, ids: Iterable[str]) -> UpstreamDeletion:
+        """Delete the sessions of conversations at their agents, which are started for it; it cannot be undone.
+
+        Raises ReadOnly where another client holds one of the conversations, StoreError.
+        """
+        done = UpstreamDeletion()
+        for conversation_id in ids:
+            async with self._services.db.write() as tx:
+                await self.refuse_held(tx, [conversation_id])
+                record = await conversations.get(tx, conversation_id)
+            if record is None:
+                continue
+            family = record.family
+
+            async def start(name: str, profile: str, cwd: str, family: str = family) -> AgentPort:
+                def started(agent: AgentPort) -> None:
+                    self._agent_started(family, agent)
+
+                return await self._agents.running(self._spec_of(name, profile), family, cwd, started)
+
+            sessions = self._sessions.get(family)
+            try:
+                await delete_sessions(self._services, record, sessions, start, done)
+            finally:
+                if not any(live.record.family == family for live in self._live.values()):
+                    await self._agents.end_family(family)
+        return done
+
+    async def reload(self, ids: Iterable[str]) -> None:
+        """Read what was changed in the store of those that are live, and publish what is new."""
+        for conversation_id in ids:
+            if conversation := self._live.get(conversation_id):
+                await conversation.reload()
 
     async def fork(
         self,

@@ -5,14 +5,14 @@ Nothing in the tree is changed or removed by any of them. Each belongs into the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from catena_store.conversations import conversations
-from catena_store.database.database import Writer
+from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound
 from catena_store.records import ConversationRecord, WindowRecord
-from catena_store.windows import journal, windows
+from catena_store.windows import journal, queue, windows
 from catena_store.windows.journal import Act, WindowPlace
 
 
@@ -64,6 +64,16 @@ async def change_agent(tx: Writer, *, window_id: str, conversation_id: str, agen
     await _record(tx, await _window(tx, window_id), Act.AGENT, before, {"agent": agent, "profile": profile})
 
 
+async def change_directory(tx: Writer, *, window_id: str | None, conversation_id: str, cwd: str) -> None:
+    """Work in another directory; prompts that wait go along. Raises NotFound."""
+    before = await _conversation(tx, conversation_id)
+    await set_marks(tx, conversation_id, {"cwd": cwd})
+    await queue.move_directory(tx, conversation_id, before.cwd, cwd)
+    window = await windows.get(tx, window_id) if window_id else None
+    act, after = Act.DIRECTORY, {"cwd": cwd}
+    await _of_conversation(tx, window, conversation_id, None, act, {"cwd": before.cwd}, after)
+
+
 async def rename(tx: Writer, *, window_id: str | None, conversation_id: str, title: str | None) -> None:
     """Name a conversation, or take its name away; in no window where that was done in the history. Raises NotFound."""
     before = {"title": (await _conversation(tx, conversation_id)).title}
@@ -72,42 +82,71 @@ async def rename(tx: Writer, *, window_id: str | None, conversation_id: str, tit
     await _of_conversation(tx, window, conversation_id, None, Act.RENAME, before, {"title": title})
 
 
-async def archive(
+async def keep(
     tx: Writer,
     *,
-    conversation_id: str,
+    conversation_ids: Sequence[str],
     act: Act,
+    values: Mapping[str, Any],
+    closing: Sequence[str] = (),
     window_id: str | None = None,
     workspace_id: str | None = None,
-    closing: Sequence[str] = (),
-) -> None:
-    """Archive or delete a conversation (Act.ARCHIVE, Act.DELETE) and close the windows that show it.
+) -> tuple[str, ...]:
+    """Give conversations a title or a mark, as one act, and close windows with it; those that were not so before.
 
-    Nothing is removed from the store. ``workspace_id`` is that of a history without a tab. Raises NotFound.
+    ``values`` are as in the journal. Nothing is removed from the store. Raises NotFound.
     """
-    marks = await conversations.marks(tx, conversation_id)
-    before: dict[str, Any]
-    after: dict[str, Any]
-    if act is Act.DELETE:
-        before, after = {"deleted": marks.deleted}, {"deleted": True}
-        await conversations.set_deleted(tx, conversation_id, True)
-    else:
-        before, after = {"archived": marks.archived}, {"archived": True}
-        await conversations.set_archived(tx, conversation_id, True)
-    if closing:
-        before["windows"], after["windows"] = list(closing), []
-        for closed in closing:
-            await windows.close(tx, closed)
+    before: dict[str, Mapping[str, Any]] = {}
+    for conversation_id in conversation_ids:
+        present = await marks_of(tx, conversation_id, values.keys())
+        if present != values:
+            before[conversation_id] = present
+            await set_marks(tx, conversation_id, values)
+    for closed in closing:
+        await windows.close(tx, closed)
     window = await windows.get(tx, window_id) if window_id else None
-    await _of_conversation(tx, window, conversation_id, workspace_id, act, before, after)
+    shut = {"windows": list(closing)} if closing else {}
+    await _of_conversation(
+        tx,
+        window,
+        next(iter(before), conversation_ids[0]),
+        workspace_id,
+        act,
+        {"conversations": before, **shut},
+        {"conversations": {id: dict(values) for id in before}, **({"windows": []} if closing else {})},
+    )
+    return tuple(before)
 
 
-async def unarchive(tx: Writer, *, conversation_id: str, workspace_id: str | None) -> None:
-    """Take a conversation out of the archive, in the history. Raises NotFound."""
-    before = {"archived": (await conversations.marks(tx, conversation_id)).archived}
-    await conversations.set_archived(tx, conversation_id, False)
-    after = {"archived": False}
-    await _of_conversation(tx, None, conversation_id, workspace_id, Act.ARCHIVE, before, after)
+async def marks_of(tx: Reader, conversation_id: str, names: Collection[str]) -> dict[str, Any]:
+    """The agent, directory, title and marks of a conversation, by these names. Raises NotFound."""
+    record, marks = await _conversation(tx, conversation_id), await conversations.marks(tx, conversation_id)
+    now = {
+        "agent": record.agent,
+        "profile": record.profile,
+        "cwd": record.cwd,
+        "title": record.title,
+        "archived": marks.archived,
+        "deleted": marks.deleted,
+        "pinned": marks.pinned,
+    }
+    return {name: now[name] for name in names if name in now}
+
+
+async def set_marks(tx: Writer, conversation_id: str, values: Mapping[str, Any]) -> None:
+    """Set what ``values`` has of an agent with its profile, a directory, a title and marks. Raises NotFound."""
+    if "agent" in values:
+        await conversations.set_agent(tx, conversation_id, values["agent"], values["profile"])
+    if "cwd" in values:
+        await conversations.set_directory(tx, conversation_id, values["cwd"])
+    if "title" in values:
+        await conversations.set_title(tx, conversation_id, values["title"])
+    if "archived" in values:
+        await conversations.set_archived(tx, conversation_id, values["archived"])
+    if "deleted" in values:
+        await conversations.set_deleted(tx, conversation_id, values["deleted"])
+    if "pinned" in values:
+        await conversations.set_pinned(tx, conversation_id, values["pinned"])
 
 
 async def _of_conversation(
@@ -151,7 +190,7 @@ async def _window(tx: Writer, window_id: str) -> WindowRecord:
     return window
 
 
-async def _conversation(tx: Writer, conversation_id: str) -> ConversationRecord:
+async def _conversation(tx: Reader, conversation_id: str) -> ConversationRecord:
     record = await conversations.get(tx, conversation_id)
     if record is None:
         raise NotFound("conversation", conversation_id)

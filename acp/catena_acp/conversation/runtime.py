@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import replace
-from typing import Any
+from typing import Any, assert_never
 
 from catena_acp.continuity.conversation_events import (
+    BackgroundChanged,
     ConversationEvent,
     Doing,
     DoingChanged,
     HoldChanged,
+    MessageAdded,
+    MessageChanged,
     Renamed,
     SessionChanged,
     SessionState,
@@ -25,18 +28,36 @@ from catena_acp.continuity.sessions.agent_pool import Agents
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.sessions import LiveSession, Sessions
 from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.continuity.turns.background import BackgroundTask, BackgroundWork
 from catena_acp.continuity.turns.late_updates import LateUpdates
-from catena_acp.continuity.turns.permissions import PendingPermissions
+from catena_acp.continuity.turns.questions import PendingQuestions
 from catena_acp.continuity.turns.tool_data import call_of
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation import journal
 from catena_acp.conversation.titles import fork_title, readable_title
+from catena_acp.elicitation.requests import CANCEL, ElicitationAnswer
+from catena_acp.elicitation.words import answered_text, asked_text
 from catena_acp.errors import AgentError, AgentMissing, ReadOnly
 from catena_acp.port import AgentPort, AgentSpec
-from catena_acp.session_events import Event, PermissionRequested, PermissionWithdrawn, TitleChanged
+from catena_acp.session_events import (
+    BackgroundWorkEnded,
+    ElicitationAnswered,
+    ElicitationCompleted,
+    ElicitationRequested,
+    Event,
+    NoticeReported,
+    PermissionRequested,
+    PermissionWithdrawn,
+    QuestionEvent,
+    TitleChanged,
+    ToolCallChanged,
+)
 from catena_store.conversations import conversations, directories
 from catena_store.errors import StoreError, StoreReadOnly
+from catena_store.finding import history
 from catena_store.records import ConversationRecord, Owner
+
+_MOST_EARLY = 20  # elicitations of a session that carries no window yet
 
 
 class ConversationRuntime:
@@ -59,10 +80,11 @@ class ConversationRuntime:
         self.free = False  # that client is gone
         self.lost: Callable[[], None] = lambda: None  # called where another client took what was ours
         self.closing = False
-        self.permissions = PendingPermissions(self.publish)
+        self.questions = PendingQuestions(self._publish_question)
         self.environment = Environment(services, record.id, self.publish)
         self.sessions = sessions
-        self._late_updates = LateUpdates(services, tenure, self.publish) if tenure else None
+        self.background = BackgroundWork()
+        self._late_updates = self._late(tenure) if tenure else None
         self.agents = agents
         self._spec_of = spec_of
         self._agent_started = agent_started
@@ -71,6 +93,9 @@ class ConversationRuntime:
         self._carriers: dict[str, str] = {}  # the link that carries a window
         self._known: dict[str, SessionState] = {}  # of a window: the session that carried it last
         self._doing: dict[str, tuple[Doing, float]] = {}  # of a window, and since when its turn runs
+        self._early_questions: dict[
+            str, list[ElicitationRequested]
+        ] = {}  # by link, before it carries a window
         self._tasks: set[asyncio.Task[None]] = set()
 
     # --- publishing
@@ -86,9 +111,17 @@ class ConversationRuntime:
         return end
 
     def publish(self, event: ConversationEvent) -> None:
-        """Send an event to every listener."""
+        """Send an event to every listener, and to whoever observes all conversations of ours."""
+        if self.tenure is not None:
+            self.services.observe(self.record.id, event)
         for listener in list(self._listeners):
             listener(event)
+        match event:
+            case MessageAdded(window_id, message) | MessageChanged(window_id, message):
+                if self.background.take(window_id, message):
+                    self.publish(BackgroundChanged(window_id))
+            case _:
+                pass
 
     def doing(self, window_id: str) -> Doing:
         """What a window's turn does now."""
@@ -113,6 +146,8 @@ class ConversationRuntime:
     def set_doing(self, window_id: str, doing: Doing) -> None:
         """The window's turn does something else."""
         # A window that was left in mid-turn stays left.
+        if doing is Doing.WORKING and self._carriers.get(window_id) in self.questions.waiting_links:
+            doing = Doing.ASKING  # before its first prompt was out
         before, since = self._doing.get(window_id, (doing, 0.0))
         if before is not doing:
             self._doing[window_id] = (doing, since)
@@ -130,16 +165,19 @@ class ConversationRuntime:
 
     def take(self, tenure: Tenure) -> None:
         """The conversation is ours now."""
-        self.tenure, self._late_updates = tenure, LateUpdates(self.services, tenure, self.publish)
+        self.tenure, self._late_updates = tenure, self._late(tenure)
         self.holder, self.free = None, False
         self._publish_hold()
+
+    def _late(self, tenure: Tenure) -> LateUpdates:
+        return LateUpdates(self.services, tenure, self.publish, self.background)
 
     def lose(self) -> None:
         """Another client took what was ours: from now on we only read, and our agents do nothing more in it."""
         if self.tenure is not None:
             self.tenure = self._late_updates = None
             for running in self._running.values():
-                self.permissions.cancel(running.live.link_id)
+                self.questions.cancel(running.live.link_id)
                 self.spawn(running.stop())
             self._publish_hold()
             if not self.closing:
@@ -220,6 +258,8 @@ class ConversationRuntime:
             state = replace(state, usage=_cost_alone(before))  # until the session tells its own
         self._known[window_id] = state
         self.publish(SessionChanged(window_id, state))
+        for early in self._early_questions.pop(live.link_id, ()):
+            self._ask(live, early)
 
     def clear_carrier(self, window_id: str) -> None:
         """Clear the session that carries the window; the next prompt sets it."""
@@ -267,6 +307,15 @@ class ConversationRuntime:
             raise AgentError("no session yet; send a message first")
         return live
 
+    async def leave_directory(self) -> None:
+        """Close the sessions of the directory before; idle agents of the family start anew in the new one."""
+        for window_id in self.windows:
+            self.clear_carrier(window_id)
+        await self.settle()
+        self.background.end_all({live.link_id for live in self.own_sessions})
+        await asyncio.gather(*(self.sessions.close(live) for live in self.own_sessions))
+        self.agents.drop_family(self.record.family)
+
     @property
     def own_sessions(self) -> list[LiveSession]:
         """The live sessions whose events come to this conversation, and to no other of the family."""
@@ -277,11 +326,13 @@ class ConversationRuntime:
         dead = {live.link_id for live in self.sessions if live.agent is agent}
         for window_id in [window_id for window_id, link_id in self._carriers.items() if link_id in dead]:
             self.clear_carrier(window_id)
+        for window_id in self.background.end_all(dead):
+            self.publish(BackgroundChanged(window_id))
 
     def detach(self, running: RunningTurn) -> None:
         """Take what the closed turn's session still sends as late updates."""
         self._running.pop(running.live.link_id, None)
-        self.permissions.cancel(running.live.link_id)
+        self.questions.cancel(running.live.link_id)
         for event in running.leftover():
             self.handle(running.live, event)
 
@@ -307,48 +358,151 @@ class ConversationRuntime:
     def attach(self, running: RunningTurn) -> None:
         """Route the events of the turn's session to the turn."""
         self._running[running.live.link_id] = running
+        for task in self.background.calls_of(running.live.link_id):
+            running.reducer.carry(task.call_id, task.message_id, task.data)
 
     def handle(self, live: LiveSession, event: Event) -> None:
-        """Route an event of a session to its turn, its permission request or the late updates."""
+        """Route an event of a session to its turn, its questions or the late updates."""
         if isinstance(event, TitleChanged) and self.record.title is None and self.tenure:
             self._take_title(event.title or "")
+        self._note_background(live, event)
         running = self._running.get(live.link_id)
         if running and running.live is live:
             running.receive(event)
-        elif isinstance(event, PermissionRequested | PermissionWithdrawn):
-            self.handle_permission(live, event)
+        elif isinstance(event, QuestionEvent):
+            self.handle_question(live, event)
+            self._note_late_answer(live, event)
         elif (
             self._late_updates and not self.closing
         ):  # what agents say while they are ended has no place any more
             self._late_updates.receive(live, event)
 
-    def handle_permission(self, live: LiveSession, event: PermissionRequested | PermissionWithdrawn) -> None:
-        """A permission is asked or withdrawn; within a turn, after the tool call it is about was committed."""
-        if isinstance(event, PermissionWithdrawn):
-            self.permissions.withdrawn(event.ask_id)
-            return
+    def background_of(self, window_id: str) -> tuple[BackgroundTask, ...]:
+        """Work begun in the window that goes on in a session that is still open, oldest first."""
+        tasks = self.background.of_window(window_id)
+        return tuple(task for task in tasks if self.sessions.by_link(task.link_id) is not None)
+
+    def _note_background(self, live: LiveSession, event: Event) -> None:
+        """Note the end of work that outlives its turn."""
+        windows = {task.window_id for task in self.background.of_link(live.link_id)}
+        match event:
+            case BackgroundWorkEnded():
+                changed = self.background.end_one(live.link_id)
+            case ToolCallChanged():
+                changed = self.background.take_late(live.link_id, event)
+            case _:
+                changed = False
+        for window_id in windows if changed else ():
+            self.publish(BackgroundChanged(window_id))
+
+    def handle_question(self, live: LiveSession, event: QuestionEvent) -> None:
+        """A question is asked or closed; within a turn, after the row that it is about was committed."""
+        match event:
+            case PermissionRequested() | ElicitationRequested():
+                self._ask(live, event)
+            case PermissionWithdrawn(ask_id=ask_id) | ElicitationCompleted(ask_id=ask_id):
+                self._withdraw(live, ask_id)
+            case ElicitationAnswered(ask_id=ask_id, answer=answer) if answer.action == "cancel":
+                self._withdraw(live, ask_id)
+            case ElicitationAnswered():
+                pass
+            case _:
+                assert_never(event)
+
+    def _withdraw(self, live: LiveSession, ask_id: str) -> None:
+        early = self._early_questions.get(live.link_id, [])
+        early[:] = [each for each in early if each.ask_id != ask_id]
+        self._go_on(self.questions.withdrawn(ask_id))
+
+    def _ask(self, live: LiveSession, event: PermissionRequested | ElicitationRequested) -> None:
         running = self._running.get(live.link_id)
         carried = (window_id for window_id, link_id in self._carriers.items() if link_id == live.link_id)
         window_id = running.window_id if running else next(carried, None)
-        if window_id is None:
-            live.agent.answer_permission(event.ask_id, None)
+        match event:
+            case PermissionRequested(ask_id=ask_id) if window_id is None:
+                live.agent.answer_permission(ask_id, None)
+            case ElicitationRequested(ask_id=ask_id) if window_id is None:
+                early = self._early_questions.setdefault(live.link_id, [])
+                if len(early) < _MOST_EARLY:
+                    early.append(event)
+                else:
+                    live.agent.answer_elicitation(ask_id, CANCEL)
+            case PermissionRequested() if window_id is not None:
+                call_id = event.tool_call.tool_call_id
+                data = running.reducer.tool(call_id) if running else None
+                known = call_of(call_id, ToolRecord.from_data(data)) if data else None
+                subagent = running.reducer.subagent_of(event.tool_call) if running else ""
+                self.questions.add(window_id, live.link_id, live.agent, event, known, subagent)
+            case ElicitationRequested() if window_id is not None:
+                title = live.state.agent_title
+                self.questions.add_elicitation(window_id, live.link_id, live.agent, event, title)
+        if window_id is None or running is None:
             return
-        call_id = event.tool_call.tool_call_id
-        data = running.reducer.tool(call_id) if running else None
-        known = call_of(call_id, ToolRecord.from_data(data)) if data else None
-        self.permissions.add(window_id, live.link_id, live.agent, event, known)
-        if running and running.stopping:
-            self.permissions.cancel(live.link_id)
-        elif running:
+        if running.stopping:
+            self.questions.cancel(live.link_id)
+        else:
             self.set_doing(window_id, Doing.ASKING)
+
+    def _go_on(self, window_id: str | None) -> None:
+        """The agent works again, if nothing else waits for the person in the window."""
+        asking = window_id and self.doing(window_id) is Doing.ASKING
+        if window_id and asking and not self.questions.waits(window_id):
+            self.set_doing(window_id, Doing.WORKING)
+
+    def _note_late_answer(self, live: LiveSession, event: QuestionEvent) -> None:
+        """Keep in the transcript what was asked and answered while no turn ran."""
+        if isinstance(event, ElicitationAnswered) and live.prompted and self._late_updates:
+            text = asked_text(event.request) + answered_text(event.request, event.answer)
+            self._late_updates.receive(live, NoticeReported(text, "info"))
+
+    def answer_permission(self, ask_id: str, option_id: str | None) -> None:
+        """Answer a permission request with one of the agent's options; None is `cancelled`."""
+        self._note_answer(ask_id, option_id)
+        self._go_on(self.questions.answer(ask_id, option_id))
+
+    async def apply_rules(self, spared: Callable[[], Collection[str]]) -> int:
+        """Answer the open permission requests that a rule of the person is about now; returns how many.
+
+        ``spared`` are the ids of requests that the person is just answering.
+        """
+        answered = 0
+        for link_id, waiting, asked in self.questions.permissions():
+            running, ask_id = self._running.get(link_id), asked.ask_id
+            if running is None or waiting is not running.live.agent:
+                continue
+
+            def take(ask_id: str = ask_id) -> bool:
+                return ask_id not in spared() and self.questions.take(ask_id)
+
+            if await running.answer_by_rule(asked, take):
+                answered += 1
+                self._go_on(asked.window_id)
+        return answered
+
+    def answer_elicitation(self, ask_id: str, answer: ElicitationAnswer) -> None:
+        """Answer a form or a web page, or dismiss a web page that was opened."""
+        self._go_on(self.questions.answer_elicitation(ask_id, answer))
 
     def _take_title(self, told: str) -> None:
         if title := readable_title(told):
             self.spawn(self._retitle(title))
 
-    def note_answer(self, ask_id: str, option_id: str | None) -> None:
+    def _publish_question(self, event: ConversationEvent) -> None:
+        self.publish(event)
+        if self._running:
+            self.spawn(self._store_asking())
+
+    async def _store_asking(self) -> None:
+        """Store which of the running turns wait for the person, for lists of all conversations."""
+        with contextlib.suppress(StoreError, ReadOnly):
+            async with self.writable().write() as tx:
+                asking = self.questions.waiting_links
+                for link_id, running in list(self._running.items()):
+                    await history.set_asking(tx, running.turn.id, link_id in asking)
+
+    def _note_answer(self, ask_id: str, option_id: str | None) -> None:
         """Note in its turn that a permission request is rejected: some agents end the turn for it."""
-        if asked := self.permissions.get(ask_id):
+        if asked := self.questions.permission(ask_id):
             link_id, options = asked
             chosen = next((option for option in options if option.id == option_id), None)
             running = self._running.get(link_id)

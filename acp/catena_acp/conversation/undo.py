@@ -6,13 +6,13 @@ said is in the history. What stood there when an act was taken back is where doi
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.journal import marks_of, set_marks
 from catena_acp.errors import NotToBeUndone
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, Reader, Writer
@@ -20,9 +20,9 @@ from catena_store.errors import NotFound
 from catena_store.windows import journal, windows
 from catena_store.windows.journal import Act, JournalEntry
 
-_OF_CONVERSATION = frozenset({"agent", "title", "archived", "deleted"})
+_OF_CONVERSATION = frozenset({"agent", "profile", "cwd", "title", "archived", "deleted"})
 _IN_TURN = "A turn is running here. Press Esc to stop it, then undo."
-_GONE = "That fork was empty and is gone; fork again instead."
+_GONE = "What this would go back to is gone: it was empty, or was pruned."
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class ConversationUndo:
                 return step
 
     def _refuse_in_turn(self, entry: JournalEntry) -> None:
-        if entry.act is Act.RENAME:
+        if entry.act in (Act.RENAME, Act.PIN):
             return
         touched = {entry.window_id, *_windows(entry.before), *_windows(entry.after)}
         if any(each.in_turn(window_id) for each in self._live.live for window_id in touched if window_id):
@@ -87,16 +87,12 @@ class ConversationUndo:
         """Do the step; None if everything is as it would be after it, so that nobody would see it."""
 
         async def work() -> UndoStep | None:
-            if _OF_CONVERSATION & entry.before.keys():
-                async with self._held(subject_of(entry)) as conversation:
-                    async with conversation.write() as tx:
-                        self._refuse_in_turn(entry)  # one may have begun while this waited for the store
-                        step = await _put(tx, scope, entry, undone=undone)
-                    await conversation.reload()
-            else:
-                async with self._db.write() as tx:
-                    self._refuse_in_turn(entry)
-                    step = await _put(tx, scope, entry, undone=undone)
+            async with self._db.write() as tx:
+                self._refuse_in_turn(entry)  # one may have begun while this waited for the store
+                if entry.act is not Act.PIN:
+                    await self._live.refuse_held(tx, subjects_of(entry))
+                step = await _put(tx, scope, entry, undone=undone)
+            await self._live.reload(subjects_of(entry))
             if step is not None and step.moved is not None:
                 await self._tell_moved(step.moved)
             return step
@@ -104,16 +100,6 @@ class ConversationUndo:
         window_id = entry.window_id if "conversation_id" in entry.before else None
         live = next((each for each in self._live.live if window_id in each.windows), None)
         return await live.window(window_id).run_between_turns(work) if live and window_id else await work()
-
-    @asynccontextmanager
-    async def _held(self, conversation_id: str) -> AsyncIterator[Conversation]:
-        """The conversation, held for as long as something of it is changed."""
-        was_live = any(each.id == conversation_id for each in self._live.live)
-        try:
-            yield await self._live.open(conversation_id)
-        finally:
-            if not was_live:
-                await self._live.close(conversation_id, unless_shown=True)
 
     async def _tell_moved(self, window_id: str) -> None:
         async with self._db.read() as reader:
@@ -123,8 +109,14 @@ class ConversationUndo:
                 live.moved(window_id, window.leaf_id)
 
 
-def subject_of(entry: JournalEntry) -> str:
-    """The conversation whose agent, title or marks the act changed."""
+def subjects_of(entry: JournalEntry) -> tuple[str, ...]:
+    """The conversations whose agent, title or marks the act changed."""
+    if "conversations" in entry.before:
+        return tuple(entry.before["conversations"])
+    return (_subject_of(entry),) if _OF_CONVERSATION & entry.before.keys() else ()
+
+
+def _subject_of(entry: JournalEntry) -> str:
     return str(entry.after.get("conversation_id", entry.conversation_id))
 
 
@@ -146,17 +138,14 @@ async def _put(tx: Writer, scope: Scope, entry: JournalEntry, *, undone: bool) -
         if await conversations.get(tx, wanted["conversation_id"]) is None:
             raise NotToBeUndone(_GONE)
         await windows.show(tx, entry.window_id, wanted["conversation_id"], wanted["leaf_id"])
-    subject = subject_of(entry)
-    if "agent" in wanted:
-        await conversations.set_agent(tx, subject, wanted["agent"], wanted["profile"])
-    if "title" in wanted:
-        await conversations.set_title(tx, subject, wanted["title"])
-    if "archived" in wanted:
-        await conversations.set_archived(tx, subject, wanted["archived"])
-    if "deleted" in wanted:
-        await conversations.set_deleted(tx, subject, wanted["deleted"])
+    await set_marks(tx, _subject_of(entry), wanted)
+    for conversation_id, values in wanted.get("conversations", {}).items():
+        if conversation_id in present["conversations"]:  # else it was pruned
+            await set_marks(tx, conversation_id, values)
     opened = tuple(each for each in _windows(wanted) if each not in _windows(present))
     closed = tuple(each for each in _windows(present) if each not in _windows(wanted))
+    if "conversations" in wanted:  # of those that were pruned there is no window any more
+        opened = tuple([each for each in opened if await windows.get(tx, each)])
     for window_id in opened:
         if await windows.get(tx, window_id) is None:
             raise NotToBeUndone(_GONE)
@@ -187,19 +176,13 @@ async def _present(tx: Writer, entry: JournalEntry) -> dict[str, Any]:
     if "windows" in entry.before:
         known = dict.fromkeys((*_windows(entry.before), *_windows(entry.after)))
         present["windows"] = [each for each in known if await windows.is_open(tx, each)]
-    if _OF_CONVERSATION & entry.before.keys():
-        record = await conversations.get(tx, subject_of(entry))
-        if record is None:
-            raise NotFound("conversation", subject_of(entry))
-        marks = await conversations.marks(tx, record.id)
-        now = {
-            "agent": record.agent,
-            "profile": record.profile,
-            "title": record.title,
-            "archived": marks.archived,
-            "deleted": marks.deleted,
-        }
-        present |= {key: now[key] for key in entry.before if key in now}
+    if names := _OF_CONVERSATION & entry.before.keys():
+        present |= await marks_of(tx, _subject_of(entry), names)
+    if "conversations" in entry.before:
+        present["conversations"] = {}
+        for conversation_id, values in entry.before["conversations"].items():
+            with suppress(NotFound):
+                present["conversations"][conversation_id] = await marks_of(tx, conversation_id, values)
     return present
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from catena_acp.abilities import Abilities, AuthMethod, quirks_of
+from catena_acp.abilities import Abilities, AuthMethod, ImageLimits, quirks_of
 from catena_acp.errors import ProtocolBroken
-from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, object_of, objects_in, text_of
+from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
 from catena_acp.session_events import (
     CommandsChanged,
     ConfigChoice,
@@ -177,6 +177,7 @@ def abilities_of(answer: Json) -> Abilities:
         logout=_is_offered(_object_or_empty(able, "auth"), "logout"),
         additional_directories=_is_offered(session, "additionalDirectories"),
         image=prompt.get("image") is True,
+        image_limits=_image_limits(_object_or_empty(able, "_meta")),
         audio=prompt.get("audio") is True,
         embedded_context=prompt.get("embeddedContext") is True,
         mcp_http=mcp.get("http") is True,
@@ -184,6 +185,14 @@ def abilities_of(answer: Json) -> Abilities:
         steering=_object_or_empty(_object_or_empty(answer, "_meta"), "steering").get("supported") is True,
         auth_methods=auth_methods_of(answer.get("authMethods")),
         quirks=quirks,
+    )
+
+
+def _image_limits(meta: Json) -> ImageLimits:
+    offered = _object_or_empty(meta, "imageCapability")
+    most_bytes, most = (number(offered.get(key)) for key in ("maxBytes", "maxImagesPerTurn"))
+    return ImageLimits(
+        int(most_bytes) if most_bytes and most_bytes > 0 else None, int(most) if most and most > 0 else None
     )
 
 

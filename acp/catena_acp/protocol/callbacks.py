@@ -1,4 +1,4 @@
-"""Methods that an agent may call: session updates, permission requests and file access.
+"""Methods that an agent may call: session updates, permission requests, elicitations, files and terminals.
 
 The SDK calls them in the order of the messages, each in a task of its own. None awaits anything before it has delivered
 its event: the next task would overtake it.
@@ -15,19 +15,38 @@ from typing import Any
 from acp import RequestError
 from acp.schema import (
     AllowedOutcome,
+    CreateTerminalResponse,
     DeniedOutcome,
+    EnvVariable,
+    KillTerminalResponse,
     ReadTextFileResponse,
+    ReleaseTerminalResponse,
     RequestPermissionResponse,
+    TerminalExitStatus,
+    TerminalOutputResponse,
+    WaitForTerminalExitResponse,
     WriteTextFileResponse,
 )
 
-from catena_acp.errors import FileRefused
+from catena_acp.elicitation.requests import CANCEL, Elicitation, ElicitationAnswer, WebPage
+from catena_acp.errors import FileRefused, TerminalRefused
 from catena_acp.protocol import framing, session_updates
-from catena_acp.protocol.files import FileAccess, FileQueue
+from catena_acp.protocol.elicitations import ElicitationInvalid, answer_message, elicitation_of
+from catena_acp.protocol.files import FileAccess, RequestQueue
 from catena_acp.protocol.refusals import CANCELLED, INTERNAL, NOT_FOUND
-from catena_acp.session_events import Event, PermissionWithdrawn
+from catena_acp.session_events import (
+    ElicitationAnswered,
+    ElicitationCompleted,
+    ElicitationRequested,
+    Event,
+    PermissionWithdrawn,
+)
+from catena_acp.terminals.output import text_of
+from catena_acp.terminals.terminal import TerminalCommand
+from catena_acp.terminals.terminals import Terminals
 
-MAX_PERMISSIONS = 200  # open at the same time
+MAX_QUESTIONS = 200  # permission requests and elicitations that are open at the same time
+_INVALID = -32602
 
 Deliver = Callable[[str, Event], None]
 
@@ -41,29 +60,50 @@ class _PermissionRequest:
     answer: asyncio.Future[str | None]
 
 
-class Callbacks:
-    """Callbacks of one connection: session updates, permission requests, files.
+@dataclass(slots=True)
+class _ElicitationRequest:
+    """An open elicitation."""
 
-    ``permission_id`` makes the ids of permission requests, unique over all agents of the program. Terminals,
-    elicitation and extensions are not advertised, and neither are files where ``files`` is None; the transport refuses
-    them.
+    session_id: str
+    request_id: int | str
+    request: Elicitation
+    answer: asyncio.Future[ElicitationAnswer]
+
+
+class Callbacks:
+    """Callbacks of one connection: session updates, permission requests, elicitations, files, terminals.
+
+    ``ask_id`` makes the ids of questions, unique over all agents of the program; ``session_of_request`` names the
+    session of a request of ours that an elicitation belongs to. Extensions are not advertised, and neither are files
+    and terminals where ``files`` or ``terminals`` is None; the transport refuses them. Terminals need ``files``, which
+    has the directories.
     """
 
     def __init__(
         self,
         deliver: Deliver,
         files: FileAccess | None,
-        permission_id: Callable[[int], str],
+        ask_id: Callable[[int], str],
+        *,
         has_room: Callable[[], bool] = lambda: True,
+        session_of_request: Callable[[object], str | None] = lambda _: None,
+        terminals: Terminals | None = None,
     ) -> None:
         self._deliver = deliver
         self._files = files
-        self._permission_id = permission_id
-        self._permission_count = 0
+        self._terminals = terminals
+        self._ask_id = ask_id
+        self._ask_count = 0
+        self._session_of_request = session_of_request
         self._permissions: dict[str, _PermissionRequest] = {}
-        self._file_queue = FileQueue(has_room)
+        self._elicitations: dict[str, _ElicitationRequest] = {}
+        self._web_pages: dict[
+            str, tuple[str, str]
+        ] = {}  # that were opened: session and ask by the agent's id
+        self._request_queue = RequestQueue(has_room)
         self._cancelling: set[str] = set()
         self._session_files: dict[str, FileAccess] = {}
+        self._session_homes: dict[str, str] = {}
         self._read_only: set[str] = set()
         self.missing_files_are_empty = False
 
@@ -77,6 +117,14 @@ class Callbacks:
                     self._deliver(params["sessionId"], event)
             case framing.CANCEL:
                 self._cancel_request(params["request_id"])
+            case framing.COMPLETE:
+                self._complete(params["elicitation_id"])
+
+    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Deliver an elicitation and wait for its answer; the transport passes it as an extension."""
+        if f"_{method}" != framing.ELICIT:
+            raise RequestError.method_not_found(method)
+        return answer_message(await self._elicit(params["request_id"], params["request"]))
 
     async def request_permission(
         self,
@@ -89,10 +137,7 @@ class Callbacks:
         """Deliver a permission request and wait for its answer; `cancelled` while the turn is being cancelled."""
         if session_id in self._cancelling:
             return _cancelled()
-        if len(self._permissions) >= MAX_PERMISSIONS:
-            raise RequestError(INTERNAL, f"more than {MAX_PERMISSIONS} questions are open")
-        self._permission_count += 1
-        ask_id = self._permission_id(self._permission_count)
+        ask_id = self._new_ask_id()
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._permissions[ask_id] = _PermissionRequest(session_id, request_id, answer)
         self._deliver(session_id, session_updates.permission_of(ask_id, request))
@@ -103,6 +148,34 @@ class Callbacks:
         if option_id is None:
             return _cancelled()
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=option_id))
+
+    async def _elicit(self, request_id: int | str, asked: dict[str, Any]) -> ElicitationAnswer:
+        """The person's answer; `cancel` while the turn is being cancelled, and where no session is concerned."""
+        try:
+            request = elicitation_of(asked)
+        except ElicitationInvalid as error:
+            raise RequestError(_INVALID, str(error)) from error
+        session_id = asked.get("sessionId")
+        if not isinstance(session_id, str):
+            session_id = self._session_of_request(asked.get("requestId"))
+        if session_id is None or session_id in self._cancelling:
+            return CANCEL
+        ask_id, call_id = self._new_ask_id(), asked.get("toolCallId")
+        answer: asyncio.Future[ElicitationAnswer] = asyncio.get_running_loop().create_future()
+        self._elicitations[ask_id] = _ElicitationRequest(session_id, request_id, request, answer)
+        call_id = call_id if isinstance(call_id, str) else None
+        self._deliver(session_id, ElicitationRequested(ask_id, request, call_id))
+        try:
+            return await answer
+        finally:
+            self._elicitations.pop(ask_id, None)
+
+    def _new_ask_id(self) -> str:
+        """An id for another question. Raises RequestError where too many are open."""
+        if len(self._permissions) + len(self._elicitations) >= MAX_QUESTIONS:
+            raise RequestError(INTERNAL, f"more than {MAX_QUESTIONS} questions are open")
+        self._ask_count += 1
+        return self._ask_id(self._ask_count)
 
     async def read_text_file(
         self,
@@ -116,10 +189,10 @@ class Callbacks:
         """Read a text file below the session's directories."""
         try:
             files = self._offered_files("fs/read_text_file", session_id)
-            text = await self._file_queue.run(lambda: files.read(path, line, limit))
+            text = await self._request_queue.run(lambda: files.read(path, line, limit))
         except FileRefused as error:
             if not (error.missing and self.missing_files_are_empty):
-                raise _file_error(error) from error
+                raise _refused(error) from error
             text = ""
         return ReadTextFileResponse(content=text)
 
@@ -129,12 +202,96 @@ class Callbacks:
         """Write a text file below the session's directories."""
         try:
             files = self._offered_files("fs/write_text_file", session_id)
-            await self._file_queue.run(lambda: files.write(path, content))
+            await self._request_queue.run(lambda: files.write(path, content))
         except FileRefused as error:
-            raise _file_error(error) from error
+            raise _refused(error) from error
         return WriteTextFileResponse()
 
+    async def create_terminal(
+        self,
+        *,
+        command: str,
+        session_id: str = "",
+        args: Sequence[str] | None = None,
+        cwd: str | None = None,
+        env: Sequence[EnvVariable] | None = None,
+        output_byte_limit: int | None = None,
+        **_other: Any,
+    ) -> CreateTerminalResponse:
+        """Run a command in a terminal, in the session's working directory if it names no other."""
+        terminals = self._offered_terminals("terminal/create")
+        try:
+            files = self._offered_files("terminal/create", session_id)
+            if session_id in self._read_only:
+                raise TerminalRefused("this session may not run commands")
+            wanted = self._session_homes[session_id] if cwd is None else cwd
+            directory = await self._request_queue.run(lambda: files.directory(wanted))
+            variables = tuple((each.name, each.value) for each in env or ())
+            asked = TerminalCommand(command, tuple(args or ()), variables, directory)
+            terminal_id = await terminals.create(session_id, asked, output_byte_limit)
+        except (FileRefused, TerminalRefused) as error:
+            raise _refused(error) from error
+        return CreateTerminalResponse(terminal_id=terminal_id)
+
+    async def terminal_output(
+        self, *, terminal_id: str, session_id: str = "", **_other: Any
+    ) -> TerminalOutputResponse:
+        """Return the output of a terminal so far, without colours, and how its command ended, if it has."""
+        terminals = self._offered_terminals("terminal/output")
+        try:
+            terminal = terminals.find(session_id, terminal_id)
+            data, limit = terminal.output.newest()
+            truncated, ended = terminal.output.truncated, terminal.status
+            text = await self._request_queue.run(lambda: text_of(data, limit))
+        except (FileRefused, TerminalRefused) as error:
+            raise _refused(error) from error
+        status = TerminalExitStatus(exit_code=ended.exit_code, signal=ended.signal) if ended else None
+        return TerminalOutputResponse(output=text, truncated=truncated, exit_status=status)
+
+    async def wait_for_terminal_exit(
+        self, *, terminal_id: str, session_id: str = "", **_other: Any
+    ) -> WaitForTerminalExitResponse:
+        """Wait until the command of a terminal has ended."""
+        terminals = self._offered_terminals("terminal/wait_for_exit")
+        try:
+            ended = await terminals.wait(session_id, terminal_id)
+        except TerminalRefused as error:
+            raise _refused(error) from error
+        return WaitForTerminalExitResponse(exit_code=ended.exit_code, signal=ended.signal)
+
+    async def kill_terminal(
+        self, *, terminal_id: str, session_id: str = "", **_other: Any
+    ) -> KillTerminalResponse:
+        """End the command of a terminal."""
+        terminals = self._offered_terminals("terminal/kill")
+        try:
+            await terminals.kill(session_id, terminal_id)
+        except TerminalRefused as error:
+            raise _refused(error) from error
+        return KillTerminalResponse()
+
+    async def release_terminal(
+        self, *, terminal_id: str, session_id: str = "", **_other: Any
+    ) -> ReleaseTerminalResponse:
+        """End the command of a terminal, and forget the terminal."""
+        terminals = self._offered_terminals("terminal/release")
+        try:
+            await terminals.release(session_id, terminal_id)
+        except TerminalRefused as error:
+            raise _refused(error) from error
+        return ReleaseTerminalResponse()
+
     # Called by the connection.
+
+    def look_at_terminals(self, session_id: str) -> None:
+        """Deliver what the session's terminals show now: its turn is over."""
+        if self._terminals is not None:
+            self._terminals.look(session_id)
+
+    def close_terminals(self) -> None:
+        """End the commands of all terminals, and refuse new ones."""
+        if self._terminals is not None:
+            self._terminals.close()
 
     def answer_permission(self, ask_id: str, option_id: str | None) -> None:
         """Answer a permission request; None is `cancelled`. A second answer is ignored."""
@@ -142,35 +299,76 @@ class Callbacks:
         if permission is not None and not permission.answer.done():
             permission.answer.set_result(option_id)
 
+    def open_in(self, session_id: str, directory: str) -> None:
+        """Note the working directory of a session that was opened: the process may have been started in another one."""
+        self._session_homes[session_id] = directory
+
+    def answer_elicitation(self, ask_id: str, answer: ElicitationAnswer) -> None:
+        """Answer an elicitation and deliver the answer, which the transcript keeps. A second answer is ignored."""
+        asked = self._elicitations.pop(ask_id, None)
+        if asked is None or asked.answer.done():
+            return
+        if isinstance(asked.request, WebPage) and answer.action == "accept":
+            while len(self._web_pages) >= MAX_QUESTIONS:
+                del self._web_pages[next(iter(self._web_pages))]
+            self._web_pages[asked.request.elicitation_id] = asked.session_id, ask_id
+        asked.answer.set_result(answer)
+        self._deliver(asked.session_id, ElicitationAnswered(ask_id, asked.request, answer))
+
     def allow_directories(self, session_id: str, directories: Sequence[str]) -> None:
         """Replace the further directories below which the session may read and write files; the session is open."""
         if self._files is not None:
-            self._session_files[session_id] = self._files.with_roots(map(Path, directories))
+            home = self._session_homes.get(session_id) if self._files.follows_sessions else None
+            roots = [Path(each) for each in ((home,) if home else ()) + tuple(directories)]
+            self._session_files[session_id] = self._files.with_roots(roots)
 
     def forbid_writes(self, session_id: str) -> None:
-        """Refuse every later file write of the session."""
+        """Refuse every later file write of the session, and every command."""
         self._read_only.add(session_id)
 
     def forget(self, session_id: str) -> None:
-        """Forget a closed session; it reads and writes no file any more."""
+        """Forget a closed session; it reads and writes no file any more, and its commands are ended."""
+        if self._terminals is not None:
+            self._terminals.forget(session_id)
         self._session_files.pop(session_id, None)
+        self._session_homes.pop(session_id, None)
         self._read_only.discard(session_id)
+        self._web_pages = {key: page for key, page in self._web_pages.items() if page[0] != session_id}
 
     def begin_cancel(self, session_id: str) -> None:
-        """Answer the session's open and later permission requests with `cancelled`, until ``end_cancel``."""
+        """Answer the session's open and later questions with `cancelled`, until ``end_cancel``."""
         self._cancelling.add(session_id)
-        self.withdraw_permissions(session_id)
+        self.withdraw_questions(session_id)
 
     def end_cancel(self, session_id: str) -> None:
         """End the cancellation of a turn."""
         self._cancelling.discard(session_id)
 
-    def withdraw_permissions(self, session_id: str | None = None) -> None:
-        """Answer the permission requests of one session, or of all, with `cancelled` and report their withdrawal."""
+    def withdraw_questions(self, session_id: str | None = None) -> None:
+        """Answer the questions of one session, or of all, with `cancelled` and report their withdrawal."""
         for ask_id, permission in list(self._permissions.items()):
             if session_id in (None, permission.session_id):
                 self.answer_permission(ask_id, None)
                 self._deliver(permission.session_id, PermissionWithdrawn(ask_id))
+        for ask_id, asked in list(self._elicitations.items()):
+            if session_id in (None, asked.session_id):
+                self.answer_elicitation(ask_id, CANCEL)
+
+    def _complete(self, elicitation_id: str | None) -> None:
+        """What was to be done on a web page is done, whether the person opened it here or not."""
+        if elicitation_id in self._web_pages:
+            self._deliver_completed(*self._web_pages.pop(elicitation_id))
+            return
+        for ask_id, asked in list(self._elicitations.items()):
+            request = asked.request
+            if isinstance(request, WebPage) and request.elicitation_id == elicitation_id:
+                del self._elicitations[ask_id]
+                if not asked.answer.done():
+                    asked.answer.set_result(CANCEL)
+                self._deliver_completed(asked.session_id, ask_id)
+
+    def _deliver_completed(self, session_id: str, ask_id: str) -> None:
+        self._deliver(session_id, ElicitationCompleted(ask_id))
 
     def _cancel_request(self, request_id: int | str | None) -> None:
         for ask_id, permission in list(self._permissions.items()):
@@ -178,6 +376,16 @@ class Callbacks:
                 del self._permissions[ask_id]
                 permission.answer.set_exception(RequestError(CANCELLED, "Request cancelled"))
                 self._deliver(permission.session_id, PermissionWithdrawn(ask_id))
+        for ask_id, asked in list(self._elicitations.items()):
+            if asked.request_id == request_id and not asked.answer.done():
+                del self._elicitations[ask_id]
+                asked.answer.set_exception(RequestError(CANCELLED, "Request cancelled"))
+                self._deliver(asked.session_id, ElicitationAnswered(ask_id, asked.request, CANCEL))
+
+    def _offered_terminals(self, method: str) -> Terminals:
+        if self._terminals is None:
+            raise RequestError.method_not_found(method)
+        return self._terminals
 
     def _offered_files(self, method: str, session_id: str) -> FileAccess:
         """The files of an open session. Raises RequestError, FileRefused."""
@@ -193,5 +401,5 @@ def _cancelled() -> RequestPermissionResponse:
     return RequestPermissionResponse(outcome=DeniedOutcome(outcome="cancelled"))
 
 
-def _file_error(error: FileRefused) -> RequestError:
-    return RequestError(NOT_FOUND if error.missing else -32602, str(error))
+def _refused(error: FileRefused | TerminalRefused) -> RequestError:
+    return RequestError(NOT_FOUND if error.missing else _INVALID, str(error))

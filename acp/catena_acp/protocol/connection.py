@@ -15,6 +15,7 @@ from acp.schema import Implementation
 from pydantic import ValidationError
 
 from catena_acp.abilities import Abilities
+from catena_acp.elicitation.requests import ElicitationAnswer
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, AgentSilent, NotOffered, ProtocolBroken
 from catena_acp.port import Limits, SessionSetup
 from catena_acp.protocol.answers import (
@@ -40,7 +41,18 @@ from catena_acp.protocol.request_parameters import (
     session_directories,
 )
 from catena_acp.protocol.transport import CURRENT_CALL, Call, StdioTransport
-from catena_acp.session_events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
+from catena_acp.session_events import (
+    Event,
+    Option,
+    PromptBlock,
+    PromptEnded,
+    SessionOpened,
+    SessionPage,
+    TerminalChanged,
+)
+from catena_acp.terminals.terminals import Terminals
+
+DeliverTerminal = Callable[[str, TerminalChanged], None]
 
 
 class Requests:
@@ -144,15 +156,24 @@ class Connection:
         delivery: EventDelivery,
         *,
         files: FileAccess | None,
-        permission_id: Callable[[int], str],
+        terminals: Callable[[DeliverTerminal], Terminals] | None,
+        ask_id: Callable[[int], str],
         exit_error: Callable[[], Awaitable[AgentGone]],
         limits: Limits,
     ) -> None:
         self._requests = Requests(transport, exit_error)
         self._delivery = delivery
         self._files = files
+        self._offers_terminals = terminals is not None
         self._limits = limits
-        self._callbacks = Callbacks(self._deliver, files, permission_id, lambda: transport.has_room)
+        self._callbacks = Callbacks(
+            self._deliver,
+            files,
+            ask_id,
+            has_room=lambda: transport.has_room,
+            session_of_request=transport.session_of_request,
+            terminals=terminals(self._deliver) if terminals is not None else None,
+        )
         self._sdk = connect_to_agent(cast("Any", self._callbacks), transport, use_unstable_protocol=True)
         self._abilities = Abilities(name="", title="", version="", protocol_version=PROTOCOL_VERSION)
         self._running_prompts: dict[str, int] = {}
@@ -167,7 +188,7 @@ class Connection:
         answer = await self._requests.send(
             lambda: self._sdk.initialize(
                 protocol_version=PROTOCOL_VERSION,
-                client_capabilities=client_capabilities(self._files),
+                client_capabilities=client_capabilities(self._files, terminals=self._offers_terminals),
                 client_info=Implementation(name="catena", title="Catena", version=client_version),
             ),
             limit=limit,
@@ -192,7 +213,7 @@ class Connection:
             lambda: self._sdk.new_session(
                 cwd=setup.cwd,
                 additional_directories=session_directories(setup, self._abilities),
-                mcp_servers=mcp_servers(setup),
+                mcp_servers=mcp_servers(setup, self._abilities),
             ),
             limit=self._limits.opening,
         )
@@ -222,7 +243,7 @@ class Connection:
                     session_id=session_id,
                     cwd=setup.cwd,
                     additional_directories=session_directories(setup, self._abilities),
-                    mcp_servers=mcp_servers(setup),
+                    mcp_servers=mcp_servers(setup, self._abilities),
                 ),
                 limit=self._limits.opening,
                 session_id=session_id,
@@ -245,7 +266,7 @@ class Connection:
                 session_id=session_id,
                 cwd=setup.cwd,
                 additional_directories=session_directories(setup, self._abilities),
-                mcp_servers=mcp_servers(setup),
+                mcp_servers=mcp_servers(setup, self._abilities),
                 **fork_meta(at, self._abilities.quirks.fork_at_key),
             ),
             limit=self._limits.opening,
@@ -314,6 +335,7 @@ class Connection:
                 return PromptEnded("cancelled", None)
             raise
         finally:
+            self._callbacks.look_at_terminals(session_id)
             self._running_prompts[session_id] -= 1
             if not self._running_prompts[session_id]:
                 del self._running_prompts[session_id]
@@ -321,11 +343,11 @@ class Connection:
         return prompt_ended_of(answer)
 
     async def cancel(self, session_id: str) -> None:
-        """Send `session/cancel`, and answer the session's permission requests with `cancelled`."""
+        """Send `session/cancel`, and answer the session's permission requests and elicitations with `cancelled`."""
         if session_id in self._running_prompts:
             self._callbacks.begin_cancel(session_id)
         else:
-            self._callbacks.withdraw_permissions(session_id)
+            self._callbacks.withdraw_questions(session_id)
         await self._requests.notify(lambda: self._sdk.cancel(session_id=session_id))
 
     async def steer(self, session_id: str, blocks: Sequence[PromptBlock]) -> str:
@@ -349,6 +371,9 @@ class Connection:
 
     def answer_permission(self, ask_id: str, option_id: str | None) -> None:
         self._callbacks.answer_permission(ask_id, option_id)
+
+    def answer_elicitation(self, ask_id: str, answer: ElicitationAnswer) -> None:
+        self._callbacks.answer_elicitation(ask_id, answer)
 
     # Settings.
 
@@ -393,8 +418,9 @@ class Connection:
     # The end.
 
     async def close(self) -> None:
-        """Withdraw all permission requests and close the SDK's connection."""
-        self._callbacks.withdraw_permissions()
+        """Withdraw all questions, begin to end the terminals, and close the SDK's connection."""
+        self._callbacks.withdraw_questions()
+        self._callbacks.close_terminals()
         await self._sdk.close()
 
     def allow_directories(self, session_id: str, session_directories: Sequence[str]) -> None:
@@ -402,13 +428,14 @@ class Connection:
         self._callbacks.allow_directories(session_id, session_directories)
 
     def forbid_writes(self, session_id: str) -> None:
-        """Refuse every later file write of the session."""
+        """Refuse every later file write of the session, and every command."""
         self._callbacks.forbid_writes(session_id)
 
     def _session_opened(
         self, answer: Json, asked: str | None, replay: list[Event], setup: SessionSetup
     ) -> SessionOpened:
         opened = self._states.add(answer, session_id_of(answer, asked), replay)
+        self._callbacks.open_in(opened.session_id, setup.cwd)
         self.allow_directories(opened.session_id, setup.additional_directories)
         for event in self._states.replayed_state(opened):
             self._deliver(opened.session_id, event)

@@ -11,8 +11,8 @@ from catena_acp.errors import AgentSilent
 from catena_acp.session_events import (
     CommandsChanged,
     Event,
-    PermissionRequested,
-    PermissionWithdrawn,
+    QuestionEvent,
+    TerminalChanged,
     TextChunk,
 )
 
@@ -21,8 +21,6 @@ Listener = Callable[[Event], None]
 MAX_UNCLAIMED_EVENTS = 20_000  # per session without a listener
 MAX_UNCLAIMED_SESSIONS = 32
 MAX_UNCLAIMED_SIZE = 16 * 1024 * 1024  # characters over all these sessions
-
-_ASKS = (PermissionRequested, PermissionWithdrawn)
 
 
 class Replay:
@@ -64,11 +62,11 @@ class EventDelivery:
     def deliver(self, session_id: str, event: Event) -> None:
         """Deliver an event to the replay that is being collected, to the listeners, or to the buffer."""
         replays = self._replays.get(session_id)
-        if replays and not isinstance(event, _ASKS):
+        if replays and not isinstance(event, QuestionEvent | TerminalChanged):
             for replay in replays:
                 replay.add(event)
             return
-        if session_id in self._abandoned and not isinstance(event, _ASKS):
+        if session_id in self._abandoned and not isinstance(event, QuestionEvent | TerminalChanged):
             return
         listeners = self._listeners.get(session_id)
         if listeners:
@@ -135,12 +133,12 @@ class EventDelivery:
         self._unclaimed_size = size
 
     def take_unclaimed(self, session_id: str) -> list[Event]:
-        """Remove and return a new session's buffered events, the replay of a fork; permission requests stay."""
+        """Remove and return a new session's buffered events, the replay of a fork; questions stay."""
         unclaimed = self._unclaimed.pop(session_id, deque())
-        asked = [event for event in unclaimed if isinstance(event, _ASKS)]
+        asked = [event for event in unclaimed if isinstance(event, QuestionEvent)]
         if asked:
             self._unclaimed[session_id] = deque(asked, maxlen=MAX_UNCLAIMED_EVENTS)
-        return [event for event in unclaimed if not isinstance(event, _ASKS)]
+        return [event for event in unclaimed if not isinstance(event, QuestionEvent)]
 
     def forget(self, session_id: str) -> None:
         """Drop the buffered events of a closed session."""
@@ -149,4 +147,8 @@ class EventDelivery:
 
 def _size(event: Event) -> int:
     """The approximate size of an event in characters."""
-    return len(event.text) if isinstance(event, TextChunk) else len(repr(event))
+    match event:
+        case TextChunk(text=text) | TerminalChanged(output=text):
+            return len(text)
+        case _:
+            return len(repr(event))

@@ -27,24 +27,36 @@ class FileAccess:
     link, since roots are resolved once, when they are given.
     """
 
-    def __init__(self, roots: Iterable[Path], *, writable: bool = True) -> None:
+    def __init__(
+        self,
+        roots: Iterable[Path],
+        *,
+        readable: bool = True,
+        writable: bool = True,
+        follows_sessions: bool = False,
+    ) -> None:
+        """``follows_sessions``: the working directory of each session is a root of it, too."""
+        self.follows_sessions = follows_sessions
         self._roots = tuple(root.resolve() for root in roots)
+        self.readable = readable
         self.writable = writable
 
     def with_roots(self, more: Iterable[Path]) -> FileAccess:
         """A copy with further roots."""
-        access = FileAccess(more, writable=self.writable)
+        access = FileAccess(more, readable=self.readable, writable=self.writable)
         access._roots = self._roots + access._roots
         return access
 
     def read_only(self) -> FileAccess:
         """A copy that writes nothing."""
-        access = FileAccess((), writable=False)
+        access = FileAccess((), readable=self.readable, writable=False)
         access._roots = self._roots
         return access
 
     def read(self, path: str, line: int | None = None, limit: int | None = None) -> str:
         """Read a file, or ``limit`` lines from ``line`` on, counted from 1. Blocks; raises FileRefused."""
+        if not self.readable:
+            raise FileRefused("reading files is switched off")
         target = self._resolve(path)
         try:
             with _directory(target.parent) as parent, _open_to_read(parent, target.name) as file:
@@ -75,6 +87,13 @@ class FileAccess:
                 _replace(parent, target.name, data)
         except OSError as error:
             raise FileRefused(f"{path} cannot be written: {error.strerror or error}") from error
+
+    def directory(self, path: str) -> Path:
+        """A directory in which a command may be started. Blocks; raises FileRefused."""
+        target = self._resolve(path)
+        if not target.is_dir():
+            raise FileRefused(f"{path} is not a directory", missing=not target.exists())
+        return target
 
     def _resolve(self, path: str) -> Path:
         """Resolve ``path`` to names. Raises FileRefused if it is outside of the roots."""
@@ -192,8 +211,8 @@ MAX_WAITING = 256
 T = TypeVar("T")
 
 
-class FileQueue:
-    """Queue of an agent's file requests, which run in threads, four at a time.
+class RequestQueue:
+    """Queue of an agent's requests for files and outputs of terminals, which run in threads, four at a time.
 
     An answer has up to eight megabytes; without limits an agent that makes thousands of requests, or reads no answers,
     would fill our memory. ``has_room`` returns False while too much waits for the agent.
@@ -207,7 +226,7 @@ class FileQueue:
     async def run(self, work: Callable[[], T]) -> T:
         """Run ``work`` in its turn. Raises FileRefused, also where too many requests wait."""
         if self._waiting >= MAX_WAITING:
-            raise FileRefused(f"more than {MAX_WAITING} files were asked for at once")
+            raise FileRefused(f"more than {MAX_WAITING} requests were made at once")
         self._waiting += 1
         try:
             async with self._running:

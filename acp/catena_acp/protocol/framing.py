@@ -19,10 +19,12 @@ MAX_LINE = 64 * 1024 * 1024
 MAX_BATCH = 1_000  # messages on one line
 MAX_ERROR_WORDS = 16_000  # characters kept of an error's message
 
-# Notifications that the SDK would refuse or reorder pass through it as our own extension methods. An agent cannot
-# forge them: its own extensions are never passed on.
+# What the SDK would refuse or reorder passes through it as our own extension methods. An agent cannot forge them: its
+# own extensions are never passed on.
 UPDATE = "_catena/update"
 CANCEL = "_catena/cancel"
+COMPLETE = "_catena/complete"
+ELICIT = "_catena/elicit"  # a request
 
 PERMISSION_KINDS = frozenset({"allow_once", "allow_always", "reject_once", "reject_always"})
 
@@ -188,6 +190,24 @@ def sdk_permission(message: Message, request_id: int | str) -> Message:
 
 def _permission_kind(kind: object) -> str:
     return kind if isinstance(kind, str) and kind in PERMISSION_KINDS else "reject_once"
+
+
+def sdk_elicitation(message: Message, request_id: int | str) -> Message:
+    """An elicitation as our extension request: the SDK refuses schemas and addresses that can be shown or explained."""
+    params = message.get("params")
+    asked = params if isinstance(params, dict) else {}
+    kept = {"request_id": request_id, "request": asked}
+    return {"jsonrpc": "2.0", "id": request_id, "method": ELICIT, "params": kept}
+
+
+def sdk_completion(message: Message) -> Message:
+    """An ``elicitation/complete`` as our extension notification."""
+    params = message.get("params")
+    completed = params.get("elicitationId") if isinstance(params, dict) else None
+    return {
+        "method": COMPLETE,
+        "params": {"elicitation_id": completed if isinstance(completed, str) else None},
+    }
 
 
 def sdk_answer(message: Message, request_id: int | str) -> Message:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import base64
 from typing import Any, assert_never
 
-from acp import image_block, resource_link_block, text_block
-from acp.helpers import embedded_blob_resource, embedded_text_resource, resource_block
 from acp.schema import (
     AuthCapabilities,
+    BlobResourceContents,
     BooleanConfigOptionCapabilities,
     ClientCapabilities,
     ClientSessionCapabilities,
+    ElicitationCapabilities,
+    ElicitationFormCapabilities,
+    ElicitationUrlCapabilities,
     EmbeddedResourceContentBlock,
     FileSystemCapabilities,
     ImageContentBlock,
     ResourceContentBlock,
     SessionConfigOptionsCapabilities,
     TextContentBlock,
+    TextResourceContents,
 )
 
 from catena_acp.abilities import Abilities
@@ -29,18 +32,24 @@ from catena_acp.session_events import FileBlock, ImageBlock, LinkBlock, PromptBl
 ContentBlock = TextContentBlock | ResourceContentBlock | ImageContentBlock | EmbeddedResourceContentBlock
 
 
-def client_capabilities(files: FileAccess | None) -> ClientCapabilities:
+def client_capabilities(files: FileAccess | None, *, terminals: bool = False) -> ClientCapabilities:
     """The client capabilities, as far as the SDK's models have them."""
     return ClientCapabilities(
         fs=FileSystemCapabilities(
-            read_text_file=files is not None, write_text_file=files is not None and files.writable
+            read_text_file=files is not None and files.readable,
+            write_text_file=files is not None and files.writable,
         ),
+        terminal=terminals,
         session=ClientSessionCapabilities(
             config_options=SessionConfigOptionsCapabilities(boolean=BooleanConfigOptionCapabilities())
         ),
         auth=AuthCapabilities(terminal=True),
-        # The same as an extension, from before it was part of the protocol.
-        field_meta={"terminal-auth": True},
+        elicitation=ElicitationCapabilities(
+            form=ElicitationFormCapabilities(), url=ElicitationUrlCapabilities()
+        ),
+        # The login by terminal as an extension, from before it was part of the protocol; and what subagents say,
+        # which Claude's adapter else keeps to itself. It changes nothing else of what that sends.
+        field_meta={"terminal-auth": True, "subagent-transcript": True},
     )
 
 
@@ -54,9 +63,10 @@ def session_directories(setup: SessionSetup, abilities: Abilities) -> list[str] 
     return list(setup.additional_directories) or None if abilities.additional_directories else None
 
 
-def mcp_servers(setup: SessionSetup) -> list[Any]:
-    """The MCP servers of a session; ACP v1 requires the list even where it is empty."""
-    return list(setup.mcp_servers)
+def mcp_servers(setup: SessionSetup, abilities: Abilities) -> list[Any]:
+    """The MCP servers of a session that the agent takes; ACP v1 requires the list even where it is empty."""
+    given = [*setup.mcp_servers, *((setup.tools,) if setup.tools is not None else ())]
+    return [server for server in given if abilities.takes_server(str(server.get("type", "stdio")))]
 
 
 def fork_meta(at: str | None, key: str | None) -> dict[str, Any]:
@@ -72,11 +82,15 @@ def content_block(block: PromptBlock) -> ContentBlock:
     """A prompt block in the SDK's type."""
     match block:
         case TextBlock(text):
-            return text_block(replace_surrogates(text))
+            return TextContentBlock(type="text", text=replace_surrogates(text))
         case LinkBlock(uri, name):
-            return resource_link_block(replace_surrogates(name), replace_surrogates(uri))
+            return ResourceContentBlock(
+                type="resource_link", name=replace_surrogates(name), uri=replace_surrogates(uri)
+            )
         case ImageBlock(data, mime):
-            return image_block(base64.b64encode(data).decode("ascii"), mime)
+            return ImageContentBlock(
+                type="image", data=base64.b64encode(data).decode("ascii"), mime_type=mime
+            )
         case FileBlock():
             return _resource_block(block)
     assert_never(block)
@@ -84,8 +98,10 @@ def content_block(block: PromptBlock) -> ContentBlock:
 
 def _resource_block(block: FileBlock) -> EmbeddedResourceContentBlock:
     uri, content = replace_surrogates(block.uri), block.content
+    resource: TextResourceContents | BlobResourceContents
     if isinstance(content, str):
-        text = replace_surrogates(content)
-        return resource_block(embedded_text_resource(uri, text, mime_type=block.mime))
-    blob = base64.b64encode(content).decode("ascii")
-    return resource_block(embedded_blob_resource(uri, blob, mime_type=block.mime))
+        resource = TextResourceContents(uri=uri, text=replace_surrogates(content), mime_type=block.mime)
+    else:
+        blob = base64.b64encode(content).decode("ascii")
+        resource = BlobResourceContents(uri=uri, blob=blob, mime_type=block.mime)
+    return EmbeddedResourceContentBlock(type="resource", resource=resource)

@@ -10,6 +10,8 @@ of them never are.
 Pydantic's secret strings bring in ``hashlib``, and that OpenSSL's functions: 4 MiB, where nothing else in the process
 has a use for OpenSSL. Python's own do the same; on some systems it is built without the others.
 
+The SDK traces each message where a library for that is installed, for whatever reason: that is nobody's here.
+
 For the SDK's authors: "`import acp` takes 0.85 s of CPU here, 0.5 s of it in pydantic's `extract_docstrings_from_cls`,
 which is called once for each model since `acp.schema` sets `use_attribute_docstrings=True`: `inspect` searches the
 module's 6,000 lines each time. The generator of `schema.py` could write `Field(description=...)`, or leave the
@@ -32,7 +34,12 @@ _PARAMETERS = ["cls", "fields", "use_inspect"]
 
 def import_sdk() -> None:
     """Import everything that a connection needs, which takes a while; in a thread, so that the loop goes on."""
-    with _without_collections(), _without_openssl(), _without_descriptions(), _without_validators():
+    with (
+        _without_collections(),
+        _without_modules("_hashlib", "logfire", "opentelemetry"),
+        _without_descriptions(),
+        _without_validators(),
+    ):
         importlib.import_module("catena_acp.protocol.connection")
 
 
@@ -50,15 +57,17 @@ def _without_collections() -> Iterator[None]:
 
 
 @contextmanager
-def _without_openssl() -> Iterator[None]:
-    if "hashlib" in sys.modules or "_hashlib" in sys.modules:
-        yield
-        return
-    sys.modules["_hashlib"] = None  # type: ignore[assignment]  # how Python notes that there is no such module
+def _without_modules(*names: str) -> Iterator[None]:
+    """Let imports find no module of these names, but for those that are there already."""
+    missing: dict[str, None] = {name: None for name in names if name not in sys.modules}
+    if "hashlib" in sys.modules:
+        missing.pop("_hashlib", None)
+    sys.modules.update(missing)  # type: ignore[arg-type]  # how Python notes that there is no such module
     try:
         yield
     finally:
-        del sys.modules["_hashlib"]
+        for name in missing:
+            del sys.modules[name]
 
 
 @contextmanager

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from catena_acp.images import received_image
 from catena_acp.protocol.answers import options_of
 from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
 from catena_acp.session_events import (
+    BackgroundWorkEnded,
     Command,
     CommandsChanged,
     ContextCompacted,
@@ -37,6 +39,7 @@ from catena_acp.session_events import (
     UnknownUpdate,
     UsageReported,
 )
+from catena_store.records import Attachment
 
 
 def events_of(update: Json) -> tuple[Event, ...]:
@@ -71,6 +74,8 @@ def _chunk(role: Role) -> Callable[[Json], tuple[Event, ...] | None]:
     def read(update: Json) -> tuple[Event, ...] | None:
         content = object_of(update, "content")
         kind = text_of(content, "type") if content is not None else None
+        started_by = _subagent_of(update)
+        said_by: Role = "subagent" if started_by and role == "agent" else role
         if content is None or kind is None:
             return None
         message_id = text_of(update, "messageId")
@@ -78,8 +83,10 @@ def _chunk(role: Role) -> Callable[[Json], tuple[Event, ...] | None]:
             text = text_of(content, "text")
             if text is None:
                 return None
-            return (TextChunk(role, text, message_id),) if text else ()
-        return (OtherContent(role, kind, _describe(kind, content), message_id, content),)
+            return (TextChunk(said_by, text, message_id, started_by),) if text else ()
+        described = _describe(kind, content)
+        image, address = _image(kind, content), _web_address(kind, content)
+        return (OtherContent(said_by, kind, described, message_id, content, started_by, image, address),)
 
     return read
 
@@ -149,7 +156,8 @@ def _usage(update: Json) -> tuple[Event, ...] | None:
     if used is None or size is None:
         return None
     cost = object_of(update, "cost") or {}
-    return (UsageReported(int(used), int(size), number(cost.get("amount")), name_of(cost, "currency")),)
+    usage = UsageReported(int(used), int(size), number(cost.get("amount")), name_of(cost, "currency"))
+    return (usage, BackgroundWorkEnded()) if _answers_background_work(update) else (usage,)
 
 
 def _notice(update: Json) -> tuple[Event, ...] | None:
@@ -214,7 +222,32 @@ def _tool_call(tool_call_id: str, update: Json) -> ToolCallChanged:
         content=tuple(map(_tool_content, objects_in(content))) if isinstance(content, list) else None,
         raw_input=update.get("rawInput"),
         raw_output=update.get("rawOutput"),
+        subagent_of=_subagent_of(update),
+        background=_background(update),
     )
+
+
+# What agents say beside the protocol, in `_meta`. Claude's adapter, 0.100: `claudeCode.parentToolUseId` on all that a
+# subagent says, does and asks for; `claudeCode.toolResponse.backgroundTaskId` where a command was left running; and
+# `_claude/origin` with the usage of an answer that no prompt asked for.
+
+
+def _subagent_of(update: Json) -> str | None:
+    return name_of(_claude_meta(update), "parentToolUseId") or None
+
+
+def _background(update: Json) -> str | None:
+    response = object_of(_claude_meta(update), "toolResponse") or {}
+    return name_of(response, "backgroundTaskId") or None
+
+
+def _answers_background_work(update: Json) -> bool:
+    origin = object_of(object_of(update, "_meta") or {}, "_claude/origin") or {}
+    return origin.get("kind") == "task-notification"
+
+
+def _claude_meta(update: Json) -> Json:
+    return object_of(object_of(update, "_meta") or {}, "claudeCode") or {}
 
 
 def _tool_content(content: Json) -> ToolContent:
@@ -225,7 +258,7 @@ def _tool_content(content: Json) -> ToolContent:
         text = text_of(block, "text")
         if block_kind == "text" and text is not None:
             return ToolText(text)
-        return ToolOther(block_kind, _describe(block_kind, block))
+        return ToolOther(block_kind, _describe(block_kind, block), _image(block_kind, block))
     path, new, terminal = (
         text_of(content, "path"),
         text_of(content, "newText"),
@@ -250,6 +283,18 @@ def _plan_entries(listed: object) -> tuple[PlanEntry, ...] | None:
         for entry in objects_in(listed)
         if isinstance(entry.get("content"), str)
     )
+
+
+def _image(kind: str, block: Json) -> Attachment | None:
+    """The image of a content block, or of a resource in it; None where its bytes are none."""
+    held = object_of(block, "resource") or {} if kind == "resource" else block
+    data = text_of(held, "blob" if kind == "resource" else "data")
+    return received_image(data) if data is not None and kind in ("image", "resource") else None
+
+
+def _web_address(kind: str, block: Json) -> str:
+    address = name_of(block, "uri") if kind == "resource_link" else None
+    return address if address is not None and address.startswith(("http://", "https://")) else ""
 
 
 def _describe(kind: str, block: Json) -> str:

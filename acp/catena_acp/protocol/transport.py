@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import IO, Any
 
@@ -39,6 +39,7 @@ class Call:
 
     def __init__(self, additions: Message | None = None) -> None:
         self.additions = additions
+        self.session_id: str | None = None  # that the request names
         self.answered = False
         self.result: Any = None
 
@@ -50,14 +51,20 @@ CURRENT_CALL: ContextVar[Call | None] = ContextVar("CURRENT_CALL", default=None)
 class StdioTransport:
     """Transport over the two pipes of an agent.
 
-    Requests of the agent that are not among ``allowed_methods`` are answered with "method not found" here. ``lost`` is
-    set once the agent has closed its output or its input.
+    Requests of the agent that are not among ``allowed_methods`` are answered with "method not found" here, in the words
+    of ``switched_off`` where it has some. ``lost`` is set once the agent has closed its output or its input.
     """
 
     def __init__(
-        self, *, allowed_methods: frozenset[str], log: Callable[[str], None], max_line: int = framing.MAX_LINE
+        self,
+        *,
+        allowed_methods: frozenset[str],
+        log: Callable[[str], None],
+        switched_off: Mapping[str, str] | None = None,
+        max_line: int = framing.MAX_LINE,
     ) -> None:
         self._allowed_methods = allowed_methods
+        self._switched_off = switched_off or {}
         self._log = log
         self.dropped: Counter[str] = Counter()
         self.lost = asyncio.Event()
@@ -98,6 +105,7 @@ class StdioTransport:
         if "id" in message:
             call = CURRENT_CALL.get() or Call()
             self._calls[message["id"]] = call
+            call.session_id = framing.session_id_of(message)
             if call.additions is not None:
                 message = {**message, "params": _merge(message.get("params") or {}, call.additions)}
         self._write(message, ahead=message["method"] == "session/cancel")
@@ -137,6 +145,12 @@ class StdioTransport:
             return await answer
         finally:
             self._requests.pop(request_id, None)
+
+    def session_of_request(self, request_id: object) -> str | None:
+        """The session that one of our unanswered requests names, if any."""
+        known = framing.valid_id(request_id)
+        call = self._calls.get(known) if known is not None else None
+        return call.session_id if call else None
 
     def forget(self, call: Call) -> None:
         """Drop the answer to ``call`` when it comes."""
@@ -220,6 +234,8 @@ class StdioTransport:
                 return framing.sdk_update(message, self._drop)
             case "$/cancel_request":
                 return framing.sdk_cancel(message)
+            case "elicitation/complete":
+                return framing.sdk_completion(message)
         self._drop("notification of an unknown kind")
         return None
 
@@ -229,12 +245,15 @@ class StdioTransport:
             self._drop("request with an odd id")
             return None
         if method not in self._allowed_methods:
-            error = {"code": -32601, "message": "Method not found", "data": {"method": method}}
+            words = self._switched_off.get(method, "Method not found")
+            error = {"code": -32601, "message": words, "data": {"method": method}}
             if not self.lost.is_set():
                 self._write({"jsonrpc": "2.0", "id": request_id, "error": error})
             return None
         if method == "session/request_permission":
             return framing.sdk_permission(message, request_id)
+        if method == "elicitation/create":
+            return framing.sdk_elicitation(message, request_id)
         return framing.sdk_request(message, request_id)
 
     def _accept_answer(self, message: Message) -> Message | None:

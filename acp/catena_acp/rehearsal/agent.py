@@ -46,7 +46,7 @@ def handshake(options: Options, login: Login) -> dict[str, Any]:
         "agentCapabilities": {
             "loadSession": options.load,
             "promptCapabilities": {"image": True, "audio": False, "embeddedContext": True},
-            "mcpCapabilities": {"http": True, "sse": True},
+            "mcpCapabilities": {"http": options.mcp_http, "sse": options.mcp_http},
             "sessionCapabilities": {name: {} for name, yes in can.items() if yes},
             **({} if options.auth == "none" else {"auth": {"logout": {}}}),
         },

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from catena_acp.rehearsal.rpc import INTERNAL_ERROR, MessageLog, Refusal
 from catena_acp.rehearsal.scenes import prose
+from catena_acp.rehearsal.scenes.delegation import DELEGATION
 from catena_acp.rehearsal.scenes.failures import FAILURES
 from catena_acp.rehearsal.scenes.scene import Scene
 from catena_acp.rehearsal.scenes.speech import SPEECH
@@ -134,7 +135,7 @@ def _first_words(text: str, length: int) -> str:
 
 def _help(turn: ScriptedTurn, step: ScriptStep) -> None:
     """Name every scene that this client can show; so briefly that the answer fits a screen, unless all is asked for."""
-    acts = (("Words", SPEECH), ("Work", TOOLS), ("Failures", FAILURES))
+    acts = (("Words", SPEECH), ("Work", {**TOOLS, **DELEGATION}), ("Failures", FAILURES))
     explained = step.word("all") is not None
     parts = [
         _act(title, [scene for scene in scenes.values() if _shown(turn, scene)], explained=explained)
@@ -158,6 +159,7 @@ _SCENES: Final = {
     "help": Scene(r"(?P<all>all)?", _help, "help [all]", "lists all commands; all: explained"),
     **SPEECH,
     **TOOLS,
+    **DELEGATION,
     **FAILURES,
 }
 _FORMS: Final = {name: scene.form for name, scene in _SCENES.items()}

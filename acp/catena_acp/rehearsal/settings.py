@@ -110,6 +110,7 @@ class Options:
     close: bool = True
     delete: bool = True
     directories: bool = True  # beside the working directory
+    mcp_http: bool = True  # MCP servers over HTTP and SSE
     steering: bool = False  # accepts prompts into a running turn
     modes: bool = True
     options: bool = True
@@ -166,7 +167,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     for ability in (
         *("load", "resume", "fork", "list", "close", "delete", "modes", "options", "commands"),
-        *("message-ids", "titles", "usage", "cold-fork", "directories"),
+        *("message-ids", "titles", "usage", "cold-fork", "directories", "mcp-http"),
     ):
         parser.add_argument(f"--no-{ability}", dest=ability.replace("-", "_"), action="store_false")
     parser.add_argument("--name", default="catena-rehearsal", help="name to report")

@@ -166,6 +166,14 @@ class ScriptedTurn:
         entry["text"] += lead + text
         self.update(self.text_chunk("agent", entry["id"], lead + text))
 
+    def say_after(self, text: str, *, new_message: bool = False) -> None:
+        """Send text of the turn after its answer; it becomes part of the session's context."""
+        known = [entry["id"] for entry in self.entries if entry["kind"] == "agent"]
+        message_id = self.new_id() if new_message or not known else known[-1]
+        transcript = self.session.transcript
+        transcript.add_answer(self.id, ({"kind": "agent", "id": message_id, "text": text},), transcript.cost)
+        self.update(self.text_chunk("agent", message_id, text))
+
     def think(self, text: str) -> None:
         """Send a chunk of a thought."""
         self.raise_if_cancelled()
@@ -242,14 +250,24 @@ class ScriptedTurn:
         self.raise_if_cancelled()
         return request.answer or {}
 
+    def tell_client(self, method: str, **params: Any) -> None:
+        """Send the client a request whose answer nobody waits for, also from a cancelled turn."""
+        self.rpc.ask(method, {"sessionId": self.session.id, **params})
+
     def ask_permission(self, call_id: str) -> str:
         """Request permission for a tool call; return the chosen option's id, ``yes…`` or ``no…``."""
         call = next(
             e["call"] for e in self.entries if e["kind"] == "tool" and e["call"]["toolCallId"] == call_id
         )
         known = ("toolCallId", "title", "kind", "status", "content", "locations", "rawInput")
-        shown = {key: call[key] for key in known if key in call}
-        answer = self.ask_client("session/request_permission", toolCall=shown, options=list(_PERMISSIONS))
+        return self._asked_about({key: call[key] for key in known if key in call})
+
+    def permitted(self, call: dict[str, Any]) -> bool:
+        """Request permission for a tool call, as it is to be shown."""
+        return self._asked_about(call).startswith("yes")
+
+    def _asked_about(self, call: dict[str, Any]) -> str:
+        answer = self.ask_client("session/request_permission", toolCall=call, options=list(_PERMISSIONS))
         match answer.get("result"):
             case {"outcome": {"outcome": "selected", "optionId": str(chosen)}}:
                 return chosen

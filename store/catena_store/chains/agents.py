@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from catena_store.database.database import Reader, Writer
+from catena_store.ids import from_milliseconds
 
 
 async def set_ability(tx: Writer, agent_name: str, agent_version: str, name: str, value: str) -> None:
@@ -33,3 +36,12 @@ async def ability_by_agent(r: Reader, agent_version: str, name: str) -> dict[str
             (agent_version, name),
         )
     )
+
+
+async def dated_ability_by_agent(r: Reader, agent_version: str, name: str) -> dict[str, tuple[str, datetime]]:
+    """One ability of every agent, and when it was learnt, by the agents' names."""
+    rows = await r.all(
+        "SELECT agent_name, value, learnt_at FROM ability WHERE agent_version = ? AND name = ?",
+        (agent_version, name),
+    )
+    return {agent: (value, from_milliseconds(learnt_at)) for agent, value, learnt_at in rows}

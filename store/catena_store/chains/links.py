@@ -14,6 +14,7 @@ from catena_store.records import Link, LinkEvent, LinkState, NewLink
 BORN: Final = "born"
 CARRIED: Final = "carried"  # a prompt went out; the view of a chain is ordered by this
 LOADED: Final = "loaded"  # its agent opened it by a load that it survives but once
+IMPORTED: Final = "imported"  # it came in a file, and is lost
 LOOKED: Final = "looked"  # the session was probed; the detail says whether it still loads
 
 
@@ -87,6 +88,16 @@ async def of_family(r: Reader, family: str, agent: str, profile: str) -> list[Li
     return [rows.link(row) for row in found]
 
 
+async def open_elsewhere(r: Reader, conversation_id: str, agent: str, profile: str, cwd: str) -> list[Link]:
+    """The conversation's open links of an agent with another profile, or in another directory, oldest first."""
+    found = await r.all(
+        f"SELECT {rows.LINK} FROM link l WHERE l.conversation_id = ? AND l.state = 'open' AND l.agent = ?"
+        " AND (l.profile <> ? OR l.cwd <> ?) ORDER BY l.sequence",
+        (conversation_id, agent, profile, cwd),
+    )
+    return [rows.link(row) for row in found]
+
+
 async def by_session(r: Reader, agent: str, profile: str, session_id: str) -> Link | None:
     """The link of a session, lost links left out."""
     row = await r.one(
@@ -97,6 +108,19 @@ async def by_session(r: Reader, agent: str, profile: str, session_id: str) -> Li
     return None if row is None else rows.link(row)
 
 
+async def conversations_of_sessions(r: Reader, session_ids: Sequence[str]) -> dict[str, str]:
+    """The conversations that hold these sessions, by session id: by any link, whatever its agent, cause and state.
+
+    Where several do, it is the one whose link is not lost, else the newest.
+    """
+    found = await r.all(
+        "SELECT l.session_id, l.conversation_id FROM json_each(?) CROSS JOIN link l ON l.session_id = value"
+        " ORDER BY l.state = 'lost' DESC, l.created_at, l.rowid",
+        (rows.as_list(list(session_ids)),),
+    )
+    return dict(found)
+
+
 async def loaded(r: Reader, link_ids: Sequence[str]) -> set[str]:
     """Those of the links whose record has a ``LOADED``."""
     found = await r.all(
@@ -105,6 +129,12 @@ async def loaded(r: Reader, link_ids: Sequence[str]) -> set[str]:
         (LOADED, rows.as_list(link_ids)),
     )
     return {link_id for (link_id,) in found}
+
+
+async def imported(r: Reader, link_id: str) -> bool:
+    """True where the link came in a file of another store."""
+    row = await r.one("SELECT 1 FROM link_event WHERE link_id = ? AND event = ?", (link_id, IMPORTED))
+    return row is not None
 
 
 async def move(

@@ -105,6 +105,7 @@ async def end(
     turn = await get(tx, turn_id)
     if turn is None:
         raise NotFound("turn", turn_id)
+    await tx.run("DELETE FROM turn_asking WHERE turn_id = ?", (turn_id,))
     if not changed:
         raise StoreError(f"turn {turn_id!r} has ended already ({turn.stop_reason})")
     return turn
@@ -253,6 +254,16 @@ async def clean_among(r: Reader, turn_ids: Collection[str]) -> set[str]:
         (rows.as_list(list(turn_ids)), *_CLEAN),
     )
     return {row[0] for row in found}
+
+
+async def seconds_of(r: Reader, turn_ids: Collection[str]) -> float:
+    """The seconds that those of the turns took that have ended."""
+    found = await r.one(
+        "SELECT coalesce(sum(ended_at - started_at), 0) FROM turn"
+        " WHERE id IN (SELECT value FROM json_each(?)) AND ended_at IS NOT NULL",
+        (rows.as_list(list(turn_ids)),),
+    )
+    return found[0] / 1000 if found else 0.0
 
 
 async def _select(r: Reader, where: str, *parameters: object, of: str = "turn t") -> list[Turn]:

@@ -8,7 +8,7 @@ known of the agent at the time: what is learnt of it holds for the past, too.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from catena_store.database import rows
@@ -146,6 +146,12 @@ def _expenses_query(source: str, where: str, *tables: str) -> str:
 async def of_turn(r: Reader, turn_id: str) -> list[Expense]:
     """The expense of one turn; none where there is no such turn."""
     return _records(await r.all(_expenses_query("turn t", "t.id = ?1"), (turn_id,)))
+
+
+async def of_turns(r: Reader, turn_ids: Collection[str]) -> list[Expense]:
+    """The expenses of some turns."""
+    query = _expenses_query("json_each(?1) e CROSS JOIN turn t ON t.id = e.value", "true")
+    return _records(await r.all(query, (rows.as_list(list(turn_ids)),)))
 
 
 async def of_branch(r: Reader, leaf: str | None) -> list[Expense]:

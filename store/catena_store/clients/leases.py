@@ -84,6 +84,11 @@ async def get(r: Reader, conversation_id: str) -> Lease | None:
     return None if row is None else rows.lease(row)
 
 
+async def every(r: Reader) -> list[Lease]:
+    """The leases that somebody has, or had when they died."""
+    return [rows.lease(row) for row in await r.all(f"SELECT {rows.LEASE} FROM lease WHERE owner IS NOT NULL")]
+
+
 async def held_by(r: Reader, owner_id: str) -> set[str]:
     """The conversations whose leases the owner has."""
     return {id for (id,) in await r.all("SELECT conversation_id FROM lease WHERE owner = ?", (owner_id,))}

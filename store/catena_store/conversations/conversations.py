@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
@@ -40,8 +41,10 @@ async def create(
 
 
 async def get(r: Reader, id: str) -> ConversationRecord | None:
-    """The conversation of an id."""
-    row = await r.one(f"SELECT {rows.CONVERSATION} FROM conversation c WHERE c.id = ?", (id,))
+    """The conversation of an id; None for one of which only what forks need is left."""
+    row = await r.one(
+        f"SELECT {rows.CONVERSATION} FROM conversation c WHERE c.id = ? AND c.pruned_at IS NULL", (id,)
+    )
     return None if row is None else rows.conversation(row)
 
 
@@ -144,18 +147,19 @@ async def set_agent(tx: Writer, id: str, agent: str, profile: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Whether lists leave a conversation out; its rows stay either way."""
+    """How lists treat a conversation; its rows stay either way."""
 
     archived: bool
     deleted: bool
+    pinned: bool
 
 
 async def marks(r: Reader, id: str) -> Marks:
     """The marks of a conversation. Raises NotFound."""
-    row = await r.one("SELECT archived, deleted_at IS NOT NULL FROM conversation WHERE id = ?", (id,))
+    row = await r.one("SELECT archived, deleted_at IS NOT NULL, pinned FROM conversation WHERE id = ?", (id,))
     if row is None:
         raise NotFound("conversation", id)
-    return Marks(bool(row[0]), bool(row[1]))
+    return Marks(*map(bool, row))
 
 
 async def set_archived(tx: Writer, id: str, archived: bool) -> None:
@@ -168,9 +172,46 @@ async def set_deleted(tx: Writer, id: str, deleted: bool) -> None:
     await _change(tx, id, "deleted_at = ?", tx.now() if deleted else None)
 
 
+async def set_pinned(tx: Writer, id: str, pinned: bool) -> None:
+    """Pin a conversation, so that it stands first and is never pruned, or unpin it. Raises NotFound."""
+    await _change(tx, id, "pinned = ?", int(pinned))
+
+
+async def set_directory(tx: Writer, id: str, cwd: str) -> None:
+    """Let a conversation work in another directory from now on; the one before is remembered. Raises NotFound."""
+    await tx.run(
+        "INSERT INTO former_directory (conversation_id, cwd, until) SELECT id, cwd, ? FROM conversation"
+        " WHERE id = ? AND cwd <> ?",
+        (tx.now(), id, cwd),
+    )
+    await _change(tx, id, "cwd = ?", cwd)
+
+
+async def former_directories(r: Reader, id: str) -> list[tuple[str, datetime]]:
+    """The directories that a conversation worked in before, oldest first, and until when."""
+    found = await r.all(
+        "SELECT cwd, until FROM former_directory WHERE conversation_id = ? ORDER BY id", (id,)
+    )
+    return [(cwd, from_milliseconds(until)) for cwd, until in found]
+
+
+async def directories_in_use(r: Reader) -> list[str]:
+    """The directories of all conversations that lists show, the most recently used first."""
+    found = await r.all(
+        "SELECT cwd FROM conversation WHERE deleted_at IS NULL GROUP BY cwd ORDER BY max(updated_at) DESC"
+    )
+    return [cwd for (cwd,) in found]
+
+
 async def touch(tx: Writer, id: str) -> None:
     """Make a conversation the newest. Raises NotFound."""
     await _change(tx, id, "updated_at = ?", tx.now())
+
+
+async def set_times(tx: Writer, id: str, created_at: datetime, updated_at: datetime) -> None:
+    """Set when a conversation that took place elsewhere began, and when it was gone on with last. Raises NotFound."""
+    times = (to_milliseconds(created_at), to_milliseconds(updated_at))
+    await _change(tx, id, "created_at = ?, updated_at = ?", *times)
 
 
 async def delete_if_empty(tx: Writer, id: str) -> bool:

@@ -13,8 +13,8 @@ from catena_store import ancestry
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import MOST_MATCHES, Ambiguous, NotFound, StoreError
-from catena_store.ids import from_milliseconds
-from catena_store.records import Message, MessageState, NewMessage
+from catena_store.ids import from_milliseconds, to_milliseconds
+from catena_store.records import Kind, Message, MessageState, NewMessage
 
 _INSERT = (
     "INSERT INTO message (id, uid, conversation_id, parent_id, turn_id, kind, state, link_id,"
@@ -23,6 +23,12 @@ _INSERT = (
 )
 _INDEX = "INSERT INTO message_fts (rowid, text) SELECT id, text FROM message_indexed"
 _UNINDEX = "INSERT INTO message_fts (message_fts, rowid, text) SELECT 'delete', id, text FROM message_indexed"
+
+_NOTE_FILES = (
+    "INSERT INTO conversation_file (conversation_id, path, message_id)"
+    " SELECT conversation_id, path, message_id FROM message_file WHERE path <> '' AND {}"
+    " ON CONFLICT (conversation_id, path) DO UPDATE SET message_id = max(message_id, excluded.message_id)"
+)
 
 
 async def insert(tx: Writer, new: NewMessage) -> Message:
@@ -54,12 +60,20 @@ async def insert_many(tx: Writer, new: Sequence[NewMessage]) -> list[Message]:
             raise NotFound("message", str(each.parent_id))
         parent, depth = places[each.parent_id]
         places[each.id] = (id, depth + 1)
-        values.append(_values(each, id, parent, depth + 1, now))
-        messages.append(_message(each, depth + 1, now))
+        at = now if each.created_at is None else to_milliseconds(each.created_at)
+        values.append(_values(each, id, parent, depth + 1, at))
+        messages.append(_message(each, depth + 1, at))
     await tx.run_many(_INSERT, values)
     if any(each.state is not MessageState.OPEN for each in new):
-        await tx.run(f"{_INDEX} WHERE id >= ?", (first_free,))
+        await index_from(tx, first_free, tools=any(each.kind is Kind.TOOL for each in new))
     return messages
+
+
+async def index_from(tx: Writer, first: int, *, tools: bool) -> None:
+    """Enter the closed rows from a row number on into the full-text index; of tool calls also the files they name."""
+    await tx.run(f"{_INDEX} WHERE id >= ?", (first,))
+    if tools:
+        await tx.run(_NOTE_FILES.format("message_id >= ?"), (first,))
 
 
 async def get(r: Reader, id: str) -> Message | None:
@@ -96,7 +110,10 @@ async def update(
     )
     if concerns_index:
         await tx.run(f"{_INDEX} WHERE uid = ?", (id,))
-    return await _existing(tx, id)
+    message = await _existing(tx, id)
+    if message.kind is Kind.TOOL and message.state is not MessageState.OPEN:
+        await tx.run(_NOTE_FILES.format("message_id = (SELECT id FROM message WHERE uid = ?)"), (id,))
+    return message
 
 
 async def set_turn(tx: Writer, id: str, turn_id: str, link_id: str) -> Message:
@@ -207,33 +224,43 @@ async def spoken_between(r: Reader, after: str | None, leaf: str | None, limit: 
 
 
 async def tools_between(r: Reader, after: str | None, leaf: str | None, limit: int = 200) -> list[Message]:
-    """The newest tool rows on (after, leaf] below the last barrier, oldest first; ``after`` is a row of the branch."""
-    return await _tools(r, after, leaf, limit, _LAST_BARRIER)
+    """The newest tool rows on (after, leaf] below the last barrier, oldest first; ``after`` is a row of the branch.
+
+    Those of subagents are left out, as they are not counted: the call that started one stands for them.
+    """
+    return await _tools(r, after, leaf, limit, "a.barrier_id", _COUNTS, f"AND {_IS_COUNTED}")
 
 
 async def newest_tools(r: Reader, leaf: str | None, limit: int) -> list[Message]:
-    """The newest tool rows of the branch, oldest first, barriers crossed."""
-    return await _tools(r, None, leaf, limit, "0")
+    """The newest tool rows of the branch, those of subagents included, oldest first, barriers crossed."""
+    return await _tools(r, None, leaf, limit, "0", "1", "")
 
 
-_LAST_BARRIER = "a.barrier_id"
+# Of the row `a` below the row `p`, and of the row of a walk.
+_COUNTS = "(a.tools > p.tools)"
+_IS_COUNTED = (
+    "(SELECT a.tools > coalesce((SELECT tools FROM ancestry p WHERE p.id = a.parent_id), 0)"
+    " FROM ancestry a WHERE a.id = b.id)"
+)
 
 
-async def _tools(r: Reader, after: str | None, leaf: str | None, limit: int, top: str) -> list[Message]:
+async def _tools(
+    r: Reader, after: str | None, leaf: str | None, limit: int, top: str, counts: str, which: str
+) -> list[Message]:
     return await _walk(
         r,
         f"""
         WITH RECURSIVE branch (id, above, taken) AS (
             SELECT a.tool_id,
-                   max({top}, coalesce((SELECT id FROM message WHERE uid = ?1), 0)), 1
+                   max({top}, coalesce((SELECT id FROM message WHERE uid = ?1), 0)), 0
               FROM message m CROSS JOIN ancestry a ON a.id = m.id WHERE m.uid = ?2 AND ?3 > 0
             UNION ALL
-            SELECT p.tool_id, b.above, b.taken + 1
+            SELECT p.tool_id, b.above, b.taken + {counts}
               FROM branch b CROSS JOIN ancestry a ON a.id = b.id CROSS JOIN ancestry p ON p.id = a.parent_id
-             WHERE b.taken < ?3 AND b.id > b.above
+             WHERE b.id > b.above AND b.taken + {counts} < ?3
         )
         """,
-        "b.id > b.above",
+        f"b.id > b.above {which}",
         (after, leaf, limit),
     )
 

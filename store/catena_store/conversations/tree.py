@@ -17,11 +17,15 @@ from catena_store.records import ContextSource, Message, MessageState, StopReaso
 
 _PREVIEW = 160  # characters of a prompt
 
-# One pass over the rows, oldest first; of rows that are no prompt nothing is read from an overflow page.
+# One pass over the rows, oldest first; of rows that are no prompt nothing is read from an overflow page, but of the
+# last row of a turn with an error.
 _ROWS = f"""
     SELECT m.id, m.parent_id, m.uid, m.conversation_id, m.kind, m.state, {rows.IS_PROMPT} AS prompt,
            CASE m.kind WHEN 'user' THEN substr(m.text, 1, {_PREVIEW}) END,
-           p.uid, l.agent, l.profile, t.how, t.stop_reason, m.created_at
+           p.uid, l.agent, l.profile, t.how, t.stop_reason,
+           CASE WHEN t.error IS NOT NULL
+                THEN (SELECT e.data ->> '$.trouble' FROM message e WHERE e.id = t.last_id) END,
+           m.created_at
       FROM conversation c CROSS JOIN message m ON m.conversation_id = c.id
       LEFT JOIN message p ON p.id = m.parent_id AND m.kind = 'user'
       LEFT JOIN turn t ON t.id = m.turn_id AND m.kind = 'user'
@@ -45,6 +49,7 @@ class TreeNode:
     profile: str | None
     how: ContextSource | None  # of its last attempt
     stop_reason: StopReason | None  # of its last attempt, None while that runs
+    trouble: str | None  # that its last attempt ended with, as the row of it has it
     rows: int  # below it, down to the next prompts
     end_id: str  # the newest of those rows; the prompt itself where there are none
     leaf_id: str  # the newest row at or below it in its own conversation
@@ -122,6 +127,23 @@ async def prompt_at(r: Reader, leaf: str | None) -> str | None:
     return None if row is None else str(row[0])
 
 
+async def prompts_of_branch(r: Reader, leaf: str | None) -> list[tuple[str, int]]:
+    """The ids and depths of the prompts on a branch, oldest first."""
+    found = await r.all(
+        f"""
+        WITH RECURSIVE branch (parent_id, uid, depth, found) AS (
+            SELECT m.parent_id, m.uid, m.depth, {rows.IS_PROMPT} FROM message m WHERE m.uid = ?
+            UNION ALL
+            SELECT m.parent_id, m.uid, m.depth, {rows.IS_PROMPT}
+              FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+        )
+        SELECT uid, depth FROM branch WHERE found ORDER BY depth
+        """,
+        (leaf,),
+    )
+    return [(str(uid), int(depth)) for uid, depth in found]
+
+
 def _leaves(found: list[tuple[Any, ...]]) -> dict[int, int]:
     """For every row the newest one at or below it that was born in the same conversation."""
     newest: dict[int, int] = {}
@@ -134,7 +156,8 @@ def _leaves(found: list[tuple[Any, ...]]) -> dict[int, int]:
 
 
 def _node(row: tuple[Any, ...], parent_id: str | None, rows: int, *, end_id: str, leaf_id: str) -> TreeNode:
-    _, _, uid, conversation_id, _, state, _, preview, hangs_from, agent, profile, how, stop, created_at = row
+    _, _, uid, conversation_id, _, state, _, preview, hangs_from, *of_turn = row
+    agent, profile, how, stop, trouble, created_at = of_turn
     return TreeNode(
         id=uid,
         parent_id=parent_id,
@@ -146,6 +169,7 @@ def _node(row: tuple[Any, ...], parent_id: str | None, rows: int, *, end_id: str
         profile=profile,
         how=ContextSource(how) if how else None,
         stop_reason=StopReason(stop) if stop else None,
+        trouble=str(trouble) if trouble else None,
         rows=rows,
         end_id=end_id,
         leaf_id=leaf_id,

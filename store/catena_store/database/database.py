@@ -140,7 +140,8 @@ class Writer(Reader):
         self, step: Callable[[aiosqlite.Connection], Awaitable[aiosqlite.Cursor]]
     ) -> aiosqlite.Cursor:
         cursor = await self._do(step)
-        self._written_steps.append(step)
+        if self._repair is not None:  # else nothing will ever write them again
+            self._written_steps.append(step)
         return cursor
 
     def now(self) -> int:
@@ -262,10 +263,24 @@ class Database:
 
         Raises StoreBusy, StoreFull, StoreGone or StoreReadOnly, at any statement and at the end of the block.
         """
+        async with self._writing(self._repair_file) as writer:
+            yield writer
+
+    @asynccontextmanager
+    async def write_much(self) -> AsyncIterator[Writer]:
+        """A transaction to write in that holds nothing in memory of what it wrote; damage ends it.
+
+        Raises what ``write`` raises.
+        """
+        async with self._writing(None) as writer:
+            yield writer
+
+    @asynccontextmanager
+    async def _writing(self, repair_file: Callable[[], Awaitable[bool]] | None) -> AsyncIterator[Writer]:
         if self.read_only:
             raise StoreReadOnly(self.path)
         self.check_in_place()
-        writer = Writer(self._connection, self.path, self._clock, self._repair_file)
+        writer = Writer(self._connection, self.path, self._clock, repair_file)
         # A transaction that begins by reading may fail when it first writes; one that begins as a writer waits.
         async with self._transaction(writer):
             yield writer

@@ -27,7 +27,7 @@ _RESETS = (
     "UPDATE turn SET stop_reason = 'interrupted' WHERE stop_reason NOT IN ('end_turn', 'max_tokens',"
     " 'max_turn_requests', 'refusal', 'cancelled', 'error', 'agent_gone', 'interrupted', 'not_sent')",
     "UPDATE link SET cause = 'new' WHERE cause NOT IN"
-    " ('new', 'fork', 'fork_at', 'park', 'aside', 'probe', 'import')",
+    " ('new', 'fork', 'fork_at', 'park', 'aside', 'probe', 'import', 'copy')",
     *(
         f"UPDATE {table} SET {column} = ?1 WHERE {column} NOT {_DATES}"
         for table, column in (
@@ -143,6 +143,7 @@ def _remove_reference(
 
 CORE = frozenset({"message", "conversation", "turn", "link"})
 ANCESTRY = ("ancestry", "branch_end")  # tables that are derived from the messages, in 0006_ancestry.sql
+FILES = "conversation_file"  # derived from tool calls, in 0008_history.sql
 _FTS = "message_fts"
 _REBUILT = "rebuilt"
 _BUSY_SECONDS = 5.0
@@ -185,6 +186,8 @@ def repair(path: Path, now: int) -> tuple[str, ...]:
                     _rebuild_indexes(file, table)
             if any(table in ANCESTRY for table in damaged):
                 derive_ancestry(file)
+            if FILES in damaged:
+                derive_files(file)
             if not searches or any(table.startswith(_FTS) for table in damaged):
                 damaged = [*(table for table in damaged if not table.startswith(_FTS)), _FTS]
                 _rebuild_search(file)
@@ -349,8 +352,18 @@ def derive_ancestry(file: sqlite3.Connection) -> None:
     """Fill the tables of ancestry anew from the messages; within the caller's transaction."""
     for table in ANCESTRY:
         file.execute(f"DELETE FROM {table}")
-    columns = "id, parent_id, conversation_id, kind, barrier"
-    file.execute(f"INSERT INTO message_placed ({columns}) SELECT {columns} FROM message ORDER BY id")
+    columns = "id, parent_id, conversation_id, kind, barrier, counts"
+    file.execute(f"INSERT INTO message_placed ({columns}) SELECT {columns} FROM message_placed ORDER BY id")
+
+
+def derive_files(file: sqlite3.Connection) -> None:
+    """Fill the table of files anew from the tool calls; within the caller's transaction."""
+    file.execute(f"DELETE FROM {FILES}")
+    file.execute(
+        f"INSERT INTO {FILES} (conversation_id, path, message_id)"
+        " SELECT conversation_id, path, max(message_id) FROM message_file WHERE path <> ''"
+        " GROUP BY conversation_id, path"
+    )
 
 
 def _remove_from_schema(file: sqlite3.Connection, where: str, name: str) -> None:

@@ -63,7 +63,7 @@ LEASE = "conversation_id, owner, host, pid, started, epoch, heartbeat_at, agents
 WORKSPACE = "id, directory, active_window_id, owner, host, pid, started, heartbeat_at"
 WINDOW = (
     f"w.id, w.workspace_id, w.position, w.conversation_id, {_uid('w.leaf_id')}, "
-    "coalesce(f.draft, ''), f.scroll"
+    "coalesce(f.draft, ''), f.scroll, w.pane"
 )
 QUEUE_ITEM = "id, window_id, position, text, held, data, created_at"
 

@@ -18,7 +18,9 @@ from pathlib import Path
 from catena_store.database.location import make_private
 from catena_store.database.repair import (
     ANCESTRY,
+    FILES,
     derive_ancestry,
+    derive_files,
     remove_dangling_references,
     reset_invalid_values,
 )
@@ -143,6 +145,8 @@ def _fill(new: sqlite3.Connection, pages: Pages, now: int, make_id: Callable[[],
     reset_invalid_values(new, now)
     if tables.keys() >= {*ANCESTRY}:  # an older schema has them only once it is brought up to date
         derive_ancestry(new)
+    if FILES in tables:
+        derive_files(new)
     remove_dangling_references(new, now)
     new.execute(
         "INSERT INTO link_event (conversation_id, link_id, event, detail, at)"
@@ -191,7 +195,7 @@ def _known(pages: Pages, roots: dict[str, int], reached: set[int]) -> IndexedMes
 
 def _keep(new: sqlite3.Connection, table: Table, cells: Iterable[Cell], count: _Count) -> None:
     """Put rows into the new file, one by one: one that it does not take keeps no other away."""
-    if table.name.startswith("message_fts") or table.name in ANCESTRY:
+    if table.name.startswith("message_fts") or table.name in (*ANCESTRY, FILES):
         return  # built anew from the messages
     for cell in cells:
         if table.has_rowid is (cell.rowid is None):

@@ -5,7 +5,8 @@ of what the act changed:
 
 * ``conversation_id`` and ``leaf_id``: what its window shows,
 * ``windows``: those of the windows that it opened or closed which are open,
-* ``agent`` and ``profile``, ``title``, ``archived``, ``deleted``: of the conversation.
+* ``agent`` and ``profile``, ``cwd``, ``title``, ``archived``, ``deleted``: of the conversation,
+* ``conversations``: the same and ``pinned``, by conversation, of an act on any number of them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _COLUMNS = "j.id, j.workspace_id, j.window_id, j.conversation_id, j.act, j.befor
 # on a tab without a workspace (of a second client in one directory): nobody can tell whose that was.
 _SEEN = (
     "(j.window_id = ?1 OR (j.workspace_id = ?2 AND (j.window_id IS NULL OR ("
-    "     (j.act IN ('close', 'delete', 'archive') OR (j.act = 'fork' AND j.workspace_id IS NOT NULL))"
+    "     (j.act IN ('close', 'delete', 'archive', 'pin') OR (j.act = 'fork' AND j.workspace_id IS NOT NULL))"
     " AND EXISTS (SELECT 1 FROM window w WHERE w.id = j.window_id AND w.closed_at IS NOT NULL)))))"
 )
 
@@ -43,9 +44,11 @@ class Act(StrEnum):
     GO_TO = "go_to"
     PICK = "pick"  # an older link to go on from
     AGENT = "agent"
+    DIRECTORY = "directory"
     RENAME = "rename"
     DELETE = "delete"
     ARCHIVE = "archive"
+    PIN = "pin"
     CLOSE = "close"
 
 

@@ -88,6 +88,15 @@ async def edits(r: Reader, conversation_id: str) -> list[QueueItem]:
     return [rows.queue_item(row) for row in found]
 
 
+async def move_directory(tx: Writer, conversation_id: str, before: str, after: str) -> None:
+    """Let the prompts that wait in a conversation, and were typed in a directory, go out in another one."""
+    await tx.run(
+        "UPDATE queue_item SET data = json_set(data, '$.cwd', ?) WHERE json_extract(data, '$.cwd') = ?"
+        " AND window_id IN (SELECT id FROM window WHERE conversation_id = ?)",
+        (after, before, conversation_id),
+    )
+
+
 async def set_data(tx: Writer, id: str, data: Mapping[str, Any]) -> None:
     """Set the data of a queued prompt. Raises NotFound."""
     if not await tx.run("UPDATE queue_item SET data = ? WHERE id = ?", (rows.as_json(data), id)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
@@ -30,6 +30,11 @@ async def find_workspace(r: Reader, directory: str) -> Workspace | None:
     """The workspace of a directory, None where there is none."""
     row = await r.one(f"SELECT {rows.WORKSPACE} FROM workspace WHERE directory = ?", (directory,))
     return None if row is None else rows.workspace(row)
+
+
+async def workspaces(r: Reader) -> list[Workspace]:
+    """Every workspace."""
+    return [rows.workspace(row) for row in await r.all(f"SELECT {rows.WORKSPACE} FROM workspace")]
 
 
 async def take_workspace(
@@ -197,6 +202,13 @@ async def set_active(tx: Writer, workspace_id: str, window_id: str | None) -> No
     """Set the active window of a workspace. Raises NotFound."""
     if not await tx.run("UPDATE workspace SET active_window_id = ? WHERE id = ?", (window_id, workspace_id)):
         raise NotFound("workspace", workspace_id)
+
+
+async def set_panes(tx: Writer, workspace_id: str, window_ids: Sequence[str]) -> None:
+    """Set the windows of a workspace that stand side by side, from the left. Raises NotFound."""
+    await tx.run("UPDATE window SET pane = NULL WHERE workspace_id = ? AND pane IS NOT NULL", (workspace_id,))
+    for place, id in enumerate(window_ids):
+        await _change(tx, id, "pane = ?", place)
 
 
 async def _keep_at_leaf(tx: Writer, id: str, column: str, value: object) -> None:

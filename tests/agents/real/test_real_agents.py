@@ -28,7 +28,7 @@ from support.agents.real import PATIENCE, RealAgent, fake_model, read_until, wai
 pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
 
 Model = tuple[int, Path]
-PATIENCE_AFTER_A_CRASH = 10.0
+PATIENCE_AFTER_A_CRASH = 60.0
 
 
 @pytest.fixture(scope="module")

@@ -417,7 +417,7 @@ async def test_e04_an_edit_during_the_opening_of_a_session_gives_the_first_text_
         await desk.window.clear()
         await desk.window.say("say lost?")
         await world.heard("session/new", 2)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await edited(desk, first.id, "say instead")
         assert [news.text for news in desk.told if isinstance(news, PromptReturned)] == ["say lost?"]
         assert await said(desk) == ["say instead", "instead"]

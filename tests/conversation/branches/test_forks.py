@@ -80,7 +80,7 @@ async def learn_fork_at(desk: Desk, value: str) -> None:
 
 async def until_late(desk: Desk) -> str:
     """Wait for what the agent says between turns; the text of it."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while True:
             late = [row.text for row in await rows_of(desk) if row.turn_id is None and row.kind is Kind.AGENT]
             if late:

@@ -3,163 +3,26 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.tab import Tab
-from catena.workspace.tabs import OpenTabs
 from catena.workspace.undo import undone, what
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.journal import move_window, opened_window
 from catena_acp.errors import NotToBeUndone, StillAtWork
-from catena_acp.port import AgentSpec
 from catena_store.conversations import conversations, messages
 from catena_store.conversations.branches import siblings
-from catena_store.database.database import Database
-from catena_store.ids import new_id
-from catena_store.records import Kind
 from catena_store.windows import journal, windows
 from catena_store.windows.journal import Act
 from support.conversations.rehearsed import World
+from support.conversations.room import Room, room
 from support.storage.rows import new_conversation, store
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return World(tmp_path)
-
-
-class Room:
-    """The tabs of one directory without a screen: a real store, and real rehearsal agents."""
-
-    def __init__(
-        self, db: Database, served: Conversations, tabs: OpenTabs, agent: AgentSpec, other: AgentSpec
-    ) -> None:
-        self.db = db
-        self.served = served
-        self.tabs = tabs
-        self.agent = agent
-        self.other = other
-
-    async def tab(self, *texts: str) -> Tab:
-        tab = await self.tabs.open_new(self.agent)
-        await tab.conversation.rename(texts[0])  # else the agent gives it a title, when it likes
-        for text in texts:
-            await self.say(tab, text)
-        return tab
-
-    async def say(self, tab: Tab, text: str) -> None:
-        await tab.window.say(text)
-        await tab.window.wait_idle()
-        await self.tabs.reload(tab)
-
-    async def move(self, tab: Tab, leaf_id: str | None, act: Act, conversation_id: str | None = None) -> None:
-        async with self.db.write() as tx:
-            await move_window(
-                tx,
-                window_id=tab.window_id,
-                conversation_id=conversation_id or tab.conversation.id,
-                leaf_id=leaf_id,
-                act=act,
-            )
-        await self.tabs.reload(tab)
-
-    async def edit(self, tab: Tab, prompt_id: str, text: str) -> None:
-        async with self.db.read() as reader:
-            prompt = await messages.get(reader, prompt_id)
-        assert prompt is not None
-        await self.move(tab, prompt.parent_id, Act.EDIT)
-        await self.say(tab, text)
-
-    async def fork(self, tab: Tab, *, side_by_side: bool = False) -> Tab:
-        source, fork_id = tab.conversation.record, new_id()
-        async with self.db.write() as tx:
-            await conversations.create(
-                tx,
-                id=fork_id,
-                agent=source.agent,
-                profile=source.profile,
-                cwd=source.cwd,
-                family=source.family,
-                title=source.title,
-                fork_point_id=tab.leaf_id,
-            )
-        if not side_by_side:
-            await self.move(tab, tab.leaf_id, Act.FORK, fork_id)
-            return tab
-        beside = new_id()
-        async with self.db.write() as tx:
-            await windows.open(
-                tx,
-                id=beside,
-                conversation_id=fork_id,
-                leaf_id=tab.leaf_id,
-                workspace_id=self.tabs.workspace_id,
-            )
-            await opened_window(tx, window_id=beside)
-        opened = await self.tabs.reopen(beside)
-        assert opened is not None
-        return opened
-
-    async def prompts(self, tab: Tab) -> list[str]:
-        async with self.db.read() as reader:
-            path = await messages.page(reader, tab.leaf_id, 1_000)
-        return [row.id for row in path if row.kind is Kind.USER]
-
-    async def texts(self, tab: Tab) -> list[str]:
-        async with self.db.read() as reader:
-            rows = await messages.page(reader, tab.leaf_id, 100)
-        return [row.text for row in rows if row.kind is Kind.USER]
-
-    async def written(self) -> int:
-        async with self.db.read() as reader:
-            row = await reader.one("SELECT count(*) FROM journal")
-        assert row is not None
-        return int(row[0])
-
-    async def lists(self) -> set[str]:
-        return {summary.id for summary in await self.tabs.summaries(None, 100)}
-
-    async def view(self) -> dict[str, Any]:
-        """Everything that a person sees of their tabs, and of the conversations behind them, by the store."""
-        assert self.tabs.workspace_id is not None
-        async with self.db.read() as reader:
-            opened = await windows.of_workspace(reader, self.tabs.workspace_id)
-            seen: dict[str, Any] = {"tabs": [window.id for window in opened]}
-            for window in opened:
-                record = await conversations.get(reader, window.conversation_id)
-                assert record is not None
-                seen[window.id] = (window.conversation_id, window.leaf_id, window.draft)
-                marks = await conversations.marks(reader, record.id)
-                seen[record.id] = (record.agent, record.profile, record.title, marks)
-        return seen
-
-    def told(self) -> dict[str, Any]:
-        """The same as far as the tabs themselves know it."""
-        seen: dict[str, Any] = {"tabs": [tab.window_id for tab in self.tabs.tabs]}
-        for tab in self.tabs.tabs:
-            record = tab.conversation.record
-            seen[tab.window_id] = (record.id, tab.leaf_id)
-            seen[record.id] = (record.agent, record.profile, record.title)
-        return seen
-
-
-@asynccontextmanager
-async def room(world: World) -> AsyncIterator[Room]:
-    specs = {"rehearsal": world.spec(), "other": world.spec(name="other")}
-    async with (
-        Database.open(world.store) as db,
-        Conversations.serve(db, specs=specs, client_version="test") as served,
-    ):
-        tabs = OpenTabs(db, served, outgoing=OutgoingTexts(), directory=str(world.project), new_id=new_id)
-        await tabs.restore()
-        yield Room(db, served, tabs, specs["rehearsal"], specs["other"])
-        await tabs.leave()
 
 
 async def test_k11_a_title_an_agent_and_a_move_are_taken_back_one_after_the_other_and_done_again(
@@ -243,7 +106,7 @@ async def test_k11_a_fork_in_which_nothing_was_said_goes_without_a_trace(world: 
         assert tab.conversation.id == middle, "undoing leads back to it, so it was kept"
         await here.tabs.undoing.undo(tab)
         assert tab.conversation.id == source
-        with pytest.raises(NotToBeUndone, match="That fork was empty and is gone"):
+        with pytest.raises(NotToBeUndone, match="it was empty, or was pruned"):
             await here.tabs.undoing.redo(tab)
         beside = await here.fork(tab, side_by_side=True)
         assert len(here.tabs.tabs) == 2
@@ -275,7 +138,7 @@ async def test_h08_deleting_and_archiving_hide_a_conversation_and_remove_nothing
     async with room(world) as here:
         tab, other = await here.tab("say gone"), await here.tab("say stays")
         undoing, gone = here.tabs.undoing, tab.conversation.id
-        await undoing.archive(gone, Act.DELETE, by=tab)
+        await here.tabs.keeping.delete([gone], by=tab)
         assert here.tabs.tabs == [other]
         assert await here.lists() == {other.conversation.id}
         async with here.db.read() as reader:
@@ -289,10 +152,10 @@ async def test_h08_deleting_and_archiving_hide_a_conversation_and_remove_nothing
         assert await here.texts(back) == ["say gone"]
 
         await here.tabs.close(back)
-        await undoing.archive(gone, Act.ARCHIVE)
+        await here.tabs.keeping.archive([gone])
         assert await here.lists() == {other.conversation.id}
         assert [each.id for each in await here.tabs.summaries(None, 9, archived=True)] == [gone]
-        await undoing.unarchive(gone)
+        await here.tabs.keeping.archive([gone], archived=False)
         assert gone in await here.lists()
         await undoing.undo(None)
         assert gone not in await here.lists()
@@ -312,7 +175,7 @@ async def test_k11_while_a_turn_runs_only_a_title_is_undone(world: World) -> Non
         with pytest.raises(NotToBeUndone, match="Press Esc to stop it"):
             await undoing.undo(tab)
         with pytest.raises(StillAtWork):
-            await undoing.archive(conversation.id, Act.DELETE, by=tab)
+            await here.tabs.keeping.delete([conversation.id], by=tab)
         assert conversation.busy
         await conversation.window(tab.window_id).stop()
         await conversation.window(tab.window_id).wait_idle()
@@ -416,9 +279,9 @@ async def _random_act(here: Room, tab: Tab, chance: random.Random, number: int) 
         case "close" if len(here.tabs.tabs) > 1 and not await here.tabs.undoing.nothing_said(tab):
             await here.tabs.close(tab)
         case "delete" if len(here.tabs.tabs) > 1 and not await here.tabs.undoing.nothing_said(tab):
-            await here.tabs.undoing.archive(conversation.id, Act.DELETE, by=tab)
+            await here.tabs.keeping.delete([conversation.id], by=tab)
         case "archive" if len(here.tabs.tabs) > 1 and not await here.tabs.undoing.nothing_said(tab):
-            await here.tabs.undoing.archive(conversation.id, Act.ARCHIVE, by=tab)
+            await here.tabs.keeping.archive([conversation.id], by=tab)
         case _:
             pass
     return done_in if await here.written() > before else None

@@ -200,7 +200,7 @@ async def test_k09_a_rewind_of_a_tab_that_was_closed_meanwhile_is_refused_with_w
             await desk.conversation.answer(asked.ask_id, asked.options[0].id)
         else:
             await desk.conversation.answer(asked.ask_id, asked.options[0].id)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 schedule = window._schedule
                 while closed_after == "it began to wait" and not schedule.waiting:  # noqa: ASYNC110 - nothing tells it
                     await asyncio.sleep(0)
@@ -263,7 +263,7 @@ def test_k09_where_the_extra_is_missing_the_command_says_so_in_one_line(
 
     said = capsys.readouterr()
     assert (status, said.out) == (2, "")
-    assert said.err == "catena: checkpoint tools need the `mcp` extra: pip install 'catena[mcp]'\n"
+    assert said.err == "catena: the tools need the `mcp` extra: pip install 'catena[mcp]'\n"
 
 
 async def answer_of(desk: Desk) -> RewindAnswer | None:

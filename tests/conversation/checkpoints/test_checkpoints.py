@@ -238,7 +238,7 @@ async def test_k06_a_parked_session_goes_upstream_with_its_checkpoint_and_a_labe
                 await desk.conversation.checkpoints.name("good")
 
         good, newest = await kept(desk)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not world.requests("session/delete"):  # noqa: ASYNC110 - another process writes it
                 await asyncio.sleep(0.01)
         links = {link.id: link for link in await desk.links()}

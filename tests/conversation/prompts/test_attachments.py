@@ -18,7 +18,7 @@ from catena_store.conversations import conversations
 from catena_store.errors import NotAttachable
 from catena_store.records import Attachment, Kind, MessageState
 from catena_store.windows import attachments, queue, windows
-from catena_store.windows.attachments import MOST_BYTES, from_bytes, mime_of, read_file
+from catena_store.windows.attached_files import MOST_BYTES, from_bytes, mime_of, read_file
 from support.clients.command_line import Catena, run
 from support.conversations.rehearsed import Desk, World
 from support.storage.rows import new_conversation, say, store
@@ -106,6 +106,15 @@ def test_w05_blocks_are_what_the_agent_takes_and_nothing_is_left_out() -> None:
     assert prompt_blocks("", [long], abilities(embedded_context=True))[1:] == [
         LinkBlock("file:///w/long.log", "long.log")
     ]
+
+
+def test_w05_an_image_without_a_path_is_told_of_in_words_where_the_agent_takes_none() -> None:
+    pasted = from_bytes(PIXEL, "image-1.png")
+    (_, told) = prompt_blocks("look", [pasted], abilities())
+    assert isinstance(told, TextBlock) and "image-1.png (image/png)" in told.text
+    assert prompt_blocks("look", [pasted], abilities(image=True))[1:] == [ImageBlock(PIXEL, "image/png")]
+    (_, whole) = prompt_blocks("look", [pasted], abilities(embedded_context=True))
+    assert whole == FileBlock("attachment:image-1.png", "image/png", PIXEL)
 
 
 def test_w05_a_file_goes_on_the_wire_as_text_where_it_is_one_and_else_as_bytes() -> None:

@@ -258,7 +258,7 @@ async def walk(chance: random.Random) -> None:
                 chance.choice(asked).cancel()
         for _ in range(chance.randrange(3)):
             await asyncio.sleep(0)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         outcomes = await asyncio.gather(*asked, return_exceptions=True)
         while not schedule.at_rest:
             await schedule.sent()
@@ -294,7 +294,7 @@ async def test_a_window_that_is_closed_waits_for_no_preparation_that_only_begins
     preparation = Preparation(lambda: None)
     asked = [asyncio.ensure_future(preparation.run(asyncio.Event().wait)) for _ in range(3)]
     await ticks()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         await preparation.close()
         outcomes = await asyncio.gather(*asked, return_exceptions=True)
     assert all(isinstance(each, GivenUp) for each in outcomes)

@@ -53,6 +53,14 @@ def _texts(parts: Sequence[Any]) -> tuple[str, ...]:
     return tuple(text for text in texts if text.strip())
 
 
+def _results(parts: Sequence[Any]) -> tuple[str, ...]:
+    """The texts of tool results."""
+    contents = [
+        p.get("content") or () for p in parts if isinstance(p, dict) and p.get("type") == "tool_result"
+    ]
+    return tuple(text for each in contents for text in _texts((each,) if isinstance(each, str) else each))
+
+
 def _heard_openly(messages: Sequence[Body]) -> list[Heard]:
     """Messages whose content is a text or a list of typed parts."""
     heard: list[Heard] = []
@@ -66,7 +74,7 @@ def _heard_openly(messages: Sequence[Body]) -> list[Heard]:
         elif role in ("user", "assistant"):
             said: Role = "user" if role == "user" else "assistant"
             spoken = [p for p in parts if isinstance(p, str) or p.get("type") in ("text", None)]
-            heard.append(Heard(said, _texts(spoken), tool_result=result))
+            heard.append(Heard(said, _texts(spoken), tool_result=result, results=_results(parts)))
     return heard
 
 

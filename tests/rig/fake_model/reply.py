@@ -53,6 +53,7 @@ class Heard:
     role: Role
     texts: tuple[str, ...]
     tool_result: bool = False
+    results: tuple[str, ...] = ()  # the texts of tools that are in it
 
     @property
     def text(self) -> str:

@@ -25,7 +25,7 @@ class Log:
     path: Path | None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def note(self, number: int, dialect: Dialect, heard: list[Heard], tools: int, reply: Reply) -> None:
+    def note(self, number: int, dialect: Dialect, heard: list[Heard], tools: list[str], reply: Reply) -> None:
         """Add a line."""
         if self.path is None:
             return
@@ -33,7 +33,10 @@ class Log:
             "number": number,
             "dialect": dialect.name,
             "tools": tools,
-            "messages": [{"role": m.role, "texts": m.texts, "tool_result": m.tool_result} for m in heard],
+            "messages": [
+                {"role": m.role, "texts": m.texts, "tool_result": m.tool_result, "results": m.results}
+                for m in heard
+            ],
             "tool": reply.tool.name if reply.tool else None,
             "status": reply.failure.status if reply.failure else 200,
         }
@@ -91,7 +94,7 @@ class _Request(BaseHTTPRequestHandler):
         body = json.loads(raw)
         heard, tools = dialect.heard(body), dialect.tools(body)
         reply = reply_to(heard, tools, raw, number)
-        self.server.log.note(number, dialect, heard, len(tools), reply)
+        self.server.log.note(number, dialect, heard, [tool.name for tool in tools], reply)
         try:
             return self._answer(dialect, reply, body, streamed=bool(body.get("stream")) or "stream" in path)
         except ConnectionError:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.screens.chat.actions.editing import EditActions
+from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.history.picker import HistoryScreen
 from catena_acp.port import AgentSpec
 from catena_store.errors import StoreError

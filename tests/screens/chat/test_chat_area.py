@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from catena.desktop.clipboard import ImageClipboard
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.area import ChatArea
 from catena.screens.chat.commands.startup_commands import StartupCommands
@@ -42,7 +43,8 @@ class TwoAreas(Screen[None], inherit_bindings=False):
             environment={},
             gate=KeyGate(self.app),
             outgoing=self.outgoing,
-            notify_terminal=lambda _: None,
+            call_person=lambda *_: None,
+            clipboard=ImageClipboard({}, ask_terminal=lambda: False, most_bytes=1),
             leave=lambda: self.left_by.append(name),
         )
 
@@ -84,7 +86,7 @@ async def test_w19_each_of_two_areas_knows_whether_it_has_the_keys(tmp_path: Pat
         first, second = screen.first, screen.second
         first.write_here()
         assert (first.place, second.place) == ("composer", "elsewhere")
-        second.find_bar.open()
+        await second.find_bar.open()
         assert (first.place, second.place) == ("elsewhere", "finding")
         second.escape()
         assert (first.place, second.place) == ("elsewhere", "composer")
@@ -112,7 +114,7 @@ async def test_no_message_of_a_part_leaves_its_area_and_ctrl_d_leaves_early(tmp_
         assert screen.second.prompt.composer.blank
         await press(pilot, "ctrl+d")
         assert screen.left_by == ["second"]
-        screen.second.find_bar.open("a")
+        await screen.second.find_bar.open("a")
         await press(pilot, "enter", "escape")
         assert screen.heard == []
 

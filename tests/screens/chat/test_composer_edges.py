@@ -51,7 +51,8 @@ def test_other_modes_are_not_taken_for_one(names: tuple[str, ...]) -> None:
 
 async def test_hints_stand_in_the_empty_box_and_go_with_the_first_letter(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
-        await person.sees("Ask Rehearsal", "ctrl+o history · / commands · f1 help")
+        text = await person.sees("Ask Rehearsal", "ctrl+o history · @ files · / commands · f1 help")
+        assert "edit a prompt" not in text, "there is none yet"
         await person.type("a")
         await person.sees_no("f1 help")
         await person.press("backspace")
@@ -128,3 +129,18 @@ async def test_titles_are_cut_for_all_tabs_to_have_room(width: int, row: str) ->
         )
         await taken_in(pilot)
         assert app.screen._compositor.render_strips()[0].text.rstrip() == row
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24)])
+async def test_a_long_draft_takes_a_third_of_the_screen_and_ends_at_its_bottom(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with at_the_screen(str(tmp_path), size=size) as person:
+        await person.say("say hello")
+        await person.idle()
+        person.composer.put("\n".join(f"line {number}" for number in range(60)))
+        await person.sees("line 59")
+        third = size[1] // 3
+        await person.until(lambda: person.composer.size.height == third, "a third of the screen")
+        assert person.area.prompt.box.region.bottom == size[1]
+        assert "hello" in person.text

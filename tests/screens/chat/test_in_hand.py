@@ -228,7 +228,8 @@ async def test_r12_a_dropped_path_that_cannot_be_attached_stands_in_the_composer
     large = tmp_path / "film.mp4"
     with large.open("wb") as film:
         film.truncate(11_000_000)
-    async with at_the_screen(str(tmp_path)) as person:
+    (project := tmp_path / "project").mkdir()
+    async with at_the_screen(str(project)) as person:
         await person.type("see ")
         person.composer.post_message(events.Paste(str(large)))
         await person.sees("Tab attaches the file instead of the path.")

@@ -13,6 +13,7 @@ from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.history.picker import HistoryScreen
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import HistoryPage, OpenTabs
+from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.port import AgentSpec
 from catena_store.database.database import Database, default_path
 from catena_store.errors import StoreError
@@ -543,6 +544,7 @@ async def test_a_question_is_answered_in_the_tab_that_asks_it(tmp_path: Path) ->
         await person.sees("Allow running May I?")
         await person.until(lambda: person.area.place == "question", "the keys to go there")
         (ask,) = second.asks
+        assert isinstance(ask, PermissionOpened)
         async with person.store_held():
             await person.press("ctrl+pageup")
             assert person.app.focused is person.composer
@@ -570,7 +572,8 @@ async def test_w03_who_scrolls_up_while_a_prompt_goes_out_reads_on_there(tmp_pat
 async def test_enter_waits_for_a_file_that_is_being_attached(tmp_path: Path) -> None:
     file = tmp_path / "notes.md"
     file.write_text("what is in it")
-    async with at_the_screen(str(tmp_path)) as person:
+    (project := tmp_path / "project").mkdir()
+    async with at_the_screen(str(project)) as person:
         await person.type("say look ")
         person.composer.post_message(events.Paste(str(file)))
         await person.sees("Tab attaches the file instead of the path.")
@@ -652,7 +655,7 @@ async def test_w19_who_comes_back_before_another_tab_was_shown_misses_nothing_th
         await person.until(lambda: view._loading == [first], "the other tab to be given up")
         await first.window.say("say between")
         await first.window.wait_idle()
-        await person.until(lambda: not tabs.events, "the news to be taken in")
+        await person.until(lambda: not tabs.panes.focused.published.is_set(), "the news to be looked at")
         pages.let_go[first.window_id].set()
         await person.looks_at(first)
         await person.sees("  first", "  between")
@@ -666,7 +669,7 @@ async def test_the_last_tab_may_be_closed_while_it_is_read_anew(
         tab, view, tabs = person.tab, person.commands.context.presenter, person.commands.context.tabs
         pages = SlowPages(monkeypatch, tab)
         view._reload.set()
-        tabs.published.set()
+        tabs.panes.focused.published.set()
         await person.until(lambda: tab.window_id in pages.read, "the page to be read")
         open_new, opened = tabs.open_new, asyncio.Event()
 
@@ -700,6 +703,6 @@ async def test_s05_a_page_that_cannot_be_read_anew_is_told_and_the_screen_goes_o
 
         monkeypatch.setattr(OpenTabs, "newest_page", not_at_first)
         person.commands.context.presenter._reload.set()
-        person.commands.context.tabs.published.set()
+        person.commands.context.tabs.panes.focused.published.set()
         await person.sees("it cannot be read", "  first")
         await said(person, "second")

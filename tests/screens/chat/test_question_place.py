@@ -57,11 +57,12 @@ async def test_w01_a_long_change_takes_half_of_the_screen_and_says_what_is_left_
         assert len(subject) == 15
         assert subject[-1] == "          … 26 lines ▸"
         assert all(row[8] in "−+" for row in subject[:-1]), "changed lines go before those around them"
-        assert [row.split("▌", 1)[-1] for row in rows[question + 1 : -1]] == [
-            " 1 y     Allow once",
-            " 2       Allow edits in this session",
-            " 3 n     Reject",
-            " r       Reject with a reason",
+        assert [" ".join(row.split("▌", 1)[-1].split()) for row in rows[question + 1 : -1]] == [
+            "1 y Allow once",
+            "2 Allow edits in this session",
+            "3 n Reject",
+            "a Always in this project: edits of a.py ← →",
+            "r Reject with a reason",
         ]
 
 

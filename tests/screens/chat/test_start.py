@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
+from textual.color import Color
 
 from catena.screens.chat.panels.start import ConversationRow, StartPanel
 from catena.screens.common.picker import Picker
 from catena.screens.history.picker import HistoryScreen
 from catena.settings.agent_choices import AgentChoice, Readiness
-from catena.settings.settings import AgentSetting, Settings
+from catena.settings.settings import Settings
 from catena.settings.start_notes import StartNote, StartNotes
+from catena.settings.tables.agents import AgentSetting
+from catena.workspace.tabs import OpenTabs
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, default_path
 from catena_store.ids import new_id, utc_now
-from catena_store.records import Kind, NewMessage
+from catena_store.records import Kind, Message, NewMessage, Summary
 from support.screen.pilot import Person, at_the_screen
 from support.screen.themed import ThemedApp
 
-CLAUDE = "npm install -g @agentclientprotocol/claude-agent-acp"
+CLAUDE = "catena agents install claude"
 
 
 @pytest.fixture(autouse=True)
@@ -83,6 +87,21 @@ async def test_the_start_lists_what_is_here_and_enter_begins_with_it(tmp_path: P
         assert not person.area.conversation.start.display
 
 
+async def test_an_agent_is_listed_by_its_title_and_addressed_by_its_short_name(tmp_path: Path) -> None:
+    install(tmp_path, "kimi", "1.0")
+    program = tmp_path / "bin" / "kimi"
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -m catena_acp.rehearsal\n")
+    async with at_the_screen(str(tmp_path), choose=True) as person:
+        await person.sees("Kimi Code CLI", "Ask Kimi")
+        await person.writing()
+        await person.select("agent kimi")
+        await person.press("enter")
+        await person.first_tab()
+        await person.say("say hello; overload")
+        text = await person.sees("  hello", "Kimi's provider is overloaded", "Reply to Kimi", "╰ Kimi ")
+        assert "Kimi Code" not in text
+
+
 async def test_the_agent_that_was_used_last_is_the_first(tmp_path: Path) -> None:
     install(tmp_path, "opencode", "1.18.3")
     await kept(1, "/elsewhere")
@@ -100,6 +119,24 @@ async def test_r12_what_is_written_before_an_agent_is_chosen_goes_to_the_one_tha
         await person.sees("  not lost")
 
 
+async def test_r12_an_agent_that_is_chosen_while_the_store_is_read_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, may_read = OpenTabs.newest_here, asyncio.Event()
+
+    async def read_slowly(tabs: OpenTabs, limit: int) -> tuple[list[tuple[Summary, Message | None]], int]:
+        await may_read.wait()
+        return await read(tabs, limit)
+
+    monkeypatch.setattr(OpenTabs, "newest_here", read_slowly)
+    async with at_the_screen(str(tmp_path), choose=True) as person:
+        await person.sees("Start with")
+        await person.select("agent rehearsal")
+        await person.say("say not lost")
+        may_read.set()
+        await person.sees("  not lost")
+
+
 async def test_r12_what_is_sent_on_a_row_that_leads_to_no_chat_stays_written(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), choose=True) as person:
         await person.select("fold")
@@ -113,7 +150,7 @@ async def test_an_agent_that_is_missing_shows_the_whole_command_that_installs_it
 ) -> None:
     async with at_the_screen(str(tmp_path), choose=True, size=(60, 24)) as person:
         await person.select("fold")
-        await person.sees("19 more agents")
+        await person.sees("32 more agents, not installed")
         await person.press("enter", "down")
         await person.apart()
         await person.sees("Claude Code", "y copy", CLAUDE)
@@ -121,7 +158,7 @@ async def test_an_agent_that_is_missing_shows_the_whole_command_that_installs_it
         await person.sees("to the terminal's clipboard")
         assert person.app._clipboard == CLAUDE and person.draft == ""
         await person.press("enter")
-        await person.sees("Claude Code is not installed")
+        await person.sees("This terminal cannot be used", CLAUDE)
         await person.apart()
         await person.type_at_once("yes")
         assert person.draft == "yes"
@@ -175,7 +212,7 @@ async def test_a_single_conversation_has_no_others_and_a_mark_where_its_last_tur
 
 
 async def test_h18_the_history_opens_from_the_start(tmp_path: Path) -> None:
-    await kept(2, "/elsewhere")
+    await kept(2, "/usr")
     async with at_the_screen(str(tmp_path), choose=True) as person:
         await person.sees("Start with", "more agents")
         await person.press("ctrl+o")
@@ -201,11 +238,11 @@ async def test_an_agent_of_the_settings_that_is_not_here_is_named_on_the_start(t
 
 
 async def test_an_agent_of_the_settings_stands_there_with_its_own_title(tmp_path: Path) -> None:
-    own = AgentSetting("mine", (sys.executable, "-m", "catena_acp.rehearsal"), "My agent")
+    own = AgentSetting("mine", (sys.executable, "-m", "catena_acp.rehearsal"), "My Code")
     gone = AgentSetting("gone", ("no-such-program",), "Gone")
     settings = Settings(agents={"mine": own, "gone": gone})
     async with at_the_screen(str(tmp_path), settings=settings, choose=True) as person:
-        await person.sees("My agent", "from your settings")
+        await person.sees("My Code", "from your settings", "Ask My Code")
         await person.select("fold")
         await person.press("enter", "down")
         await person.sees("Gone", "no-such-program, the command in your settings, was not found")
@@ -219,7 +256,29 @@ async def test_a_new_tab_without_an_agent_offers_the_same_agents_in_a_sheet(tmp_
         await person.sees("Which agent?", "Rehearsal", "built-in demo, no account needed", "not installed")
         await person.type("claude")
         await person.press("enter")
-        await person.sees(f"Claude Code is not installed. To install: {CLAUDE}")
+        await person.sees("Claude Code is not installed", CLAUDE)
+
+
+async def test_a_row_of_60_columns_keeps_whole_words_and_a_login_is_the_persons_turn(tmp_path: Path) -> None:
+    install(tmp_path, "codex-acp", "codex 0.58.1")
+    async with at_the_screen(str(tmp_path), choose=True, size=(60, 20)) as person:
+        await person.sees("Start with", "codex login")
+        assert line_with(person, "Rehearsal").rstrip().endswith("built-in demo")
+        await person.press("ctrl+t")
+        await person.sees_dialog(Picker)
+        assert line_with(person, "Rehearsal").split()[:4] == ["Rehearsal", "built-in", "demo", "ready"]
+        asking = Color.parse(person.app.theme_variables["asking"]).rich_color
+        segments = [segment for strip in person.app.screen._compositor.render_strips() for segment in strip]
+        (login,) = [segment for segment in segments if segment.text.strip() == "log in"]
+        assert login.style is not None and login.style.color == asking
+
+
+async def test_s01_an_empty_conversation_keeps_the_end_of_a_long_path(tmp_path: Path) -> None:
+    project = tmp_path / "a-directory-with-a-very-long-name" / "shop"
+    project.mkdir(parents=True)
+    async with at_the_screen(str(project), size=(40, 10)) as person:
+        await person.sees("Rehearsal is ready in …")
+        assert line_with(person, "is ready in").rstrip().endswith("name/shop")
 
 
 @pytest.mark.parametrize("size", [(40, 10), (60, 20), (80, 24), (120, 40)])
@@ -228,7 +287,7 @@ async def test_s01_the_start_has_room_on_every_screen(tmp_path: Path, size: tupl
     project.mkdir(parents=True)
     await kept(4, str(project))
     async with at_the_screen(str(project), size=size, choose=True) as person:
-        await person.sees("Start with", "Rehearsal", "ready", "19 more agents")
+        await person.sees("Start with", "Rehearsal", "ready", "32 more agents")
         if size[1] < 15:
             assert "●─●─●" not in person.text and "Continue" not in person.text
         else:
@@ -236,10 +295,10 @@ async def test_s01_the_start_has_room_on_every_screen(tmp_path: Path, size: tupl
             assert "in-it/shop" in text
         await person.select("fold")
         await person.press("enter")
-        for _ in range(19):
+        for _ in range(32):
             await person.press("down")
-        await person.sees("Pi", "y copy")
-        await person.press("pageup", "pageup", "pageup")
+        await person.sees("Stakpak", "y copy")
+        await person.press(*["pageup"] * 6)
         await person.sees("Start with", "▌ Rehearsal")
 
 

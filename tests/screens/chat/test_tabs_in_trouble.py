@@ -16,13 +16,15 @@ from typing import Any
 
 import pytest
 
+from catena.keys.actions import ACTIONS
 from catena.screens.chat import presenter as status_words
-from catena.screens.chat.actions import prompts as talk_acts
 from catena.screens.chat.actions import trouble as trouble_acts
-from catena.screens.chat.panels.trouble import KEYS
+from catena.screens.chat.actions.prompting import prompts as talk_acts
+from catena.screens.chat.panels.trouble import KEY_ACTIONS
 from catena.screens.common.picker import Picker
 from catena.settings.agents import find_agent
-from catena.settings.settings import AgentSetting, Settings
+from catena.settings.settings import Settings
+from catena.settings.tables.agents import AgentSetting
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble
 from catena_acp.continuity.conversation_events import Doing
@@ -71,7 +73,7 @@ class Scene:
         person, panel = self.person, self.person.area.panels.trouble
         await person.until(lambda: panel.can_act and not self.middle.busy, "something to be offered")
         assert self.standing.problem.trouble is trouble
-        assert "".join(KEYS[offer] for offer, _ in panel.words.offers) == offers  # type: ignore[union-attr]
+        assert "".join(ACTIONS[KEY_ACTIONS[offer]].keys[0] for offer, _ in panel.words.offers) == offers  # type: ignore[union-attr]
         sentences = re.split(
             r"(?<=[.!?…]) (?=[A-Z`“])", " ".join(self.standing.problem.text.split()), maxsplit=1
         )
@@ -624,6 +626,20 @@ async def test_a_click_on_an_offer_does_it(tmp_path: Path) -> None:
         await person.until(lambda: person.area.panels.trouble.can_act, "the offers to stay")
 
 
+async def test_p11_the_price_of_another_agent_stands_beside_that_of_a_retry(tmp_path: Path) -> None:
+    other = AgentSetting("other", (sys.executable, "-m", "catena_acp.rehearsal", "--name", "other"), "Other")
+    settings = Settings(agents={"other": other})
+    agent = find_agent("rehearsal", settings)
+    async with at_the_screen(str(tmp_path), agent=agent, settings=settings) as person:
+        await person.answered("say the first answer")
+        await person.say("say half of it; overload")
+        await person.sees("Continue with another agent probably 2 messages replayed, ~")
+        retry = next(line for line in person.text.splitlines() if " Retry " in line and " r " in line)
+        assert (
+            "nothing replayed" in retry or "2 messages replayed" in retry
+        )  # a fork for it may be there already
+
+
 @pytest.mark.parametrize("size", [(40, 10), (80, 24), (120, 40)])
 async def test_s01_the_panel_has_room_on_every_screen_and_hides_neither_composer_nor_status(
     tmp_path: Path, size: tuple[int, int]
@@ -632,6 +648,6 @@ async def test_s01_the_panel_has_room_on_every_screen_and_hides_neither_composer
         await person.say("say half of it; ratelimit 600")
         await person.until(lambda: person.area.panels.trouble.can_act, "something to be offered")
         await person.type("still typing")
-        await person.sees("still typing", "Ask", "tab to choose")
+        await person.sees("still typing", "Ask", "tab to choose" if size[0] >= 60 else "until…   tab")
         await to_the_panel(person)
         await person.sees("r Retry", "a Continue" + (" with another agent" if size[0] >= 60 else "…"), "Ask")

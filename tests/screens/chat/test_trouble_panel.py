@@ -174,7 +174,7 @@ async def test_s01_on_a_short_screen_what_happened_takes_a_row_and_so_do_the_opt
 async def test_s01_on_a_narrow_screen_options_wrap_under_their_words_and_the_price_stands_below() -> None:
     async with on_stage((40, 30)) as (stage, pilot):
         stage.panel.show(standing := gone(Offer.RETRY, Offer.OTHER_AGENT))
-        stage.panel.show_price(standing, "14 of 57 messages replayed, ~6,200 tokens")
+        stage.panel.show_prices(standing, {Offer.RETRY: "14 of 57 messages replayed, ~6,200 tokens"})
         await taken_in(pilot)
         rows = [row.removeprefix("▌") for row in stage.rows()]
         retry = next(y for y, row in enumerate(rows) if "Retry" in row)
@@ -189,7 +189,7 @@ async def test_s01_on_a_narrow_screen_options_wrap_under_their_words_and_the_pri
 async def test_the_price_of_a_retry_stands_at_the_right_edge_of_its_row_and_goes_with_its_trouble() -> None:
     async with on_stage() as (stage, pilot):
         stage.panel.show(standing := gone(Offer.RETRY))
-        stage.panel.show_price(standing, "same context, nothing replayed")
+        stage.panel.show_prices(standing, {Offer.RETRY: "same context, nothing replayed"})
         await taken_in(pilot)
         row = next(strip.text for strip in stage.screen._compositor.render_strips() if "Retry" in strip.text)
         assert row == f"▌ r       Retry{'same context, nothing replayed':>83}  "

@@ -147,7 +147,7 @@ async def test_h08_the_history_deletes_archives_and_undoes_by_key(tmp_path: Path
         await said(person, "beta")
         beta = person.tab.conversation.id
         await person.press("ctrl+o")
-        await person.sees("ctrl+x delete", "say alpha", "say beta")
+        await person.sees("ctrl+k acts", "say alpha", "say beta")
         await person.press("ctrl+x")  # the newest, beta, is the first row
         await person.sees("is deleted")
         await person.sees_no("  beta")

@@ -136,7 +136,8 @@ async def test_k11_what_is_typed_for_a_leaf_that_a_tab_moves_to_waits_while_anot
 async def test_a_file_that_is_dropped_while_a_tab_is_opened_belongs_to_that_tab(tmp_path: Path) -> None:
     file = tmp_path / "notes.md"
     file.write_text("what is in it")
-    async with at_the_screen(str(tmp_path)) as person:
+    (project := tmp_path / "project").mkdir()
+    async with at_the_screen(str(project)) as person:
         await said(person, "first")
         async with person.store_held():
             await person.press("ctrl+t")

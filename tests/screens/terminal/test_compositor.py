@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import RenderableType
 from rich.style import Style
 from textual.geometry import Region
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
@@ -154,3 +156,47 @@ async def test_keys_read_no_styles_until_these_change(
         person.app.theme = LIGHT
         await person.taken_in()
         assert ("text-area--cursor",) in read
+
+
+async def test_a_page_up_lays_nothing_out(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        await person.say(f"{LONG} {LONG}")
+        await person.idle()
+        await person.press("pageup")  # the scroll bar and the way down take their places
+        await person.taken_in()
+        laid_out: list[object] = []
+        person.app.screen.screen_layout_refresh_signal.subscribe(
+            person.transcript, laid_out.append, immediate=True
+        )
+        before = person.transcript.scroll_y
+        await person.press("pageup")
+        await person.taken_in()
+        assert person.transcript.scroll_y < before
+        assert not laid_out
+
+
+async def test_a_conversation_from_the_history_is_the_first_that_is_drawn_when_the_list_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        await person.say("say alpha")
+        await person.idle()
+        await person.new_tab()
+        await person.say("say beta")
+        await person.idle()
+        await person.press("ctrl+o")
+        await person.sees("say alpha", "say beta")
+        await person.press("down")
+        frames: list[str] = []
+        display = person.app._display
+
+        def note(screen: Screen[Any], update: RenderableType | None) -> None:
+            if not person.app._batch_count and screen is person.app.chat:
+                frames.append(person.text)
+            display(screen, update)
+
+        monkeypatch.setattr(person.app, "_display", note)
+        await person.press("enter")
+        await person.sees("  alpha")
+        assert frames
+        assert all("  alpha" in frame for frame in frames)

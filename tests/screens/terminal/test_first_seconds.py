@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
+from textual.widgets import Input
+
+from support.screen.pilot import at_the_screen
 from support.screen.terminal import Place, Terminal
 
 IMPORTED_BY_THE_LOOP = """
@@ -60,6 +68,15 @@ print(len(calls))
 """
 
 
+TRACING = """
+import sys
+from catena_acp.protocol.sdk_import import import_sdk
+
+import_sdk()
+import acp.telemetry
+print(acp.telemetry.TRACER, "opentelemetry" in sys.modules)
+import opentelemetry.trace
+"""
 COLLECTIONS = """
 import gc, sys
 from pathlib import Path
@@ -98,6 +115,10 @@ def test_the_sdk_is_imported_without_a_search_for_descriptions_and_pydantic_is_l
 
 def test_a_pydantic_that_has_another_step_under_that_name_does_all_that_it_does() -> None:
     assert int(_run(SDK.format(parameters="cls, fields, use_inspect=False, more=None"))) > 100
+
+
+def test_the_sdk_traces_nothing_though_a_library_for_that_is_installed() -> None:
+    assert _run(TRACING) == "None False"
 
 
 def test_no_collection_goes_through_all_that_is_imported_before_the_first_frame(tmp_path: Path) -> None:
@@ -146,3 +167,22 @@ def test_a_directory_with_tabs_never_shows_the_start(tmp_path: Path) -> None:
     with place.catena() as terminal:
         terminal.wait_for(r"  kept\s")
         assert b"Start with" not in terminal.output
+
+
+async def test_the_first_frame_is_styled_once_for_its_size_and_without_fields_that_are_not_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    styled: Counter[DOMNode] = Counter()
+    style = Stylesheet.update_nodes
+
+    def counted(sheet: Stylesheet, nodes: Iterable[DOMNode], animate: bool = False) -> None:
+        styled.update(nodes := list(nodes))
+        style(sheet, nodes, animate)
+
+    monkeypatch.setattr(Stylesheet, "update_nodes", counted)
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        assert styled[person.area.panels] == 1
+        assert not person.app.screen.query(Input)
+        await person.press("ctrl+f")
+        await person.type("what")
+        assert person.app.screen.query_one(Input).value == "what"

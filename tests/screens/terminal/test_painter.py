@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from bench.screen import Clusters, Screen, one_by_one
 from rich.cells import cell_len
+from rich.color import ColorSystem
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
@@ -19,6 +20,8 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
+from catena.terminal.painter.cells import CellsOfStrips
+from catena.terminal.painter.looks import Looks
 from catena.terminal.painter.painter import Frame, Painter
 from catena.themes.catalog import DARK, LIGHT, TERMINAL
 from support.screen.frames import Frames, assert_same, joined
@@ -277,6 +280,18 @@ def test_a_screen_of_one_ground_is_one_erasure() -> None:
     assert len(Pair(canvas).paint(canvas.full())) <= 40
 
 
+def test_a_strip_that_is_drawn_at_another_place_is_not_taken_apart_again() -> None:
+    cells = CellsOfStrips(Looks(erases_with_background=True))
+    strip = Strip([Segment("a row that moves", Style(bold=True))])
+    before = cells.of(strip, ColorSystem.TRUECOLOR)
+    assert cells.of(strip, ColorSystem.TRUECOLOR) is before
+    assert cells.of(strip, ColorSystem.STANDARD) is not before
+    again = cells.of(strip, ColorSystem.TRUECOLOR)
+    for number in range(1_000):  # all of them live as long as they are known: no other has their identity
+        assert cells.of(Strip([Segment(f"row {number}")]), ColorSystem.TRUECOLOR)[0] == [*f"row {number}"]
+    assert cells.of(strip, ColorSystem.TRUECOLOR) is not again
+
+
 def test_a_band_within_a_ground_comes_and_goes_in_few_bytes() -> None:
     pair = Pair(a_chat())
     pair.paint(pair.canvas.full())
@@ -367,14 +382,19 @@ def is_whole_again(terminal: Terminal) -> None:
 
 def test_a_few_bytes_are_the_first_frame_a_key_and_rest(place: Place) -> None:
     with place.catena("--agent", "rehearsal", columns=120, rows=40) as terminal:
+        # A dark background, and frames that are shown at once: what terminals of today answer.
+        terminal.write("\x1b]11;rgb:1414/1717/1b1b\x1b\\\x1b[?2026;2$y")
         terminal.wait_for("f1 help")
         assert len(terminal.output) <= 1_500
         with_an_answer(terminal)
-        for letter, most in (("z", 64), ("q", 40)):  # the first takes the hints away
+        typed = ""
+        for letter, most in (("z", 56), ("q", 30), ("k", 30), ("x", 30)):  # the first takes the hints away
             before = len(terminal.output)
+            typed += letter
             terminal.write(letter)
-            terminal.wait_for(f"│ z?{letter}")
+            terminal.wait_for(f"│ {typed} ")
             terminal.wait_until_quiet(0.3)
+            assert terminal.output[before:].count(b"\x1b[?2026h") == 1
             assert len(terminal.output) - before <= most
 
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from catena.screens.common.page import PageScreen
 from catena.settings.agents import find_agent
-from catena.settings.settings import AgentSetting, Settings
+from catena.settings.settings import Settings
+from catena.settings.tables.agents import AgentSetting
 from catena.widgets.row_list import RowList
+from catena_acp.conversation.inspection.tree import ConversationTree
+from catena_store.conversations.tree import TreeNode
 from catena_store.database.database import Database
-from catena_store.records import MessageState
+from catena_store.records import Message, MessageState
 from support.conversations.rehearsed import World
 from support.counted_work import calls_counted
 from support.screen.pilot import Person, at_the_screen
@@ -197,7 +203,7 @@ async def test_t02_a_prompt_of_a_fork_is_reached_in_the_forks_own_tab(world: Wor
 
 async def test_t02_nothing_moves_while_a_turn_runs_and_it_is_said(world: World) -> None:
     async with in_the_shop(world) as person:
-        await person.say("wait")
+        await person.say("cue held")
         await person.until(lambda: person.tab.at_work, "the turn")
         await person.until(lambda: person.tab.leaf_id != "a2b", "the prompt's row")
         await open_tree(person)
@@ -228,7 +234,7 @@ async def test_t03_d_compares_two_marked_branches_and_one_with_where_one_stands(
         await person.press("end", "k", "k", "d")
         await person.until(lambda: isinstance(person.app.screen, PageScreen), "the page")
         await person.sees(
-            "you are here", "Both start with the same 1 prompt.", "changed 1 time +2 −0", "not touched"
+            "you are here", "Both start with the same prompt.", "changed 1 time +2 −0", "not touched"
         )
         await person.press("escape")
         await person.sees("Tree")
@@ -256,6 +262,33 @@ async def test_t04_q_quotes_another_branch_behind_the_draft_of_this_one(world: W
         await closed(person)
         await person.until(lambda: "> add a test" in person.draft, "the second quote")
         assert "From this branch, " in person.draft
+
+
+async def test_t04_a_quote_that_is_read_slowly_goes_to_its_tab_and_keeps_what_came_meanwhile(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, may_read = ConversationTree.turn_messages, asyncio.Event()
+
+    async def read_slowly(tree: ConversationTree, node: TreeNode) -> Sequence[Message]:
+        await may_read.wait()
+        return await read(tree, node)
+
+    async with in_the_shop(world) as person:
+        await person.new_tab()
+        await person.to_tab(1, "ctrl+pageup")
+        first = person.tab
+        person.composer.put("as we said:")
+        for keys in (("k", "k", "k"), ()):
+            await open_tree(person)
+            await person.press(*keys)
+            monkeypatch.setattr(ConversationTree, "turn_messages", read_slowly)
+            await person.press("q")
+            await person.back()
+        await person.to_tab(2, "ctrl+pagedown")
+        person.composer.put("elsewhere")
+        may_read.set()
+        await person.until(lambda: first.draft.count("I said:") == 2, "both quotes")
+        assert first.draft.startswith("as we said:") and person.draft == "elsewhere"
 
 
 async def test_t01_a_turn_that_runs_comes_into_the_open_tree_and_the_cursor_folds_marks_and_search_stay(
@@ -302,6 +335,36 @@ async def test_t01_how_a_turn_ended_and_what_is_said_in_an_open_fork_come_into_t
         await person.press("escape")
         await closed(person)
         await person.idle()
+
+
+async def test_t01_a_failed_turn_in_the_tree_has_its_cause_in_two_words(world: World) -> None:
+    async with in_the_shop(world, (120, 40)) as person:
+        for script in (
+            "say a half; ratelimit 600",
+            "say a half; overload",
+            "errortext",
+            "say b; error 1 why",
+            "crash",
+        ):
+            await person.say(script)
+            await person.idle()
+        await open_tree(person)
+        lines = (await person.sees("◉ crash")).splitlines()
+        for cause in (
+            "ratelimit 600 .* rate limit",
+            "overload .* overloaded",
+            "errortext .* rate limit",
+            "crash .* agent exited",
+            "error 1 why .* failed",
+        ):
+            assert any(re.search(cause, line) for line in lines), f"{cause!r} in {lines}"
+
+
+async def test_t01_the_end_of_a_turn_shows_code_as_the_transcript_does(world: World) -> None:
+    async with in_the_shop(world, (100, 40)) as person:
+        await person.answered("say use `sorted` there")
+        await open_tree(person)
+        await person.sees("use sorted there")
 
 
 async def test_t01_a_click_selects_and_a_second_one_goes_there(world: World) -> None:

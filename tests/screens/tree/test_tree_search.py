@@ -15,9 +15,9 @@ from catena.screens.tree.search import TreeSearch
 from catena.widgets.row_list import RowList
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_store.conversations import messages
-from catena_store.conversations.search import TreeHit, TreeHits, find_in_family
 from catena_store.database.database import Database
 from catena_store.errors import StoreBusy
+from catena_store.finding.search import TreeHit, TreeHits, find_in_family
 from catena_store.records import Kind, NewMessage
 from support.conversations.rehearsed import World
 from support.screen.pilot import Person

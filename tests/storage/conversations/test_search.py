@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from catena_store.conversations import messages, search
+from catena_store.conversations import messages
 from catena_store.database.database import Reader, Writer
+from catena_store.finding import search
 from catena_store.records import Kind, MessageState, SearchHit
 from support.storage.rows import Explained, new_conversation, say, store
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from catena.app.services import merge_search_index
-from catena_store.conversations import search
 from catena_store.database.database import Database
+from catena_store.finding import search
 from support.counted_work import waits_counted
 from support.storage.files import names_in
 from support.storage.rows import new_conversation, say, store
@@ -32,7 +32,7 @@ async def talk(db: Database, name: str, count: int) -> None:
 
 
 async def until_tidy(db: Database) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while await segments(db) > 4:  # noqa: ASYNC110 - nothing tells of a merge
             await asyncio.sleep(0.01)
 
@@ -84,7 +84,7 @@ async def test_where_others_read_or_write_a_step_is_not_followed_by_the_next_one
         await talk(db, "first", 60)
         with waits_counted() as waits:
             tidying = asyncio.create_task(merge_search_index(db, busy, look_seconds=look))
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 while not breaths_followed(waits):  # noqa: ASYNC110 - nothing tells of a merge
                     await asyncio.sleep(0.01)
             tidying.cancel()

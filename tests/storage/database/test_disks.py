@@ -125,7 +125,7 @@ def test_c01_a_disk_that_is_full_is_told_by_a_headless_run_which_ends(tmp_path: 
     assert process.stdout is not None
     assert process.stdout.read(5) == "begun"
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, UNLIMITED))
-    _, err = process.communicate(timeout=40)
+    _, err = process.communicate(timeout=60)
 
     assert process.returncode == 1
     assert "cannot grow" in err and "Traceback" not in err

@@ -83,6 +83,6 @@ def test_a_run_whose_store_is_deleted_says_so_and_does_not_claim_to_have_answere
         cues = catena.home / ".local" / "state" / "catena" / "rehearsal" / "cues"
         cues.mkdir(parents=True)
         (cues / "go-on").touch()
-        _, err = process.communicate(timeout=40)
+        _, err = process.communicate(timeout=60)
     assert process.returncode in (1, 2)
     assert "was deleted or replaced" in err and "Traceback" not in err

@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from catena_store.conversations import conversations, messages, search
+from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.database.repair import CORE, _is_search_sound, repair
 from catena_store.errors import StoreDamaged
+from catena_store.finding import search
 from catena_store.records import StopReason
 from catena_store.windows import inputs, windows
 from support.clients.command_line import Catena, run
@@ -47,6 +48,9 @@ AUXILIARY = (
     "rewind_request",
     "conversation_mcp_server",
     "aside_question",
+    "conversation_seen",
+    "turn_asking",
+    "conversation_file",
 )
 INDEXES = (
     "sqlite_autoindex_message_1",

@@ -13,9 +13,10 @@ import pytest
 
 from catena_acp.continuity.conversation_events import TurnEnded
 from catena_store.chains import links, turns
-from catena_store.conversations import messages, search
+from catena_store.conversations import messages
 from catena_store.database.database import Database, Reader
 from catena_store.errors import StoreBusy, StoreUnusable
+from catena_store.finding import search
 from catena_store.records import Kind, LinkState, MessageState
 from catena_store.salvage.lost_rows import LOST_NOTICE
 from catena_store.salvage.salvage import Salvaged, salvage

@@ -389,15 +389,15 @@ def control_sequences_in_an_error(turn: Turn) -> bool:
 
 @misdeed
 def many_tool_calls(turn: Turn) -> None:
-    for number in range(10_000):
+    for number in range(3_000):
         send(turn.update("tool_call", toolCallId=f"t{number}", title=f"Tool {number}", status="completed"))
 
 
 @misdeed
 def many_questions(turn: Turn) -> None:
-    # A few more than may be open.
-    send(*(turn.ask(number, toolCall={"toolCallId": f"q{number}"}, options=OPTIONS) for number in range(210)))
-    for _ in range(210):
+    # A few more than may be open in this test.
+    send(*(turn.ask(number, toolCall={"toolCallId": f"q{number}"}, options=OPTIONS) for number in range(50)))
+    for _ in range(50):
         if "error" not in read_until(lambda message: "method" not in message):
             break
     turn.say("refused some. ")
@@ -647,10 +647,46 @@ def ids_again(turn: Turn) -> None:
 
 
 @misdeed
+def odd_forms(turn: Turn) -> None:
+    """Forms and web pages that cannot be shown are refused, and all others are shown without harm."""
+    fields: list[object] = [
+        {"type": "string", "title": EVIL, "description": EVIL, "default": EVIL, "pattern": "(a+)+$"},
+        {"type": "string", "pattern": "(" * 3_000, "minLength": -1},
+        {"type": "string", "oneOf": [{"const": EVIL, "title": EVIL * 20, "description": EVIL}]},
+        {"type": "array", "items": {"type": "string", "enum": [f"value {n}" for n in range(900)]}},
+        {"type": "integer", "minimum": 1e300, "maximum": "x", "default": {}},
+        {"type": "object", "properties": {}},
+        [],
+        None,
+    ]
+    schema = {"type": "object", "properties": {f"{EVIL}{n}": field for n, field in enumerate(fields)}}
+    requests: list[Message] = [
+        {
+            "mode": "form",
+            "message": EVIL * 40,
+            "requestedSchema": schema | {"title": EVIL, "required": ["", 7]},
+        },
+        {
+            "mode": "form",
+            "message": "many",
+            "requestedSchema": {"properties": dict.fromkeys(map(str, range(5_000)))},
+        },
+        {"mode": "form", "message": {"x": 1}, "requestedSchema": []},
+        {"mode": "url", "message": EVIL, "url": f"javascript:{EVIL}", "elicitationId": EVIL},
+        {"mode": "url", "message": "m", "url": "https://x/" + "y" * 200_000, "elicitationId": "e"},
+        {"mode": ["form"], "message": "m"},
+    ]
+    for number, params in enumerate(requests, start=400):
+        send(turn.ask(number, "elicitation/create", **params))
+        answer = turn.answer_to(number)
+        assert "result" in answer or answer["error"]["code"] == -32602
+    send({"method": "elicitation/complete", "params": {"elicitationId": [EVIL]}})
+
+
+@misdeed
 def not_offered(turn: Turn) -> None:
     methods = (
-        "terminal/create",
-        "elicitation/create",
+        "terminal/attach",
         "session/elicitation",
         "fs/delete",
         "session/prompt",
@@ -660,6 +696,32 @@ def not_offered(turn: Turn) -> None:
     for number, method in enumerate(methods, start=300):
         send(turn.ask(number, method, command="rm", args=["-rf", "/"]))
         assert turn.answer_to(number)["error"]["code"] == -32601
+
+
+@misdeed
+def odd_terminals(turn: Turn) -> None:
+    """Commands that flood and never end, more of them than there may be, and none that is let go of as it should be."""
+    params: list[Message] = [
+        *({"command": "yes", "outputByteLimit": limit} for limit in (0, 1, 10**15)),
+        *({"command": "sleep", "args": ["300"]} for _ in range(300)),
+        {"command": "printf '\\033]0;FOREIGN\\007\\033[2J\\033[?1049h'; cat /dev/urandom | head -c 300000"},
+        {"command": "true", "cwd": "/"},
+        {"command": "true", "args": ["x" * 1_000_000]},
+        {"command": EVIL},
+        {"command": "true", "sessionId": "nobody"},
+        {"command": 7},
+    ]
+    made: list[Message] = []
+    for number, wanted in enumerate(params, start=2_000):
+        send({**turn.ask(number, "terminal/create"), "params": {"sessionId": turn.session, **wanted}})
+        made.append(turn.answer_to(number))
+    assert any("error" in answer for answer in made)
+    shown = [answer["result"]["terminalId"] for answer in made if "result" in answer]
+    content = [{"type": "terminal", "terminalId": each} for each in [*shown, "nobody's", EVIL] * 5]
+    send(turn.update("tool_call", toolCallId="t", title="shows all", kind="execute", content=content))
+    for number, each in enumerate([*shown[:4], shown[0], "nobody's"], start=3_000):
+        send(turn.ask(number, "terminal/release", terminalId=each))
+        turn.answer_to(number)
 
 
 @misdeed

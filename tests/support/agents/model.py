@@ -14,15 +14,18 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from catena_acp.abilities import Abilities, Quirks
+from catena_acp.elicitation.requests import ElicitationAnswer
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotOffered, SessionGone
 from catena_acp.port import AgentSpec, SessionSetup
 from catena_acp.session_events import (
     ContextCompacted,
     Event,
+    ListedSession,
     Option,
     PromptBlock,
     PromptEnded,
     SessionOpened,
+    SessionPage,
     TextBlock,
     TextChunk,
     ToolCallChanged,
@@ -243,6 +246,7 @@ class Upstream:
             load=profile.load,
             resume=profile.resume,
             fork=profile.fork,
+            list=True,
             close=True,
             delete=profile.delete,
             steering=profile.steering,
@@ -376,6 +380,11 @@ class ModelAgent:
             del self.sessions[born]
         return await self._answered(SessionOpened(born, None, (), ()))
 
+    async def list_sessions(self, cwd: str | None = None, cursor: str | None = None) -> SessionPage:
+        await self._asked("list", None)
+        listed = (ListedSession(session_id, cwd or "", None, None) for session_id in self.upstream.kept)
+        return SessionPage(tuple(listed), None)
+
     async def close_session(self, session_id: str) -> None:
         await self._asked("close", session_id)
         self._unclaimed.pop(session_id, None)
@@ -456,6 +465,9 @@ class ModelAgent:
         return ()
 
     def answer_permission(self, ask_id: str, option_id: str | None) -> None:
+        """Nothing here asks."""
+
+    def answer_elicitation(self, ask_id: str, answer: ElicitationAnswer) -> None:
         """Nothing here asks."""
 
     # --- events and the end

@@ -21,6 +21,10 @@ from typing import Any
 from support.places import RIG
 
 CATENA = str(Path(sys.executable).with_name("catena"))
+RIGS = Path(  # where `tests/rig/rig` installs agents
+    os.environ.get("ACP_RIGS")
+    or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "acp-rigs"
+)
 PATIENCE = 60.0  # seconds; real agents take a few to start
 
 
@@ -32,6 +36,8 @@ class Heard:
     last: list[str]  # the blocks of the last one
     everything: str
     tool_results: int
+    results: str  # the texts of the tools
+    tools: frozenset[str]  # that the model could call
 
     @classmethod
     def of(cls, line: dict[str, Any]) -> Heard:
@@ -40,7 +46,9 @@ class Heard:
         users = [message["texts"] for message in messages if message["role"] == "user" and message["texts"]]
         everything = "\n".join(text for message in messages for text in message["texts"])
         results = sum(bool(message["tool_result"]) for message in messages)
-        return cls(["\n".join(texts) for texts in users], users[-1] if users else [], everything, results)
+        told = "\n".join(text for message in messages for text in message["results"])
+        said = ["\n".join(texts) for texts in users]
+        return cls(said, users[-1] if users else [], everything, results, told, frozenset(line["tools"]))
 
 
 @dataclass(frozen=True, slots=True)

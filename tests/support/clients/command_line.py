@@ -87,7 +87,7 @@ class Catena:
         )
         with process:
             try:
-                out, err = process.communicate(stdin, timeout=50)
+                out, err = process.communicate(stdin, timeout=60)
             except BaseException:
                 process.kill()
                 raise
@@ -136,7 +136,7 @@ def until(process: subprocess.Popen[str], text: str) -> str:
     return seen
 
 
-def wait_until(holds: Callable[[], bool], seconds: float = 30) -> None:
+def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
     """Look again and again until it holds."""
     deadline = time.monotonic() + seconds
     while not holds():

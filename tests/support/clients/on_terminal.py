@@ -27,7 +27,7 @@ class OnTerminal:
 
     def wait_for(self, text: str, times: int = 1) -> None:
         """Read the screen until the text has come so often."""
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while self.seen.count(text) < times:
             assert time.monotonic() < deadline, f"{text!r} did not come: {self.seen!r}"
             if select.select([self.descriptor], [], [], 0.5)[0]:
@@ -41,7 +41,7 @@ class OnTerminal:
         os.write(self.descriptor, text.encode())
 
     def status(self) -> int:
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=60)
 
 
 @contextmanager

@@ -30,6 +30,7 @@ async def scripted(
     *,
     env: Mapping[str, str] | None = None,
     files: FileAccess | None = None,
+    terminals: bool = False,
     log: Callable[[str], None] = lambda _line: None,
     limits: Limits | None = None,
     init_timeout: float = 20,
@@ -40,6 +41,7 @@ async def scripted(
         cwd=str(tmp_path),
         client_version="0",
         files=files,
+        terminals=terminals,
         log=log,
         limits=limits,
         init_timeout=init_timeout,
@@ -76,7 +78,7 @@ def answer_to(tmp_path: Path, request_id: object) -> dict[str, Any] | None:
     return next((answer for answer in answers if answer.get("id") == request_id), None)
 
 
-async def until(condition: Callable[[], object], seconds: float = 10) -> None:
+async def until(condition: Callable[[], object], seconds: float = 60) -> None:
     """Wait until ``condition`` holds; fail where it does not within ``seconds``."""
     deadline = time.monotonic() + seconds
     while not condition():

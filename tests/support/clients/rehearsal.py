@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 Message = dict[str, Any]
 

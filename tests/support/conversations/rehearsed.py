@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,10 @@ from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.prompts.window import Window
+from catena_acp.mcp.server import McpServer
+from catena_acp.permissions.rule import Rule
 from catena_acp.port import AgentSpec
+from catena_acp.snapshots.keeping import FileSnapshots
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Database
@@ -42,7 +45,7 @@ class Desk:
         self.told.append(news)
         self._news.set()
 
-    async def until(self, found: Callable[[], T | None], seconds: float = 20) -> T:
+    async def until(self, found: Callable[[], T | None], seconds: float = 60) -> T:
         """Wait for something to be so, looked at again with every piece of news."""
         async with asyncio.timeout(seconds):
             while (value := found()) is None:
@@ -146,7 +149,7 @@ class World:
         entries = [json.loads(line) for line in lines]
         return [entry for entry in entries if method is None or entry.get("method") == method]
 
-    async def heard(self, method: str, times: int = 1, seconds: float = 20) -> None:
+    async def heard(self, method: str, times: int = 1, seconds: float = 60) -> None:
         """Wait until the agents' processes have been asked for something so often."""
         async with asyncio.timeout(seconds):
             while len(self.requests(method)) < times:  # noqa: ASYNC110 - the log is another process's
@@ -165,13 +168,23 @@ class World:
         agent: str = "rehearsal",
         while_idle: WhileIdle | None = None,
         checkpointing: Checkpointing | None = None,
+        rules: Sequence[Rule] | None = None,
+        mcp_servers: Sequence[McpServer] = (),
+        snapshots: Callable[[Database], FileSnapshots | None] = lambda _: None,
     ) -> AsyncIterator[Desk]:
         """One life of a client: a new conversation, or the one and the window of an earlier life."""
         known = {"rehearsal": self.spec(*flags), **(specs or {})}
         async with (
             Database.open(self.store) as db,
             Conversations.serve(
-                db, specs=known, client_version="test", while_idle=while_idle, checkpointing=checkpointing
+                db,
+                snapshots=snapshots(db),
+                specs=known,
+                client_version="test",
+                while_idle=while_idle,
+                checkpointing=checkpointing,
+                rules=rules,
+                mcp_servers=mcp_servers,
             ) as served,
         ):
             if resume:

@@ -26,7 +26,7 @@ from catena_acp.agents.catalog import find_spec
 from catena_acp.port import AgentSpec
 from support.screen.messages import press, taken_in
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 S = TypeVar("S", bound=Screen[Any])
 
@@ -125,6 +125,7 @@ class Person:
     async def say(self, text: str) -> None:
         """Write a text, once the composer has the keys, and send it."""
         await self.writing()
+        self.composer.before_typing()  # as the first letter does: what was left behind goes, or the text would with it
         self.composer.put(text)
         await self.press("enter")
 
@@ -231,7 +232,7 @@ class Person:
     def is_over(self, tab: Tab) -> bool:
         """True where no prompt of the tab is on its way, and all that was told of the last one is drawn."""
         context = self.commands.context
-        to_draw = any(told is tab for told, _ in (*context.tabs.events, *context.presenter._held))
+        to_draw = any(told is tab for told, _ in context.tabs.events)
         return not (tab.window.busy or to_draw or tab.busy)
 
     async def answered(self, text: str) -> None:

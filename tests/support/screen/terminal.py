@@ -20,7 +20,7 @@ from pathlib import Path
 import pyte
 
 EXECUTABLE = Path(sys.executable).parent / "catena"
-DEADLINE = 20.0
+DEADLINE = 60.0
 KEYS = {
     "enter": "\r",
     "escape": "\x1b",
@@ -38,7 +38,7 @@ KEYS = {
 EMPTY_BOX = r"│ (?:Message|Ask \S|Reply to \S)"  # the composer, and nothing written in it
 # What pyte does not know, and would print.
 _UNKNOWN = re.compile(
-    rb"\x1bP.*?\x1b\\|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p",
+    rb"\x1b[P_].*?\x1b\\|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p",
     re.DOTALL,
 )
 
@@ -79,6 +79,10 @@ class Terminal:
         """What a keyboard sends, all at once."""
         os.write(self._fd, data.encode())
 
+    def send(self, data: bytes) -> None:
+        """Bytes, all at once, whether they are whole characters or not."""
+        os.write(self._fd, data)
+
     def write_all(self, data: str) -> None:
         """As much as it is, while what comes back is read: neither side waits for the other."""
         rest = data.encode()
@@ -118,6 +122,22 @@ class Terminal:
         self._fed = len(self.output)
         self._stream.feed(_UNKNOWN.sub(b"", data))
         return "\n".join(line.rstrip() for line in self._screen.display)
+
+    @property
+    def cursor(self) -> tuple[int, int]:
+        """Where the terminal's own cursor stands: column and row, from 0."""
+        assert self.text
+        return self._screen.cursor.x, self._screen.cursor.y
+
+    def at(self, words: str) -> tuple[int, int]:
+        """Where words stand on the screen that are there once; in cells, of which a wide character takes two."""
+        found = [
+            (len(line[: line.index(words)]), row)
+            for row, line in enumerate(self.text.split("\n"))
+            if words in line
+        ]
+        assert len(found) == 1, words
+        return found[0]
 
     def wait_for(self, pattern: str) -> str:
         """The screen as soon as the pattern is on it."""

@@ -265,7 +265,7 @@ async def settled(transcript: Transcript, pilot: Pilot[None]) -> None:
     await taken_in(pilot)
 
 
-async def until(true: Callable[[], bool], *, within: float = 10) -> None:
+async def until(true: Callable[[], bool], *, within: float = 60) -> None:
     """Wait until something holds."""
     deadline = time.monotonic() + within
     while not true():

@@ -8,7 +8,7 @@ up.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from typing import Any, Protocol, cast
 import aiosqlite
 
 from catena_acp.continuity.routing.prior_context import Budget
-from catena_acp.continuity.services import Services, WhileIdle
+from catena_acp.continuity.services import Services, SessionPlace, WhileIdle
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.conversation.prompts.idle_work import IdleWork
@@ -80,6 +80,25 @@ class Window:
 # Few are kept, so that some are pruned in every longer walk; nothing takes time here.
 WHILE_IDLE = WhileIdle(probe=True, park=True, kept=3)
 
+
+class FoundAnywhere:
+    """Sessions whose agents find them from any directory, so that to copy one is to do nothing."""
+
+    def knows(self, agents: Iterable[str]) -> bool:
+        return True
+
+    def path_of(self, agents: Iterable[str], session_id: str, home: SessionPlace) -> Path | None:
+        return None
+
+    def can_copy(
+        self, agents: Iterable[str], session_id: str, here: SessionPlace, there: SessionPlace
+    ) -> bool:
+        return here.profile == there.profile
+
+    def copy(self, agents: Iterable[str], session_id: str, here: SessionPlace, there: SessionPlace) -> None:
+        pass
+
+
 JOURNEY: ContextVar[Journey | None] = ContextVar("JOURNEY", default=None)
 CLIENT: ContextVar[Client | None] = ContextVar("CLIENT", default=None)
 
@@ -138,6 +157,7 @@ class Client:
             self.start_agent,
             monotonic=asyncio.get_running_loop().time,
             while_idle=WHILE_IDLE,
+            session_files=FoundAnywhere(),
         )
         self.served = Conversations(self.services, self._spec_of, place.end_group, place.start_time_of)
 

@@ -198,6 +198,14 @@ class People(Stage):
             other = "B" if live.record.agent == "A" else "A"
             await self._do(client, live.window(window.id).set_agent(self.upstreams[other].spec))
 
+    async def change_directory(self, n: int, cwd: str) -> None:
+        """`/cd`; undone or not, it is only another directory to the route."""
+        if window := self._pick(self._ready(), n):
+            self.innocent = False
+            client = self._clients[window.slot]
+            live = client.live[window.conversation_id]
+            await self._do(client, live.change_directory(cwd, by=window.id))
+
     async def clear(self, n: int) -> None:
         """`/clear`."""
         if window := self._pick(self._ready(), n):

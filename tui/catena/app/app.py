@@ -9,35 +9,42 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.app import App
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import Screen
 from textual.theme import BUILTIN_THEMES, Theme
 from textual.worker import WorkerFailed
 
+from catena.app.attention import Attention
+from catena.desktop.clipboard import ImageClipboard
+from catena.keys.bindings import priority_bindings
+from catena.keys.sequences import KeySequences
 from catena.screens.chat.screen import ChatScreen
-from catena.settings.settings import Settings, Start, wrong_setting
+from catena.settings.settings import Start, at_once, paints_cells
 from catena.settings.start_notes import StartNote, StartNotes
-from catena.terminal.driver import BackgroundReported, TerminalDriver
-from catena.terminal.input_filters import dark_by_environment
+from catena.terminal.control.replies import dark_by_environment
+from catena.terminal.control.sequences import clipboard
+from catena.terminal.driver import BackgroundReported, ClipboardRead, TerminalDriver, TerminalReplied
+from catena.terminal.encoding import terminal_encoding
+from catena.terminal.images import TerminalImages
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.output import write_within
-from catena.terminal.sequences import clipboard, notification
 from catena.text.safe_strips import SafeStrips
 from catena.themes.catalog import DARK, LIGHT, ThemeCatalog
 from catena.themes.depth import ColourDepth, colour_depth
 from catena.themes.dimming import DimSteps
 from catena.themes.variables import has_dim_steps
-from catena.widgets.text_fields import SafeInput, SafeTextArea
+from catena.widgets.text_fields import FIELD_ACTIONS, SafeInput, SafeTextArea
 from catena.workspace.outgoing import OutgoingTexts, unsaved_draft_lines, unstored_lines
 
 if TYPE_CHECKING:
@@ -45,10 +52,12 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
 
     from catena.screens.common.dialog import Dialog
+    from catena.screens.settings.screen import SettingsScreen
     from catena.terminal.painter.painter import Frame
     from catena.workspace.tabs import OpenTabs
 
 
+_MOST_IMAGE = 10 * 1024 * 1024  # bytes, as of every attachment
 _LAST_LINES = 0.3  # seconds for the terminal to read the last lines
 _CLIPBOARD_LIMIT = 70_000  # bytes; many terminals ignore more
 
@@ -63,6 +72,14 @@ _OLD_COLLECTION = 10  # younger ones, as Python has it; `startup` puts it off
 _SWITCH_INTERVAL = 0.000_5  # seconds that such a thread runs before the loop may go on
 
 
+@runtime_checkable
+class SayingScreen(Protocol):
+    """A screen with a line for messages."""
+
+    def say(self, text: str) -> None:
+        """Show a message."""
+
+
 class CatenaApp(App[None], inherit_bindings=False):
     """App that connects the terminal, the themes, the services and the chat screen."""
 
@@ -70,9 +87,7 @@ class CatenaApp(App[None], inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = False
     # Textual reads no styles of a default screen, and would parse all styles again for those of another screen.
     CSS_PATH = ["../screens/chat/chat.tcss", "../screens/common/dialog.tcss"]  # noqa: RUF012 - as Textual does
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+z", "suspend_process", "to the shell", priority=True, id="suspend"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*priority_bindings(suspend="suspend_process")]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]  # noqa: RUF012 - as Textual declares them
     VERTICAL_BREAKPOINTS = [(0, "-short"), (15, "-tall")]  # noqa: RUF012
 
@@ -80,16 +95,35 @@ class CatenaApp(App[None], inherit_bindings=False):
         no_color = bool(environment.get("NO_COLOR"))
         # Textual asks for the theme as it begins.
         self._start = start
-        depth = colour_depth(environment)
+        self._depth = depth = colour_depth(environment)
+        self.keys = start.settings.keys
         self._themes = ThemeCatalog(depth, start.settings.themes)
         self._half_rows = start.settings.half_rows and depth is ColourDepth.FULL
         super().__init__(driver_class=TerminalDriver, ansi_color=True if no_color else None)
         self._safe_strips = SafeStrips()
         self._dim_steps = DimSteps()
+        stream = sys.__stdout__.encoding if sys.__stdout__ is not None else "utf-8"
+        encoding = terminal_encoding(environment, stream)
+        self._spelling = _spelling(encoding)
         self._environment = environment
-        named = environment.get("CATENA_PAINTER")
-        self._paints_cells = named != "off" if named else start.settings.painter
-        self._gate = KeyGate(self, fields=(SafeInput, SafeTextArea))
+        self._paints_cells = paints_cells(start.settings, environment)
+        self._gate = KeyGate(
+            self,
+            fields=(SafeInput, SafeTextArea),
+            field_keys={key for name in FIELD_ACTIONS for key in self.keys.names(name)},
+        )
+        self._sequences = KeySequences(self.keys, bound=self._bound_keys, say=self._say_keys)
+        self._attention = Attention(start.settings.notifications, environment, self._write_past_screen)
+        self._clipboard_images = ImageClipboard(
+            environment, ask_terminal=self._ask_terminal_for_image, most_bytes=_MOST_IMAGE
+        )
+        self._images = TerminalImages(
+            start.settings.images,
+            environment,
+            possible=depth is ColourDepth.FULL and encoding == "utf-8",
+            send=self._write_past_screen,
+            room=self._room_in_terminal,
+        )
         self._outgoing = OutgoingTexts()
         self._first_frame_shown = asyncio.Event()
         self._exited = asyncio.Event()
@@ -98,7 +132,8 @@ class CatenaApp(App[None], inherit_bindings=False):
         for name in self._themes.own_names:
             self.register_theme(self._themes.theme(name))
         self._theme_is_ours = start.settings.theme is None
-        self.theme = start.settings.theme or self._themes.default(dark=dark_by_environment(environment))
+        self._dark = dark_by_environment(environment)
+        self.theme = start.settings.theme or self._themes.default(dark=self._dark)
 
     def get_theme(self, theme_name: str) -> Theme | None:
         """The theme of a name; one of Textual's is made of ten colours, too, when it is asked for first."""
@@ -110,7 +145,7 @@ class CatenaApp(App[None], inherit_bindings=False):
     def get_css_variables(self) -> dict[str, str]:
         """The variables that styles are written in; `$half-row` is the border of a ground, which reaches half a row."""
         own = {
-            "column": str(self._start.settings.column),
+            "column": str(self._start.settings.width),
             "half-row": "block" if self._half_rows else "blank",
         }
         return {**super().get_css_variables(), **own}
@@ -118,18 +153,30 @@ class CatenaApp(App[None], inherit_bindings=False):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The filters of every line of every widget."""
         dim = [self._dim_steps] if has_dim_steps(self.current_theme) else []
-        return [*dim, *super().get_line_filters(), self._safe_strips]
+        return [*dim, *super().get_line_filters(), self._safe_strips, *self._spelling]
 
     def get_default_screen(self) -> Screen[None]:
         """The chat screen, still empty."""
-        return ChatScreen(
+        chat = ChatScreen(
             self._start,
             environment=self._environment,
             gate=self._gate,
             outgoing=self._outgoing,
-            notify_terminal=self._notify_terminal,
+            call_person=self._attention.call,
+            clipboard=self._clipboard_images,
             leave=self.exit,
+            images=self._images,
         )
+        chat.set_classes(self._size_classes())  # else all of it is styled and laid out twice
+        return chat
+
+    def _size_classes(self) -> Iterator[str]:
+        """The classes that a screen gets from the terminal's size, once it knows it."""
+        for cells, breakpoints in (
+            (self.size.width, self.HORIZONTAL_BREAKPOINTS),
+            (self.size.height, self.VERTICAL_BREAKPOINTS),
+        ):
+            yield max((least, name) for least, name in breakpoints if least <= cells)[1]
 
     @property
     def chat(self) -> ChatScreen:
@@ -140,13 +187,33 @@ class CatenaApp(App[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Open everything else after the first frame."""
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.parting = self._images.parting
         self._gate.watch(self.chat)
         self.call_after_refresh(self._first_frame)
 
     async def on_event(self, event: events.Event) -> None:
         """Keys, pastes and the mouse pass the gate."""
-        if not self._gate.holds(event):
-            await super().on_event(event)
+        if isinstance(event, events.AppFocus | events.AppBlur):
+            self._attention.focus_changed(isinstance(event, events.AppFocus))
+            self._clipboard_images.copied_here = False
+        if self._gate.holds(event):
+            return
+        if isinstance(event, events.Key):
+            key = self._sequences.taken(event)
+            if key is None:
+                return
+            event = key
+        await super().on_event(event)
+
+    def _bound_keys(self) -> frozenset[str]:
+        """The keys of every binding that is possible now."""
+        return frozenset(key for _, each in self.screen._modal_binding_chain for key in each.key_to_bindings)
+
+    def _say_keys(self, text: str) -> None:
+        screen = self.screen
+        if isinstance(screen, SayingScreen):
+            screen.say(text)
 
     def _first_frame(self) -> None:
         if isinstance(self._driver, TerminalDriver):
@@ -221,10 +288,20 @@ class CatenaApp(App[None], inherit_bindings=False):
         if isinstance(self._driver, TerminalDriver):
             if not self._driver.accepts_frame():
                 return
+            self._follow_cursor()
             if self._paints_cells:
                 cursor = self.screen.outer_size.clamp_offset(self.cursor_position)
                 frame = self._driver.painted(renderable, cursor)
         super()._display(screen, frame)  # type: ignore[arg-type]  # it is what Textual's own updates are
+
+    def _follow_cursor(self) -> None:
+        """Put the terminal's own cursor where text is typed: there an input method shows what it composes.
+
+        Textual moves it with the cursor of a field, but not with a field that is moved.
+        """
+        focused = self.screen.focused
+        if isinstance(focused, SafeInput | SafeTextArea):
+            self.cursor_position = focused.cursor_screen_offset
 
     def on_output_recovered(self) -> None:
         """Draw everything anew: what was dropped is not on the screen."""
@@ -243,6 +320,7 @@ class CatenaApp(App[None], inherit_bindings=False):
 
     def on_background_reported(self, event: BackgroundReported) -> None:
         """Choose the theme by the terminal's background, and stand it on that, unless the person chose one."""
+        self._dark = event.dark
         if not self._theme_is_ours or self.theme not in (DARK, LIGHT):
             return
         name = self._themes.default(dark=event.dark)
@@ -251,12 +329,46 @@ class CatenaApp(App[None], inherit_bindings=False):
             self._watch_theme(name)  # other colours by the same name
         self.theme = name
 
+    def on_terminal_replied(self, event: TerminalReplied) -> None:
+        """Note what the terminal says of itself."""
+        self._attention.replied(event.reply)
+        self._images.replied(event.reply)
+
+    def on_clipboard_read(self, event: ClipboardRead) -> None:
+        """Take an image that was asked for, or pasted."""
+        if not event.pasted:
+            self._clipboard_images.answered(event.outcome)
+        elif self.screen is self.chat:
+            self.chat.take_clipboard(event.outcome)
+
+    def _ask_terminal_for_image(self) -> bool:
+        return isinstance(self._driver, TerminalDriver) and self._driver.ask_clipboard()
+
     def action_suspend_process(self) -> None:
         """Stop the program as a shell's Ctrl+Z does, if there is a shell that can bring it back."""
         if os.getsid(0) == os.getpid():
             self.chat.say("No shell started this Catena, so nothing could bring it back from a suspend.")
         else:
             super().action_suspend_process()
+
+    def on_settings_screen_changed(self, event: SettingsScreen.Changed) -> None:
+        """Apply what holds at once of settings that were changed; the rest holds from the next start on."""
+        event.stop()
+        before = self._start.settings
+        settings = at_once(before, event.settings)
+        self._start = replace(self._start, settings=settings)
+        self._half_rows = settings.half_rows and self._depth is ColourDepth.FULL
+        if settings.notifications is not before.notifications:
+            self._attention.use(settings.notifications)
+        if settings.themes != before.themes:
+            self._themes = ThemeCatalog(self._depth, settings.themes)
+            for name in self._themes.own_names:
+                self.register_theme(self._themes.theme(name))
+        if settings.theme != before.theme or self.theme not in self.available_themes:
+            self._theme_is_ours = settings.theme is None
+            self.theme = settings.theme or self._themes.default(dark=self._dark)
+        self.refresh_css(animate=False)
+        self.chat.use_settings(settings)
 
     def on_dialog_help_wanted(self, event: Dialog.HelpWanted) -> None:
         """Show every key of a sheet."""
@@ -269,6 +381,7 @@ class CatenaApp(App[None], inherit_bindings=False):
     def copy_to_clipboard(self, text: str) -> None:
         """Send the text to the terminal's clipboard; no terminal acknowledges it."""
         self._clipboard = text
+        self._clipboard_images.copied_here = True
         self._write_past_screen(clipboard(text, self._environment))
         size = len(text.encode(errors="replace"))
         lines = text.count("\n") + 1
@@ -276,8 +389,9 @@ class CatenaApp(App[None], inherit_bindings=False):
         large = "; it may be too much for it" if size > _CLIPBOARD_LIMIT else ""
         self.chat.say(f"Sent {amount} to the terminal's clipboard{large}.")
 
-    def _notify_terminal(self, text: str) -> None:
-        self._write_past_screen(notification(text, self._environment))
+    async def _room_in_terminal(self) -> bool:
+        driver = self._driver
+        return not isinstance(driver, TerminalDriver) or await asyncio.to_thread(driver.wait_for_room)
 
     def _write_past_screen(self, sequence: str) -> None:
         if self._driver is not None and self.is_running:
@@ -320,15 +434,19 @@ async def _import_parts() -> None:
         gc.set_threshold(*gc.get_threshold()[:2], _OLD_COLLECTION)
 
 
-def check_theme(settings: Settings) -> None:
-    """Raise InvalidSettings where the settings name a theme that does not exist."""
-    names = ThemeCatalog(ColourDepth.FULL, settings.themes).names
-    if settings.theme is not None and settings.theme not in names:
-        raise wrong_setting(("theme",), f'must be one of {", ".join(names)}; it is "{settings.theme}"')
+def _spelling(encoding: str) -> Sequence[LineFilter]:
+    """What replaces the characters that the terminal does not have."""
+    if encoding == "utf-8":
+        return ()
+    from catena.text.ascii_strips import AsciiStrips
+
+    return (AsciiStrips(encoding),)
 
 
 def run(start: Start) -> int:
     """Run the screen until exit, then print how to resume; returns the exit status. Raises InvalidSettings."""
+    from catena.settings.checks import check_theme
+
     check_theme(start.settings)
     return asyncio.run(_run(start))
 

@@ -14,8 +14,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from catena import __version__
+from catena.app.memory import Memory, NotRemembered
 from catena.errors import CommandRefused, ExitStatus
-from catena.settings.settings import load_settings
+from catena.settings.settings import Settings, load_settings
 from catena_acp.continuity.sessions.fork_points import settled_point
 from catena_acp.conversation.checkpoints.checkpoints import drawn, found, label_of
 from catena_acp.errors import AgentError, NoCheckpoint
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
 
+CHECKPOINTS, MEMORY, BOTH = (
+    "catena-checkpoints",
+    "catena-memory",
+    "catena",
+)  # names of the server, by its tools
 ASKED = (
     "The person was asked whether to go back {where}. Nothing has happened yet: if they agree, it is done after this "
     "turn has ended. Files are not changed by it. End your turn now; do not wait for the answer."
@@ -129,7 +135,7 @@ class AgentCheckpoints:
         return record, window, at_work.get(window.id)
 
 
-def tool_server(conversation_id: str, window_id: str) -> dict[str, object]:
+def tool_server(conversation_id: str, window_id: str, *, name: str = CHECKPOINTS) -> dict[str, object]:
     """The MCP server of a window's tools, in the form of a session's `mcpServers`."""
     where = {"CATENA_DATA_DIR": str(data_directory())}
     if settings := os.environ.get("CATENA_CONFIG_DIR"):
@@ -137,7 +143,7 @@ def tool_server(conversation_id: str, window_id: str) -> dict[str, object]:
     # -P: a directory named `catena` in the project must not be imported instead.
     started = ["-P", "-m", "catena", "mcp", "--conversation", conversation_id, "--window", window_id]
     env = [{"name": name, "value": value} for name, value in where.items()]
-    return {"name": "catena-checkpoints", "command": sys.executable, "args": started, "env": env}
+    return {"name": name, "command": sys.executable, "args": started, "env": env}
 
 
 def _line(checkpoint: Checkpoint) -> str:
@@ -148,7 +154,11 @@ def _line(checkpoint: Checkpoint) -> str:
     return f"{checkpoint.id}{label}: {', '.join(facts)}"
 
 
-_MISSING = "checkpoint tools need the `mcp` extra: pip install 'catena[mcp]'"
+_MISSING = "the tools need the `mcp` extra: pip install 'catena[mcp]'"
+_REMEMBER = (
+    "recall finds what was said in this person's earlier conversations, and read_turn reads one turn of them. Use them "
+    "where the person refers to earlier work, or where it would tell how something came to be. Cite what you use."
+)
 _INSTRUCTIONS = (
     "Checkpoints are places in this conversation that the person can go back to. Save one before something that may "
     "have to be taken back. They hold the conversation, never files."
@@ -173,24 +183,77 @@ def serve_tools(conversation_id: str, window_id: str) -> int:
 
 async def _serve(conversation_id: str, window_id: str) -> None:
     async with Database.open(default_path()) as db:
-        checkpoints = AgentCheckpoints(
-            db,
-            conversation_id=conversation_id,
-            window_id=window_id,
-            usually=Frequency(load_settings().checkpoints.frequency),
-            new_id=new_id,
-            clock=utc_now,
-        )
-        await _server(checkpoints).run_stdio_async()
+        settings = load_settings()
+        server = _server(settings)
+        if _has_checkpoints(settings):
+            checkpoints = AgentCheckpoints(
+                db,
+                conversation_id=conversation_id,
+                window_id=window_id,
+                usually=Frequency(settings.checkpoints.frequency),
+                new_id=new_id,
+                clock=utc_now,
+            )
+            _add_checkpoints(server, checkpoints)
+        if settings.memory.tools:
+            memory = Memory(
+                db,
+                conversation_id=conversation_id,
+                window_id=window_id,
+                everywhere=settings.memory.scope == "everywhere",
+                rules=settings.export.mask,
+            )
+            _add_memory(server, memory)
+        await server.run_stdio_async()
 
 
-def _server(checkpoints: AgentCheckpoints) -> MCPServer:
+def _has_checkpoints(settings: Settings) -> bool:
+    """True if the checkpoint tools are on, and where none are: whoever starts the server by hand gets these."""
+    return settings.checkpoints.tools or not settings.memory.tools
+
+
+def server_name(settings: Settings) -> str:
+    """The name of the server with the tools that are on."""
+    if not settings.memory.tools:
+        return CHECKPOINTS
+    return BOTH if settings.checkpoints.tools else MEMORY
+
+
+def _server(settings: Settings) -> MCPServer:
     from mcp.server.mcpserver import MCPServer
+
+    told = [_INSTRUCTIONS] if _has_checkpoints(settings) else []
+    told += [_REMEMBER] if settings.memory.tools else []
+    return MCPServer(
+        server_name(settings), version=__version__, instructions=" ".join(told), log_level="ERROR"
+    )
+
+
+def _add_memory(server: MCPServer, memory: Memory) -> None:
     from mcp.server.mcpserver.exceptions import ToolError
 
-    server = MCPServer(
-        "catena-checkpoints", version=__version__, instructions=_INSTRUCTIONS, log_level="ERROR"
-    )
+    @server.tool(structured_output=False)
+    async def recall(words: str) -> str:
+        """Find turns of the person's earlier conversations that have all of the words, the newest first.
+
+        Each is quoted in part, with its conversation and the id of its turn.
+        """
+        try:
+            return await memory.recall(words)
+        except (NotRemembered, StoreError) as error:
+            raise ToolError(str(error)) from error
+
+    @server.tool(structured_output=False)
+    async def read_turn(turn: str, part: int = 1) -> str:
+        """Read a whole turn of an earlier conversation by its id, from recall; a long one in several parts."""
+        try:
+            return await memory.read_turn(turn, part)
+        except (NotRemembered, StoreError) as error:
+            raise ToolError(str(error)) from error
+
+
+def _add_checkpoints(server: MCPServer, checkpoints: AgentCheckpoints) -> None:
+    from mcp.server.mcpserver.exceptions import ToolError
 
     @server.tool(structured_output=False)
     async def save_checkpoint(label: str | None = None, note: str | None = None) -> str:
@@ -218,5 +281,3 @@ def _server(checkpoints: AgentCheckpoints) -> MCPServer:
             return await checkpoints.rewind_to(checkpoint)
         except (AgentError, StoreError) as error:
             raise ToolError(str(error)) from error
-
-    return server

@@ -7,21 +7,33 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from catena import __version__
 from catena.settings.agents import REHEARSAL, stored_agent
+from catena.settings.servers import mcp_servers
 from catena.settings.settings import Settings
+from catena.settings.tables.projects import additional_directories
+from catena.workspace.directories import is_directory
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
 from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.port import AgentPort, AgentSpec
 from catena_acp.protocol.files import FileAccess
-from catena_store.conversations import search
+from catena_acp.snapshots.keeping import FileSnapshots
 from catena_store.conversations.checkpoints import Frequency
 from catena_store.database.database import Database
 from catena_store.errors import StoreError
+from catena_store.finding import search
+from catena_store.ids import utc_now
 from catena_store.records import AgentGroup
+from catena_store.snapshots.git import executable
+from catena_store.snapshots.repository import snapshots_beside
+
+if TYPE_CHECKING:
+    from catena.programs.hooks import Hooks
 
 LOOK_SECONDS = 2.0
 _BREATH_SECONDS = 0.02  # between two steps, in which others can write
@@ -61,12 +73,17 @@ async def serve_conversations(
     may_write: bool = True,
     tools: bool = False,
     read: bool = True,
+    rules: bool = True,
+    tell: Callable[[str], None] | None = None,
+    waits: bool = False,
 ) -> AsyncIterator[Conversations]:
     """Serve conversations until the end of the block; then end turns and agents, and release the leases.
 
     ``chosen`` is an agent that may be neither in the settings nor in the catalogue. ``may_write`` lets agents write
-    files through the client, below the conversation's directory. ``tools`` gives agents the checkpoint tools where the
-    settings allow them, which need a person to answer. ``read`` is True if a person reads remarks.
+    files and run commands through the client, below the conversation's directory, as far as the settings allow it.
+    ``tools`` gives agents the checkpoint tools where the settings allow them, which need a person to answer. ``read``
+    is True if a person reads remarks, and ``rules`` if the person's permission rules answer requests. ``tell`` is told
+    of a hook that fails, and ``waits`` if hooks may come to their end.
     """
 
     def spec_of(name: str, profile: str) -> AgentSpec:
@@ -75,8 +92,15 @@ async def serve_conversations(
         return stored_agent(name, profile, settings)
 
     async def start(spec: AgentSpec, cwd: str) -> AgentPort:
-        files = FileAccess(roots=(Path(cwd),), writable=may_write)
-        return await start_agent(spec, cwd=cwd, client_version=__version__, files=files)
+        access = settings.access
+        files = FileAccess(
+            roots=(Path(cwd),),
+            readable=access.files,
+            writable=access.files and may_write,
+            follows_sessions=True,
+        )
+        terminals = access.terminals and may_write
+        return await start_agent(spec, cwd=cwd, client_version=__version__, files=files, terminals=terminals)
 
     async def end(group: AgentGroup) -> bool:
         return await end_group(group.pid, group.started)
@@ -84,15 +108,26 @@ async def serve_conversations(
     def tells(spec: AgentSpec) -> bool:
         return read and spec.name != REHEARSAL  # remarks on scripted sessions are of no use
 
-    async with Conversations.serve(
-        db,
-        start_agent=start,
-        spec_of=spec_of,
-        end_group=end,
-        start_time_of=process_start_time,
-        while_idle=WhileIdle(probe=True, park=settings.park, kept=settings.checkpoints.keep, tells=tells),
-        checkpointing=_checkpointing(settings, tools=tools),
-    ) as conversations:
+    async with (
+        _hooks(settings, db, tell, waits=waits) as hooks,
+        Conversations.serve(
+            db,
+            start_agent=start,
+            spec_of=spec_of,
+            end_group=end,
+            start_time_of=process_start_time,
+            while_idle=WhileIdle(probe=True, park=settings.park, kept=settings.checkpoints.keep, tells=tells),
+            checkpointing=_checkpointing(settings, tools=tools),
+            is_directory=is_directory,
+            snapshots=_snapshots(settings, db),
+            rules=settings.permission_rules if rules else None,
+            mcp_servers=mcp_servers(settings),
+            directories_of=partial(additional_directories, settings.projects) if settings.projects else None,
+            observe=hooks.observe if hooks else (lambda conversation_id, event: None),
+        ) as conversations,
+    ):
+        if hooks:
+            hooks.conversations = conversations
         tidying = asyncio.create_task(merge_search_index(db, lambda: conversations.busy))
         try:
             yield conversations
@@ -101,13 +136,31 @@ async def serve_conversations(
             await asyncio.wait((tidying,))
 
 
+@asynccontextmanager
+async def _hooks(
+    settings: Settings, db: Database, tell: Callable[[str], None] | None, *, waits: bool
+) -> AsyncIterator[Hooks | None]:
+    """The person's hooks; None without any, and nothing is imported for them."""
+    if not settings.hooks.any:
+        yield None
+        return
+    from catena.programs.hooks import Hooks
+
+    async with Hooks.serve(settings.hooks, db, tell=tell, waits=waits) as hooks:
+        yield hooks
+
+
+def _snapshots(settings: Settings, db: Database) -> FileSnapshots:
+    return FileSnapshots(db, snapshots_beside(db.path), executable(), settings.snapshots, clock=utc_now)
+
+
 def _checkpointing(settings: Settings, *, tools: bool) -> Checkpointing:
     server = None
-    if tools and settings.checkpoints.tools:
-        from catena.app.mcp_server import available, tool_server
+    if tools and (settings.checkpoints.tools or settings.memory.tools):
+        from catena.app.mcp_server import available, server_name, tool_server
 
         if available():
-            server = tool_server
+            server = partial(tool_server, name=server_name(settings))
         else:
-            logging.getLogger(__name__).warning("checkpoint tools are off: the mcp extra is not installed")
+            logging.getLogger(__name__).warning("tools for agents are off: the mcp extra is not installed")
     return Checkpointing(Frequency(settings.checkpoints.frequency), settings.checkpoints.keep, server)

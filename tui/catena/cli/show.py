@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, 
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from textwrap import indent
 from typing import Any, TypeVar
 
 from catena.errors import ExitStatus
@@ -17,7 +18,8 @@ from catena.settings.agents import titles_in_settings
 from catena.text.json_shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
 from catena.text.safe_text import safe, safe_line
 from catena.text.usage import Spending, spending, spending_shape
-from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.continuity.subagents import is_words, nested
+from catena_acp.continuity.tool_record import ToolPart, ToolRecord
 from catena_store.chains import environments, links, turns
 from catena_store.conversations import conversations, directories, messages
 from catena_store.database.database import Database, Reader, default_path
@@ -40,6 +42,7 @@ T = TypeVar("T")
 
 _PAGE = 500  # messages that are read at a time
 _TITLE = 80  # characters of a first prompt that stand for a title
+_LAST_ROWS = 3  # of what a command printed
 _TOOL_MARKS = {"completed": "✓", "failed": "✗", "in_progress": "●", "pending": "●"}
 _STATE_WORDS = {
     MessageState.INTERRUPTED: "interrupted",
@@ -62,6 +65,18 @@ class ConversationContents:
 
 
 @dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One transaction to read in, step by step; no loop runs between two steps."""
+
+    reader: Reader
+    runner: asyncio.Runner
+
+    def run(self, step: Coroutine[Any, Any, T]) -> T:
+        """The result of one step."""
+        return self.runner.run(step)
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """The store, read step by step, each step in one snapshot.
 
@@ -79,6 +94,15 @@ class Reading:
                 return await query(reader)
 
         return self.runner.run(step())
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """One snapshot for the length of the block, read step by step: for what has to agree in all its parts."""
+        stack = AsyncExitStack()
+        try:
+            yield Snapshot(self.runner.run(stack.enter_async_context(self.db.read())), self.runner)
+        finally:
+            self.runner.run(stack.aclose())
 
     def conversation(self, conversation_id: str, newest: str | None) -> Iterator[Message]:
         """Yield every message born in a conversation until the newest, in order of birth; a page is in memory."""
@@ -216,10 +240,11 @@ def branch_lines(conversation: ConversationRecord, title: str, branch: Iterable[
     agent = titles_in_settings()(conversation.agent, conversation.profile) or conversation.agent
     yield f"{safe_line(agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
     before: Kind | None = None
-    for message in _with_seams_above(branch):
+    for message, depth in _in_place(_with_seams_above(branch)):
         block = _block(message)
         if block is None:
             continue
+        block = indent(block, "  " * depth)
         if not (before is Kind.TOOL and message.kind is Kind.TOOL):
             yield ""
         yield block
@@ -239,7 +264,7 @@ def _role(link: Link) -> str:
             return "aside"
         case Cause.PROBE:
             return "probe"
-        case Cause.NEW | Cause.FORK | Cause.FORK_AT | Cause.IMPORT:
+        case Cause.NEW | Cause.FORK | Cause.FORK_AT | Cause.IMPORT | Cause.COPY:
             return "parked" if link.state is LinkState.PARKED else "unused"
 
 
@@ -256,6 +281,17 @@ def _with_seams_above(branch: Iterable[Message]) -> Iterator[Message]:
         last = message
     if last:
         yield last
+
+
+def _in_place(branch: Iterable[Message]) -> Iterator[tuple[Message, int]]:
+    """The branch with what subagents did below the calls that started them, and how deep inside it is."""
+    turn: list[Message] = []
+    for message in branch:
+        if message.kind is Kind.USER:
+            yield from ((row.message, row.depth) for call in nested(turn) for row in call)
+            turn = []
+        turn.append(message)
+    yield from ((row.message, row.depth) for call in nested(turn) for row in call)
 
 
 def _attachment_names(message: Message) -> list[str]:
@@ -279,6 +315,8 @@ def _block(message: Message) -> str | None:
             return f"! {safe(message.text)}"
         case Kind.SEAM:
             return f"╌╌ {safe_line(message.text)} ╌╌"
+        case Kind.THOUGHT if is_words(message):
+            return _with_state(message, safe(message.text).strip("\n"))
         case Kind.THOUGHT | Kind.PLAN:
             return None
 
@@ -290,7 +328,18 @@ def _with_state(message: Message, text: str) -> str:
 
 def _tool_line(data: Mapping[str, Any]) -> str:
     call = ToolRecord.from_data(data)
-    return f"{_TOOL_MARKS.get(call.status, '·')} {safe_line(call.title or call.name or 'tool call')}"
+    line = f"{_TOOL_MARKS.get(call.status, '·')} {safe_line(call.title or call.name or 'tool call')}"
+    return "\n".join((line, *(row for part in call.parts if part.type == "terminal" for row in _ended(part))))
+
+
+def _ended(terminal: ToolPart) -> Iterator[str]:
+    """What a command printed last in a terminal, and how it ended if not well."""
+    rows = safe(terminal.text).split("\n") if terminal.text else []
+    if above := terminal.hidden_lines + max(0, len(rows) - _LAST_ROWS):
+        yield f"  … {above:,} line{'s' if above != 1 else ''}"
+    yield from (f"  {row}".rstrip() for row in rows[-_LAST_ROWS:])
+    if terminal.signal or terminal.exit_code:
+        yield f"  {terminal.signal or f'exit {terminal.exit_code}'}"
 
 
 def print_conversation(conversation_id: str, *, json: bool) -> int:

@@ -1,40 +1,30 @@
-"""The page of files that the agents of a branch read and changed, with the changes they reported."""
+"""The page of files that the agents of a branch read and changed."""
 
 from __future__ import annotations
 
-import os.path
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 from textual.content import Content
 
-from catena.text.safe_text import safe, safe_line
-from catena.widgets.change_preview import styled_diff
+from catena.text.changes_text import shown_path
 from catena_acp.continuity.counts import counted
 from catena_acp.conversation.inspection.file_changes import FileTouched
-from catena_acp.diff import line_diff
-from catena_acp.session_events import ToolDiff
-
-_MOST_LINES = 400  # of the changes of one file
-_COMPARED = 5_000  # lines of either version, beyond which no change is shown
 
 
 def files_page(files: Sequence[FileTouched], cwd: str) -> Content:
-    """The files, latest first; below each its changes, oldest first."""
+    """The files, latest first."""
     if not files:
         return Content("No files read or changed on this branch.")
-    lines: list[Content] = [
-        Content.styled("As reported by the agents; not read from disk.", "$faint"),
+    lines = [
+        Content.styled(
+            "As reported by the agents; not read from disk. /changes shows what changed.", "$faint"
+        ),
         Content(""),
+        *(
+            Content.assemble((shown_path(each.path, cwd), "bold"), "  ", (summary_of(each), "$muted"))
+            for each in files
+        ),
     ]
-    for each in files:
-        lines.append(
-            Content.assemble((display_path(each.path, cwd), "bold"), "  ", (summary_of(each), "$muted"))
-        )
-        if each.diffs:
-            shown = list(islice(_diff_lines(each.diffs), _MOST_LINES + 1))
-            text = "\n".join(shown[:_MOST_LINES] + ["…"] * (len(shown) > _MOST_LINES))
-            lines += [styled_diff(text), Content("")]
     return Content("\n").join(lines)
 
 
@@ -48,21 +38,3 @@ def summary_of(file: FileTouched) -> str:
     if file.read:
         parts.append(f"read {counted(file.read, 'time')}")
     return " · ".join(parts)
-
-
-def display_path(path: str, cwd: str) -> str:
-    """A path, relative where it lies below the directory of the conversation."""
-    inside = path.startswith(cwd.rstrip("/") + "/")
-    return safe_line(os.path.relpath(path, cwd) if inside else path)
-
-
-def _diff_lines(diffs: Sequence[ToolDiff]) -> Iterator[str]:
-    for diff in diffs:
-        if diff.old is None:
-            yield "(new file)"
-        change = line_diff(safe(diff.old or ""), safe(diff.new))
-        before, after = len(change.before), len(change.after)
-        if max(before, after) > _COMPARED:
-            yield f"({before:,} lines before, {after:,} after: too many to compare here)"
-        else:
-            yield from change.unified()

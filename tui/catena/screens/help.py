@@ -7,86 +7,108 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 
+from catena.keys.bindings import priority_bindings
+from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.screens.common.page import Fitted, PageScreen
+from catena.settings.templates import Template
 from catena.widgets.commands import CommandWords
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import Subject
 
 _COMPOSER = (
-    ("enter", "send (queue while the agent works); empty: send what waits"),
-    ("ctrl+j", "new line"),
-    ("esc", "stop the turn and hold the queue; close what is open"),
-    ("ctrl+c", "copy the selection; else clear the draft (↑ restores it)"),
-    ("↑ ↓", "prompt history at first/last line; ↓ restores the draft"),
-    ("↑ when empty", "edit the newest queued prompt"),
-    ("backspace", "when empty: remove the last attachment"),
-    ("tab", "complete; jump to an open permission"),
-    ("tab on a path", "just pasted or dropped: attach the file"),
-    ("ctrl+r", "search prompt history"),
-    ("esc esc", "edit an earlier prompt: ↑ ↓ select, enter edit"),
-    ("ctrl+g", "open your editor ($VISUAL, $EDITOR)"),
-    ("ctrl+_", "undo typing"),
-    ("end", "when empty: go to the end of the transcript"),
-    ("ctrl+d", "when empty: quit (asks once while an agent works)"),
-    ("shift+tab", "browse the transcript"),
-    ("ctrl+o ctrl+p", "history; all commands"),
+    ("{send}", "send (queue while the agent works); empty: send what waits"),
+    ("{new_line}", "new line"),
+    ("{stop}", "stop the turn and hold the queue; close what is open"),
+    ("{copy_clear_or_stop}", "copy the selection; else clear the draft (↑ restores it)"),
+    ("{text_up} {text_down}", "prompt history at first/last line; ↓ restores the draft"),
+    ("{text_up} when empty", "edit the newest queued prompt"),
+    ("{delete_left}", "when empty: remove the last attachment"),
+    ("@", "files: @path goes along, @path:10-20 as lines; \\@ is text"),
+    ("!", "first: run a shell command; its output goes into the prompt"),
+    ("{complete}", "complete; jump to an open question"),
+    ("{complete} on a path", "just pasted or dropped: attach the file"),
+    ("{paste}", "attach the image on the clipboard"),
+    ("{search_inputs}", "search prompt history"),
+    ("{stop} {stop}", "edit an earlier prompt: ↑ ↓ select, enter edit"),
+    ("{editor}", "open your editor ($VISUAL, $EDITOR)"),
+    ("{undo_typing}", "undo typing"),
+    ("{follow}", "when empty: go to the end of the transcript"),
+    ("{quit}", "when empty: quit (asks once while an agent works)"),
+    ("{browse}", "browse the transcript"),
+    ("{history} {palette}", "history; all commands"),
 )
 _ANYWHERE = (
-    ("ctrl+o", "history: open a conversation"),
-    ("ctrl+t", "new tab"),
-    ("ctrl+pgup pgdn", "previous, next tab"),
-    ("ctrl+n", "queued prompts; again or esc: back"),
-    ("ctrl+f", "find in the transcript"),
-    ("pgup pgdn", "scroll (or the wheel); typing still goes to the composer"),
-    ("shift+tab", "browse the transcript; again or esc: back"),
-    ("ctrl+z", "suspend to the shell (fg returns)"),
-    ("ctrl+p", "all commands"),
-    ("f1", "help for this place"),
+    ("{history}", "history: find and open a conversation"),
+    ("{new_tab}", "new tab"),
+    ("{previous_tab}", "previous tab"),
+    ("{next_tab}", "next tab"),
+    ("{other_pane}", "the other pane (/side opens one); or click"),
+    ("{next_question}", "next tab whose agent asks"),
+    ("{queue}", "queued prompts; again or esc: back"),
+    ("{find}", "find in the transcript"),
+    ("{scroll_up} {scroll_down}", "scroll (or the wheel); typing still goes to the composer"),
+    ("{browse}", "browse the transcript; again or esc: back"),
+    ("{suspend}", "suspend to the shell (fg returns)"),
+    ("{palette}", "all commands"),
+    ("{help}", "help for this place"),
 )
 _BROWSING = (
-    ("j k ↑ ↓", "next, previous message"),
-    ("J K", "next, previous prompt"),
-    ("g G", "top, end"),
-    ("enter, space", "fold or unfold"),
-    ("x", "tool call: raw input and output"),
-    ("e", "edit and resend the prompt (the old version is kept)"),
-    ("r", "retry the prompt; then a: with another agent"),
-    ("f F", "fork from here, in this tab or a new one"),
-    ("h l", "previous, next version of the prompt"),
-    ("[ ]", "previous, next prompt with versions"),
-    ("t", "tree of all branches: go to, compare, fork, quote"),
-    ("y Y", "copy the message, copy its code block"),
-    ("q", "quote it into the composer"),
-    ("c", "see what the agent knew there"),
-    ("u", "undo the last edit, fork, rename or close"),
-    ("1–9", "go to a tab"),
-    ("esc, shift+tab", "back to the composer"),
+    ("{*next_message previous_message}", "next, previous message"),
+    ("{*next_prompt previous_prompt}", "next, previous prompt"),
+    ("{top end}", "top, end"),
+    ("{*fold}", "fold or unfold"),
+    ("{raw}", "tool call: raw input and output"),
+    ("{edit}", "edit and resend the prompt (the old version is kept)"),
+    ("{retry}", "retry the prompt; then a: with another agent"),
+    ("{fork fork_beside}", "fork from here, in this tab, side by side or in a new one"),
+    ("{previous_version next_version}", "previous, next version of the prompt"),
+    ("{branch_point_above branch_point_below}", "previous, next prompt with versions"),
+    ("{tree}", "tree of all branches: go to, compare, fork, quote"),
+    ("{copy_message copy_code}", "copy the message, copy its code block"),
+    ("{open_image save_image}", "open, save the agent's image"),
+    ("{quote}", "quote it into the composer"),
+    ("{turn_changes}", "what its turn changed in files"),
+    ("{context}", "see what the agent knew there"),
+    ("{undo}", "undo the last edit, fork, rename or close"),
+    ("{*tab_1 tab_2 tab_3 tab_4 tab_5 tab_6 tab_7 tab_8 tab_9}", "go to a tab"),
+    ("{stop}, {browse}", "back to the composer"),
 )
 _QUEUE = (
-    ("j k ↑ ↓", "select"),
-    ("J K", "move down, up"),
-    ("enter", "edit it in the composer"),
-    ("s", "send it now: into the running turn, or after stopping it"),
-    ("d", "delete it"),
-    ("esc, ctrl+n", "back to the composer"),
+    ("{*previous_queued next_queued}", "select"),
+    ("{send_later send_sooner}", "move down, up"),
+    ("{edit_queued}", "edit it in the composer"),
+    ("{send_now}", "send it now: into the running turn, or after stopping it"),
+    ("{delete_queued}", "delete it"),
+    ("{stop}, {queue}", "back to the composer"),
 )
 _QUESTION = (
-    ("1–9", "choose one of the agent's options; or click"),
-    ("y n", "allow once, reject once (if offered)"),
-    ("d", "full diff"),
-    ("r", "reject with a reason, sent as your next prompt"),
-    ("esc", "decide later; tab goes back to it"),
+    (
+        "{*option_1 option_2 option_3 option_4 option_5 option_6 option_7 option_8 option_9}",
+        "choose one of the agent's options; or click",
+    ),
+    ("{allow reject}", "allow once, reject once (if offered)"),
+    ("{always}, {narrower_rule} {wider_rule}", "allow by a rule of yours in this project; narrower, wider"),
+    ("{diff}", "full diff"),
+    ("{reason}", "reject with a reason, sent as your next prompt"),
+    ("{stop}", "decide later; tab goes back to it"),
+)
+_FORM = (
+    ("{next_field}, {previous_field}", "next, previous field (or ↑ ↓)"),
+    ("{take_field}", "next field; on the last one: send; on a web page: open it"),
+    ("{choose} 1–9", "choose; or click"),
+    ("{decline}", "decline, outside of text (tab goes there)"),
+    ("{stop}", "decide later; tab goes back to it"),
 )
 _TROUBLE = (
-    ("tab", "go to the options; press a letter, or click"),
-    ("r", "retry"),
-    ("w", "retry when the limit resets; w or esc cancels"),
-    ("l a t", "log in; another agent; take over"),
-    ("e", "error output"),
-    ("esc", "back to the composer; again: dismiss"),
+    ("{complete}", "go to the options; press a letter, or click"),
+    ("{trouble_retry}", "retry"),
+    ("{trouble_wait}", "retry when the limit resets; again or esc cancels"),
+    ("{trouble_login trouble_agent trouble_takeover}", "log in; another agent; take over"),
+    ("{trouble_stderr}", "error output"),
+    ("{stop}", "back to the composer; again: dismiss"),
 )
 
 SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -94,6 +116,7 @@ SECTIONS: dict[str, tuple[tuple[str, str], ...]] = {
     "browsing": _BROWSING,
     "queue": _QUEUE,
     "question": _QUESTION,
+    "form": _FORM,
     "trouble": _TROUBLE,
     "anywhere": _ANYWHERE,
 }
@@ -106,6 +129,7 @@ _TITLES = {
     "browsing": "While you browse the transcript",
     "queue": "In the queue",
     "question": "When the agent asks for permission",
+    "form": "When the agent asks for input",
     "trouble": "When something went wrong",
     "anywhere": "Anywhere",
 }
@@ -118,15 +142,20 @@ _NARROW = 56  # cells of the text below which words stand under a key
 class HelpScreen(PageScreen):
     """The keys of one place; `a` shows all there is, and the keys of the place again."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "all", "all keys", priority=True, id="help.all")]
-    KEYS = (SheetKey("a", "all keys and commands", "all"), *PageScreen.KEYS)
-    _LESS = (SheetKey("a", "less", "all"), *PageScreen.KEYS)
+    BINDINGS: ClassVar[list[BindingType]] = [*priority_bindings(help_all="all")]
+    KEYS = (SheetKey("{help_all}", "all keys and commands", "all"), *PageScreen.KEYS)
+    _LESS = (SheetKey("{help_all}", "less", "all"), *PageScreen.KEYS)
 
     def __init__(
-        self, place: str, agents: Sequence[tuple[str, str]], commands: Sequence[CommandWords]
+        self,
+        place: str,
+        agents: Sequence[tuple[str, str]],
+        commands: Sequence[CommandWords],
+        keys: KeyMap = DEFAULT_KEYS,
+        templates: Sequence[Template] = (),
     ) -> None:
-        self._of_place = partial(keys_text, SECTIONS[place])
-        self._of_all = help_text(place, agents, commands)
+        self._of_place = partial(keys_text, keys.hints(SECTIONS[place]))
+        self._of_all = help_text(place, agents, commands, keys, templates)
         self._shows_all = False
         super().__init__("Help", self._of_place, subject=Subject(_TITLES[place]))
         self._place = Subject(_TITLES[place])
@@ -146,29 +175,50 @@ def keys_text(keys: Sequence[tuple[str, str]], width: int) -> Content:
 
 
 def help_text(
-    place: str, agents: Sequence[tuple[str, str]], commands: Sequence[CommandWords]
+    place: str,
+    agents: Sequence[tuple[str, str]],
+    commands: Sequence[CommandWords],
+    keys: KeyMap = DEFAULT_KEYS,
+    templates: Sequence[Template] = (),
 ) -> Callable[[int], Content]:
     """All of the help for a width, with the section of ``place`` first; ``agents``: names, and how to get each."""
-    return partial(_help, place, tuple(agents), tuple(commands))
+    return partial(_help, place, tuple(agents), tuple(commands), keys, tuple(templates))
 
 
 def _help(
-    place: str, agents: Sequence[tuple[str, str]], commands: Sequence[CommandWords], width: int
+    place: str,
+    agents: Sequence[tuple[str, str]],
+    commands: Sequence[CommandWords],
+    keys: KeyMap,
+    templates: Sequence[Template],
+    width: int,
 ) -> Content:
-    return Content("\n").join(_lines(place, agents, commands, width))
+    return Content("\n").join(_lines(place, agents, commands, keys, templates, width))
 
 
 def _lines(
-    place: str, agents: Sequence[tuple[str, str]], commands: Sequence[CommandWords], width: int
+    place: str,
+    agents: Sequence[tuple[str, str]],
+    commands: Sequence[CommandWords],
+    keys: KeyMap,
+    templates: Sequence[Template],
+    width: int,
 ) -> Iterator[Content]:
     for name in (place, *(name for name in SECTIONS if name != place)):
         yield _title(_TITLES[name])
-        yield keys_text(SECTIONS[name], width)
+        yield keys_text(keys.hints(SECTIONS[name]), width)
         yield Content("")
     yield _title("Commands")
     for command in commands:
         name = f"/{command.name}" + (f" {command.argument}" if command.argument else "")
         yield _pair(name, command.summary, width)
+    used = {each.name: each for each in reversed(templates) if not each.refused}
+    if used:
+        yield Content("")
+        yield _title("Prompt templates")
+        for name, template in sorted(used.items()):
+            yield _pair(f"/{name} {template.hint}".rstrip(), template.description, width)
+        yield Content("")
     yield _paragraph("The agent's own commands follow these when you type /.", width).stylize("$faint")
     yield Content("")
     if agents:

@@ -1,14 +1,16 @@
-"""The palette: every command, in groups, those that are used most first; and those of the agent."""
+"""The palette: every command, in groups, those that are used most first; templates, and those of the agent."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
+from catena.keys.bindings import priority_bindings
 from catena.screens.common.picker import Picker, fuzzy_match, words_match
+from catena.settings.templates import Template
 from catena.widgets.commands import CommandWords
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, Tone, Word
@@ -16,29 +18,76 @@ from catena.widgets.sheet_head import Subject
 from catena_acp.session_events import Command
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Conversation", ("new", "history", "rename", "close", "clear", "archive", "delete", "queue", "unqueue")),
-    ("Branches", ("edit", "retry", "fork", "tree", "undo", "redo", "reflog", "lineage")),
+    (
+        "Conversation",
+        (
+            "new",
+            "history",
+            "rename",
+            "pin",
+            "close",
+            "clear",
+            "archive",
+            "delete",
+            "queue",
+            "unqueue",
+            "next-question",
+        ),
+    ),
+    ("Branches", ("edit", "retry", "fork", "ask", "compare", "tree", "undo", "redo", "reflog", "lineage")),
     ("Checkpoints", ("checkpoint", "checkpoints", "rewind", "label")),
     (
         "Agent",
-        ("agent", "model", "mode", "context", "btw", "stop", "options", "chain", "login", "logout", "stderr"),
+        (
+            "agent",
+            "model",
+            "mode",
+            "context",
+            "btw",
+            "stop",
+            "background",
+            "options",
+            "chain",
+            "login",
+            "logout",
+            "stderr",
+            "permissions",
+            "mcp",
+        ),
     ),
-    ("Work", ("files", "usage", "summary", "pr", "attach", "detach", "add-dir")),
-    ("Transcript", ("find", "browse", "follow", "copy", "inputs", "editor")),
-    ("Catena", ("help", "theme", "takeover", "suspend", "quit")),
+    (
+        "Work",
+        (
+            "changes",
+            "files",
+            "usage",
+            "summary",
+            "pr",
+            "attach",
+            "paste",
+            "detach",
+            "templates",
+            "cd",
+            "add-dir",
+        ),
+    ),
+    (
+        "Transcript",
+        ("find", "browse", "follow", "copy", "export", "open-image", "save-image", "inputs", "editor"),
+    ),
+    ("Side by side", ("side", "other-pane", "swap-panes", "close-pane")),
+    ("Catena", ("help", "settings", "theme", "takeover", "suspend", "quit")),
 )
 _SHOWN = 3  # of the agent's commands, before the others are unfolded
 _FOLDED = "more"  # the key of the row that unfolds them
-_OWN, _AGENT = "own:", "agent:"
+_OWN, _AGENT, _TEMPLATE = "own:", "agent:", "template:"
 _BROWSED = " while browsing"
 
 
 class CommandPalette(Picker):
     """Every command; its result is what `chosen_command` reads."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab", "complete", "complete", priority=True, id="palette.complete"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*priority_bindings(palette_complete="complete")]
 
     def __init__(
         self,
@@ -48,14 +97,18 @@ class CommandPalette(Picker):
         values: Mapping[str, str],
         subject: Subject,
         agent: str,
+        templates: Sequence[Template] = (),
     ) -> None:
         """``announced`` are the agent's; ``values``: what is in force now, by the command that changes it."""
-        self._own = own_rows(own, values)
-        self._announced = agent_rows(announced, {each.name for each in own}, agent)
+        names = {each.name for each in own}
+        self._own = [*own_rows(own, values), *template_rows(templates, names)]
+        by = {each.name: "a template has the same name" for each in templates if not each.refused}
+        by.update(dict.fromkeys(names, "ours has the same name"))
+        self._announced = agent_rows(announced, by, agent)
         super().__init__(
             "Commands",
             [*self._own, *_folded(self._announced)],
-            keys=(SheetKey("tab", "complete", "complete"), SheetKey("f1", "help", "help")),
+            keys=(SheetKey("{palette_complete}", "complete", "complete"), SheetKey("{help}", "help", "help")),
             enter="run",
             match=self._matching,
             subject=subject,
@@ -89,12 +142,12 @@ class CommandPalette(Picker):
         if (key := self.chosen_key) == _FOLDED:
             self.take(key)
         elif key is not None:
-            self.dismiss(_AGENT + key.removeprefix(_OWN).removeprefix(_AGENT))
+            self.dismiss(_AGENT + chosen_command(key)[0])
 
 
 def chosen_command(key: str) -> tuple[str, bool]:
     """The name of the command that a key of the palette stands for; True if it is to be run, and not to be written."""
-    return key.removeprefix(_OWN).removeprefix(_AGENT), key.startswith(_OWN)
+    return key.partition(":")[2], key.startswith(_OWN)
 
 
 def own_rows(own: Sequence[CommandWords], values: Mapping[str, str]) -> list[Row]:
@@ -114,14 +167,30 @@ def own_rows(own: Sequence[CommandWords], values: Mapping[str, str]) -> list[Row
     ]
 
 
-def agent_rows(announced: Sequence[Command], taken: set[str], agent: str) -> list[Row]:
-    """The rows of the agent's commands; where one of ours has the name, it is not there to be chosen."""
+def template_rows(templates: Sequence[Template], taken: Collection[str]) -> list[Row]:
+    """The rows of the prompt templates, of each name the one that is used; not to be chosen where it is ``taken``."""
+    used = {each.name: each for each in reversed(templates) if not each.refused}
+    return [
+        Row(
+            _TEMPLATE + each.name,
+            f"/{each.name}",
+            note=each.description,
+            detail="ours has the same name" if each.name in taken else each.hint,
+            dim=each.name in taken,
+            group="Prompt templates",
+        )
+        for each in sorted(used.values(), key=lambda each: (not each.of_project, each.name))
+    ]
+
+
+def agent_rows(announced: Sequence[Command], taken: Mapping[str, str], agent: str) -> list[Row]:
+    """The rows of the agent's commands; where another one has the name, which ``taken`` says, none is to be chosen."""
     return [
         Row(
             _AGENT + each.name,
             f"/{each.name}",
             note=each.description,
-            detail="ours has the same name" if each.name in taken else each.hint or "",
+            detail=taken.get(each.name) or each.hint or "",
             dim=each.name in taken,
             group=f"From {agent}",
         )

@@ -1,15 +1,19 @@
-"""The agents that a person can choose from: what is found on PATH, without a process or the store."""
+"""The agents that a person can choose from, installed by Catena or on PATH, without a process or the store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from catena.settings.agents import REHEARSAL, agent_of_setting, require_command, stored_agent_name
 from catena.settings.settings import Settings
-from catena_acp.agents.catalog import find_agents, lacks_account
+from catena_acp.agents.catalog import agent_name, find_agents, how_to_install, install_command, lacks_account
 from catena_acp.errors import AgentMissing
+
+if TYPE_CHECKING:  # the first frame does without the registry's data
+    from catena_acp.registry.entries import RegistryEntry
 
 _OR = ", or "  # between two ways to log in
 _NEEDS_NO_ACCOUNT = "built-in demo, no account needed"
@@ -34,11 +38,22 @@ class AgentChoice:
     note: str = ""
     version: str = ""
     last_used: bool = False
+    short_title: str = ""  # where it is talked to, if that is another
+
+    @property
+    def installable(self) -> bool:
+        """True if it is missing, and Catena can install it."""
+        return not self.found and self.how == install_command(self.name)
 
     @property
     def found(self) -> bool:
         """True if it can be started."""
         return self.readiness is not Readiness.MISSING
+
+    @property
+    def addressed_as(self) -> str:
+        """What it is called where it is talked to."""
+        return self.short_title or self.title
 
     @property
     def needs_login(self) -> bool:
@@ -55,15 +70,17 @@ class AgentChoice:
         return "last used" if self.last_used else self.note
 
 
-def agent_choices(settings: Settings, last_used: tuple[str, str] | None) -> list[AgentChoice]:
+def agent_choices(
+    settings: Settings, last_used: tuple[str, str] | None, offered: Sequence[RegistryEntry] = ()
+) -> list[AgentChoice]:
     """Every known agent: the last used, the others that are found and first ready, rehearsal; then the missing.
 
-    ``last_used`` is its stored name and profile.
+    ``last_used`` is its stored name and profile. ``offered`` are the agents of the registry, which Catena can install.
     """
     name = stored_agent_name(*last_used, settings) if last_used else None
     own = _own_agents(settings)
     named = {choice.name for choice in own}
-    known = [*own, *(choice for choice in _catalogue_agents() if choice.name not in named)]
+    known = [*own, *(choice for choice in _catalogue_agents(offered) if choice.name not in named)]
     marked = [replace(choice, last_used=choice.name == name) for choice in known]
     return sorted(
         marked,
@@ -74,6 +91,15 @@ def agent_choices(settings: Settings, last_used: tuple[str, str] | None) -> list
             choice.needs_login,
         ),
     )
+
+
+async def offered_agents() -> Sequence[RegistryEntry]:
+    """The agents of the registry's data, read in a thread."""
+    import asyncio
+
+    from catena_acp.registry.data import load_registry
+
+    return (await asyncio.to_thread(load_registry)).entries
 
 
 def with_versions(choices: Sequence[AgentChoice], versions: Mapping[str, str]) -> list[AgentChoice]:
@@ -98,18 +124,33 @@ def _own_agents(settings: Settings) -> list[AgentChoice]:
     return own
 
 
-def _catalogue_agents() -> list[AgentChoice]:
-    choices = []
+def _catalogue_agents(offered: Sequence[RegistryEntry]) -> list[AgentChoice]:
+    choices, by_id = [], {entry.id: entry for entry in offered}
     for found in find_agents():
-        entry = found.entry
+        entry, in_registry = found.entry, by_id.pop(found.entry.id, None)
         if found.spec is None:
-            choice = AgentChoice(entry.name, entry.title, Readiness.MISSING, how=entry.install)
+            how = how_to_install(entry, in_registry)
+            choice = AgentChoice(entry.name, entry.title, Readiness.MISSING, how=how)
         elif entry.name == REHEARSAL:
             choice = AgentChoice(entry.name, entry.title, Readiness.READY, note=_NEEDS_NO_ACCOUNT)
         else:
             readiness = Readiness.LOG_IN if lacks_account(entry) else Readiness.READY
             choice = AgentChoice(
-                entry.name, entry.title, readiness, how=entry.login or "", version=found.version or ""
+                entry.name,
+                entry.title,
+                readiness,
+                how=entry.login or "",
+                version=found.version or "",
+                short_title=entry.short_title,
             )
         choices.append(choice)
-    return choices
+    return [*choices, *(_registry_agent(entry) for entry in by_id.values())]
+
+
+def _registry_agent(entry: RegistryEntry) -> AgentChoice:
+    """An agent that only the registry has, and that is not installed."""
+    from catena_acp.registry.plans import plan_install
+
+    name = agent_name(entry.id)
+    how = install_command(name) if plan_install(entry) else f"see {entry.homepage}" if entry.homepage else ""
+    return AgentChoice(name, entry.name, Readiness.MISSING, how=how)

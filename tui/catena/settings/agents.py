@@ -9,8 +9,9 @@ from dataclasses import replace
 from functools import cache
 
 from catena.errors import CommandRefused, InvalidSettings
-from catena.settings.settings import AgentSetting, Settings, load_settings
-from catena_acp.agents.catalog import catalog, command_spec, find_agents, find_spec
+from catena.settings.settings import Settings, load_settings
+from catena.settings.tables.agents import AgentSetting
+from catena_acp.agents.catalog import catalog, command_spec, find_agents, find_spec, is_known
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 
@@ -38,6 +39,29 @@ def find_agent(name: str, settings: Settings) -> AgentSpec:
     return _catalogue_spec(name)
 
 
+def leading_agents(text: str, settings: Settings) -> tuple[list[AgentSpec], str]:
+    """The agents that the first words of a text name, and what follows them. Raises AgentMissing.
+
+    The first word has to name one; a line break ends their names.
+    """
+    named: list[AgentSpec] = []
+    rest = text.lstrip()
+    while rest:
+        name, following = _first_word(rest)
+        if named and name not in settings.agents and not is_known(name):
+            break
+        named.append(find_agent(name, settings))
+        rest = following.lstrip(" \t")
+        if rest.startswith("\n"):
+            break
+    return named, rest.strip()
+
+
+def _first_word(text: str) -> tuple[str, str]:
+    word = text.split(maxsplit=1)[0]
+    return word, text[len(word) :]
+
+
 def agent_of_setting(setting: AgentSetting, settings: Settings) -> AgentSpec:
     """The agent of an `[agents.NAME]` table: a command of its own, changes to a catalogue agent, or a profile.
 
@@ -54,7 +78,7 @@ def agent_of_setting(setting: AgentSetting, settings: Settings) -> AgentSpec:
     in_catalogue = any(entry.name == setting.name for entry in catalog())
     if not setting.command:
         spec = _catalogue_spec(setting.name)
-        return replace(spec, title=setting.title or spec.title, env=setting.env)
+        return replace(spec, title=setting.title or spec.title, env=(*spec.env, *setting.env))
     spec = command_spec(shlex.join(setting.command))
     return replace(
         spec,
@@ -128,6 +152,16 @@ def _stored_name(agent: str, settings: Settings) -> str:
     return agent_of_setting(setting, settings).name if setting and setting.command else agent
 
 
+def stored_names(name: str, settings: Settings) -> tuple[str, str | None]:
+    """The agent and profile that are stored for a name of the settings; any profile of a name that they do not have.
+
+    Raises AgentMissing for a setting that names an agent that does not exist.
+    """
+    if (setting := settings.agents.get(name)) is None:
+        return name, None
+    return _stored_name(setting.agent or setting.name, settings), setting.profile
+
+
 def default_agent(settings: Settings, last_used: tuple[str, str] | None) -> AgentSpec:
     """The agent of a new conversation: from the settings, else the last used, else the first installed one.
 
@@ -156,6 +190,6 @@ def require_command(spec: AgentSpec) -> None:
 
 
 def _catalogue_spec(name: str) -> AgentSpec:
-    if not any(entry.name == name for entry in catalog()):
+    if not is_known(name):
         raise AgentMissing(name, "no such agent; see `catena agents`")
     return find_spec(name)

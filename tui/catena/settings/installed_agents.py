@@ -1,4 +1,4 @@
-"""``catena agents``: the installed agents with their versions, and how to install the others."""
+"""The known agents, whether they are installed, and their versions, where these are told quickly."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from catena import __version__
-from catena.errors import ExitStatus
 from catena.settings.agents import REHEARSAL, agent_of_setting
-from catena.settings.settings import AgentSetting, Settings, load_settings
-from catena.text.json_shapes import dumps
-from catena.text.safe_text import safe_line
-from catena_acp.agents.catalog import Installation, find_agents
+from catena.settings.settings import Settings
+from catena.settings.tables.agents import AgentSetting
+from catena_acp.agents.catalog import Installation, find_agents, lacks_account
 from catena_acp.errors import AgentMissing
 from catena_acp.port import AgentSpec
 
@@ -27,6 +24,16 @@ _VERSION_SECONDS = 3.0
 # Programs that would first fetch or search for the agent.
 _LAUNCHERS = frozenset({"npx", "bunx", "pnpx", "uvx", "pipx", "docker", "node", "python", "python3"})
 _VERSION = re.compile(r"\d+\.\d+(?:\.\d+)?(?:[-+.][0-9A-Za-z.]+)?")
+
+
+class Origin(StrEnum):
+    """Whence an installed agent is."""
+
+    CATENA = "catena"  # installed by it
+    PATH = "path"
+    NPX = "npx"  # fetched by npx when it is started
+    SETTINGS = "settings"
+    BUILT_IN = "built-in"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +46,12 @@ class AgentStatus:
     version: str | None
     install: str | None  # how to install it, where it is missing
     login: str | None  # how to log in
+    lacks_account: bool = False
+    origin: Origin = Origin.PATH
 
     @property
     def found(self) -> bool:
         return bool(self.command)
-
-
-def print_agents(*, json: bool) -> int:
-    """Print the agents of the settings and the catalogue, the rehearsal agent last."""
-    lines = asyncio.run(agent_statuses(load_settings()))
-    if json:
-        print(dumps([_shape(line) for line in lines], indent=2))
-        return ExitStatus.ANSWERED
-    for text in _as_text(lines):
-        print(text)
-    return ExitStatus.ANSWERED
 
 
 async def agent_statuses(settings: Settings) -> list[AgentStatus]:
@@ -95,13 +93,32 @@ def _catalogue_status(found: Installation, settings: Settings) -> AgentStatus:
         )
     if found.spec is None:
         return AgentStatus(entry.name, entry.title, (), None, entry.install, entry.login)
-    return AgentStatus(entry.name, entry.title, found.spec.command, found.version, None, entry.login)
+    title = setting.title if setting and setting.title else entry.title
+    return AgentStatus(
+        entry.name,
+        title,
+        found.spec.command,
+        found.version,
+        None,
+        entry.login,
+        lacks_account=lacks_account(entry),
+        origin=_origin(found),
+    )
+
+
+def _origin(found: Installation) -> Origin:
+    if found.install:
+        return Origin.CATENA
+    if found.entry.name == REHEARSAL:
+        return Origin.BUILT_IN
+    return Origin.NPX if found.spec and found.spec.command[0] == "npx" else Origin.PATH
 
 
 def _status(name: str, spec: AgentSpec, *, install: str, login: str | None) -> AgentStatus:
-    there = shutil.which(spec.command[0]) is not None
+    there = shutil.which(spec.command[0], path=dict(spec.env).get("PATH")) is not None
+    command = spec.command if there else ()
     return AgentStatus(
-        name, spec.title, spec.command if there else (), None, None if there else install, login
+        name, spec.title, command, None, None if there else install, login, origin=Origin.SETTINGS
     )
 
 
@@ -136,26 +153,3 @@ async def _read_version(command: str) -> str | None:
         return None
     found = _VERSION.search(said.decode("utf-8", "replace"))
     return found[0] if found else None
-
-
-def _shape(line: AgentStatus) -> dict[str, Any]:
-    return {
-        "name": line.name,
-        "title": line.title,
-        "found": line.found,
-        "command": list(line.command) or None,
-        "version": line.version,
-        "install": line.install,
-        "login": line.login,
-    }
-
-
-def _as_text(lines: Sequence[AgentStatus]) -> Iterator[str]:
-    width = max(len(line.name) for line in lines)
-    for line in lines:
-        mark = "✓" if line.found else "·"
-        state = line.version or "found" if line.found else "not installed"
-        yield f"{mark} {safe_line(line.name):<{width}}  {safe_line(line.title)} · {safe_line(state)}"
-        for words in (line.install, line.login and f"log in: {line.login}"):
-            if words:
-                yield f"  {'':<{width}}  {safe_line(words)}"

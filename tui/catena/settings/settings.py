@@ -4,60 +4,65 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catena.errors import InvalidSettings
+from catena.keys.keymap import DEFAULT_KEYS, KeyMap
+from catena.settings.file.document import SettingsDocument, read_text
 from catena.settings.start_notes import StartNote
+from catena.settings.tables import client_access
+from catena.settings.tables.agents import AgentSetting, known_names, read_agents
+from catena.settings.tables.choices import one_of
+from catena.settings.tables.keys import read_keys
+from catena.settings.tables.mcp import McpSetting, read_mcp
+from catena.settings.tables.permissions import Permissions, read_permissions
+from catena.settings.tables.programs import HookSettings, Program, read_hooks, read_status_line
+from catena.settings.tables.projects import ProjectSetting, read_projects
+from catena.terminal.control.graphics import ImageDrawing
+from catena.terminal.control.notifications import NotificationForm
 from catena.themes.colours import COLOUR_NAMES, ThemeColours, is_colour
+from catena_acp.snapshots.scope import SnapshotScope
 
 if TYPE_CHECKING:  # dataclasses that the first frame does not need
+    from catena_acp.permissions.rule import Rule
     from catena_acp.port import AgentSpec
 
 
 FILE_NAME = "config.toml"
-_MOST_BYTES = 1 << 20  # of the file; a larger one is another
+PAINTER_VARIABLE = "CATENA_PAINTER"  # of the environment; overrides the setting
 
 
-class Permissions(StrEnum):
-    """Policy of a headless run for permission requests."""
-
-    ASK = "ask"  # ask the person; DENY without a terminal
-    ALLOW_READS = "allow-reads"  # allow what only reads, refuse the rest
-    ALLOW = "allow"
-    DENY = "deny"
-
-
-@dataclass(frozen=True, slots=True)
-class AgentSetting:
-    """One `[agents.NAME]` table: an agent of its own, changes to a catalogue agent, or a profile.
-
-    A profile is another account of ``agent``, named ``profile``.
-    """
-
-    name: str
-    command: tuple[str, ...] = ()  # empty: the catalogue's
-    title: str | None = None
-    env: tuple[tuple[str, str], ...] = ()
-    agent: str | None = None
-    profile: str = ""
-
-
+_OLD_KEYS = ("column", "permission_rules")
 _KEYS = (
     "agent",
     "theme",
     "permissions",
     "park",
     "painter",
-    "column",
+    "width",
     "half_rows",
+    "shell",
+    *client_access.KEYS,
+    "images",
+    "notifications",
+    "snapshots",
+    "vim",
+    "keys",
     "themes",
     "checkpoints",
+    "history",
+    "export",
+    "memory",
     "agents",
+    "mcp",
+    "projects",
+    "hooks",
+    "status_line",
 )
-_COLUMN, _NARROWEST, _WIDEST = 100, 40, 400
+_WIDTH, _NARROWEST, _WIDEST = 100, 40, 400
+MEMORY_SCOPES = ("repository", "everywhere")
 FREQUENCIES = ("turn", "tool", "manual", "off")
 
 
@@ -71,19 +76,59 @@ class CheckpointSetting:
 
 
 @dataclass(frozen=True, slots=True)
+class HistorySetting:
+    """The `[history]` table: what is done with the sessions of other tools."""
+
+    copies: bool | None = (
+        None  # copy their transcripts when they are listed; None while the person was not asked
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySetting:
+    """The `[memory]` table: whether agents get tools to look up other conversations, and which."""
+
+    tools: bool = False
+    scope: str = "repository"  # one of MEMORY_SCOPES
+
+
+@dataclass(frozen=True, slots=True)
+class ExportSetting:
+    """The `[export]` table: regular expressions of what is masked in exports beside what looks like a secret."""
+
+    mask: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The person's settings; the defaults hold without a file."""
 
     agent: str | None = None  # of new conversations
     theme: str | None = None
     permissions: Permissions = Permissions.ASK
+    permission_rules: tuple[Rule, ...] = ()  # of every project; they answer before the person is asked
     park: bool = True  # park native forks at the ends of turns
     painter: bool = True  # send the terminal only the cells that change
-    column: int = 100  # cells that everything stands in, at most
+    width: int = 100  # cells of the column that everything stands in, at most
     half_rows: bool = True  # bands and code reach half a row above and below
+    shell: bool = True  # `!` in the composer runs a command
+    access: client_access.ClientAccess = field(default_factory=client_access.ClientAccess)
+    images: ImageDrawing = ImageDrawing.AUTO  # of agents, below their lines
+    notifications: NotificationForm = NotificationForm.AUTO
+    snapshots: SnapshotScope = SnapshotScope.REPOSITORIES
+    vim: bool = False  # vi's keys in the composer
+    keys: KeyMap = DEFAULT_KEYS
+    key_problems: tuple[InvalidSettings, ...] = ()  # keys that cannot be; the defaults hold for those
     themes: Mapping[str, ThemeColours] = field(default_factory=dict)
     checkpoints: CheckpointSetting = field(default_factory=CheckpointSetting)
+    history: HistorySetting = field(default_factory=HistorySetting)
+    export: ExportSetting = field(default_factory=ExportSetting)
+    memory: MemorySetting = field(default_factory=MemorySetting)
     agents: Mapping[str, AgentSetting] = field(default_factory=dict)
+    mcp: tuple[McpSetting, ...] = ()
+    projects: tuple[ProjectSetting, ...] = ()
+    hooks: HookSettings = field(default_factory=HookSettings)
+    status_line: Program | None = None
 
 
 def config_directory() -> Path:
@@ -106,267 +151,153 @@ def load_settings(path: Path | None = None) -> Settings:
     Raises InvalidSettings where the file cannot be read, is not TOML, or has an unknown key or invalid value.
     """
     path = path or settings_path()
-    try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-        text = data.decode("utf-8")
-    except (FileNotFoundError, NotADirectoryError):
-        return Settings()
-    except UnicodeDecodeError as error:
-        raise InvalidSettings(path, None, "is not UTF-8 text") from error
-    except OSError as error:
-        raise InvalidSettings(path, None, f"cannot be read: {error.strerror}") from error
-    if len(data) > _MOST_BYTES:
-        raise InvalidSettings(path, None, f"is larger than {_MOST_BYTES} bytes")
-    return _Reading(path, text).settings()
+    text = read_text(path)
+    return Settings() if text is None else parse_settings(path, text)
 
 
-class _Reading:
-    """Reader of one settings file; each error names the line that it is about."""
+def parse_settings(path: Path, text: str) -> Settings:
+    """Settings in the text of a file. Raises InvalidSettings where it is not TOML, or a key or value is wrong."""
+    return _settings(SettingsDocument(path, text))
 
-    def __init__(self, path: Path, text: str) -> None:
-        self._path = path
-        self._text = text
 
-    def settings(self) -> Settings:
-        document = self._parsed()
-        self._only(document, (), _KEYS)
-        agents = {name: self._agent(name, value) for name, value in self._tables(document, "agents").items()}
-        self._check_profiles(agents)
-        return Settings(
-            agent=self._text_at(document, ("agent",)),
-            theme=self._text_at(document, ("theme",)),
-            permissions=self._permissions(document),
-            park=self._switch(document, "park", default=True),
-            painter=self._switch(document, "painter", default=True),
-            column=self._column(document),
-            half_rows=self._switch(document, "half_rows", default=True),
-            themes={
-                name: self._theme(name, value) for name, value in self._tables(document, "themes").items()
-            },
-            checkpoints=self._checkpoints(document),
-            agents=agents,
+def at_once(before: Settings, after: Settings) -> Settings:
+    """The settings of a running screen with what holds at once of changed ones; the rest needs another start."""
+    return replace(
+        before,
+        agent=after.agent,
+        theme=after.theme,
+        themes=after.themes,
+        width=after.width,
+        half_rows=after.half_rows,
+        shell=after.shell,
+        notifications=after.notifications,
+        history=after.history,
+        export=after.export,
+    )
+
+
+def paints_cells(settings: Settings, environment: Mapping[str, str]) -> bool:
+    """True if only the cells that change are sent to the terminal: the variable decides, else the setting."""
+    named = environment.get(PAINTER_VARIABLE)
+    return named != "off" if named else settings.painter
+
+
+def _settings(document: SettingsDocument) -> Settings:
+    document.only(document.values, (), _KEYS, old=_OLD_KEYS)
+    agents = read_agents(document)
+    keys, key_problems = read_keys(document.values, document.wrong)
+    permissions, rules = read_permissions(document)
+    return Settings(
+        agent=document.text_at(document.values, ("agent",)),
+        theme=document.text_at(document.values, ("theme",)),
+        permissions=permissions,
+        permission_rules=rules,
+        park=document.switch("park", default=True),
+        painter=document.switch("painter", default=True),
+        width=_width(document),
+        half_rows=document.switch("half_rows", default=True),
+        shell=document.switch("shell", default=True),
+        access=client_access.client_access(document.values, document.wrong),
+        images=document.checked("images", one_of(ImageDrawing.AUTO)),
+        notifications=document.checked("notifications", one_of(NotificationForm.AUTO)),
+        snapshots=document.checked("snapshots", one_of(SnapshotScope.REPOSITORIES)),
+        vim=document.switch("vim", default=False),
+        keys=keys,
+        key_problems=key_problems,
+        themes=_themes(document),
+        checkpoints=_checkpoints(document),
+        history=_history(document),
+        export=_export(document),
+        memory=_memory(document),
+        agents=agents,
+        mcp=read_mcp(document.values, document.wrong, lambda: known_names(agents)),
+        projects=read_projects(document.values, document.wrong),
+        hooks=read_hooks(document.values, document.wrong),
+        status_line=read_status_line(document.values, document.wrong),
+    )
+
+
+def _width(document: SettingsDocument) -> int:
+    name = "column" if "column" in document.values else "width"
+    if name == "column" and "width" in document.values:
+        raise document.wrong(("column",), "is the old name of `width`: only one of them can be set")
+    value = document.values.get(name, _WIDTH)
+    if not isinstance(value, int) or isinstance(value, bool) or not _NARROWEST <= value <= _WIDEST:
+        raise document.wrong((name,), f"must be a number of cells from {_NARROWEST} to {_WIDEST}")
+    return value
+
+
+def _themes(document: SettingsDocument) -> dict[str, ThemeColours]:
+    return {name: _theme(document, name, value) for name, value in document.tables("themes").items()}
+
+
+def _theme(document: SettingsDocument, name: str, value: Any) -> ThemeColours:
+    at = ("themes", name)
+    if not isinstance(value, dict):
+        raise document.wrong(at, f"must be a table of ten colours: {', '.join(COLOUR_NAMES)}")
+    document.only(value, at, COLOUR_NAMES)
+    for key in COLOUR_NAMES:
+        if not (isinstance(value.get(key), str) and is_colour(value[key])):
+            raise document.wrong((*at, key) if key in value else at, f'needs {key} = "#rrggbb"')
+    return ThemeColours(**{key: value[key].lower() for key in COLOUR_NAMES})
+
+
+def _checkpoints(document: SettingsDocument) -> CheckpointSetting:
+    table, at = document.table("checkpoints", ("frequency", "keep", "tools")), ("checkpoints",)
+    before = CheckpointSetting()
+    frequency = document.text_at(table, (*at, "frequency")) or before.frequency
+    if frequency not in FREQUENCIES:
+        raise document.wrong(
+            (*at, "frequency"), f'must be one of {", ".join(FREQUENCIES)}; it is "{frequency}"'
         )
+    keep, tools = table.get("keep", before.keep), table.get("tools", before.tools)
+    if not isinstance(keep, int) or isinstance(keep, bool) or keep < 1:
+        raise document.wrong((*at, "keep"), "must be a number, 1 or more")
+    if not isinstance(tools, bool):
+        raise document.wrong((*at, "tools"), "must be true or false")
+    return CheckpointSetting(frequency, keep, tools)
 
-    def _parsed(self) -> dict[str, Any]:
-        import re
-        import tomllib
 
-        try:
-            return tomllib.loads(self._text)
-        except tomllib.TOMLDecodeError as error:
-            found = re.search(r"\s*\(at line (\d+), column \d+\)$", str(error))
-            line = int(found[1]) if found else len(self._text.splitlines())
-            why = str(error)[: found.start()] if found else str(error).removesuffix(" (at end of document)")
-            raise InvalidSettings(self._path, line, f"invalid TOML: {why}") from error
-        except RecursionError as error:
-            line = self._line_that_raises(RecursionError)
-            raise InvalidSettings(self._path, line, "invalid TOML: nested too deeply") from error
-        except ValueError as error:
-            line = self._line_that_raises(ValueError)
-            raise InvalidSettings(self._path, line, f"invalid TOML: {error}") from error
+def _history(document: SettingsDocument) -> HistorySetting:
+    copies = document.table("history", ("copies",)).get("copies")
+    if copies is not None and not isinstance(copies, bool):
+        raise document.wrong(("history", "copies"), "must be true or false")
+    return HistorySetting(copies)
 
-    def _line_that_raises(self, kind: type[Exception]) -> int:
-        """The line with which the file begins to raise an error that tells no line."""
-        import tomllib
-        from bisect import bisect_left
 
-        lines = self._text.splitlines(keepends=True)
+def _memory(document: SettingsDocument) -> MemorySetting:
+    table, at = document.table("memory", ("tools", "scope")), ("memory",)
+    before = MemorySetting()
+    tools = table.get("tools", before.tools)
+    if not isinstance(tools, bool):
+        raise document.wrong((*at, "tools"), "must be true or false")
+    scope = document.text_at(table, (*at, "scope")) or before.scope
+    if scope not in MEMORY_SCOPES:
+        raise document.wrong((*at, "scope"), f'must be one of {", ".join(MEMORY_SCOPES)}; it is "{scope}"')
+    return MemorySetting(tools, scope)
 
-        def raises(count: int) -> bool:
-            try:
-                tomllib.loads("".join(lines[:count]))
-            except tomllib.TOMLDecodeError:
-                return False  # it is cut off
-            except kind:
-                return True
-            return False
 
-        return bisect_left(range(len(lines)), True, key=raises)
+def _export(document: SettingsDocument) -> ExportSetting:
+    rules, at = document.table("export", ("mask",)).get("mask", []), ("export", "mask")
+    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
+        raise document.wrong(at, 'must be a list of regular expressions: ["ACME-[0-9]+"]')
+    if rules:
+        from catena.text.secrets import rule_trouble
 
-    def _tables(self, document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-        value = document.get(key, {})
-        if not isinstance(value, dict):
-            raise self._wrong((key,), f"must be a table: [{key}.NAME]")
-        return value
-
-    def _column(self, document: Mapping[str, Any]) -> int:
-        value = document.get("column", _COLUMN)
-        if not isinstance(value, int) or isinstance(value, bool) or not _NARROWEST <= value <= _WIDEST:
-            raise self._wrong(("column",), f"must be a number of cells from {_NARROWEST} to {_WIDEST}")
-        return value
-
-    def _theme(self, name: str, value: Any) -> ThemeColours:
-        at = ("themes", name)
-        if not isinstance(value, dict):
-            raise self._wrong(at, f"must be a table of ten colours: {', '.join(COLOUR_NAMES)}")
-        self._only(value, at, COLOUR_NAMES)
-        for key in COLOUR_NAMES:
-            if not (isinstance(value.get(key), str) and is_colour(value[key])):
-                raise self._wrong((*at, key) if key in value else at, f'needs {key} = "#rrggbb"')
-        return ThemeColours(**{key: value[key].lower() for key in COLOUR_NAMES})
-
-    def _agent(self, name: str, value: Any) -> AgentSetting:
-        at = ("agents", name)
-        if not isinstance(value, dict):
-            raise self._wrong(at, "must be a table with `command`, `title`, `env`, or `agent` and `profile`")
-        self._only(value, at, ("command", "title", "env", "agent", "profile"))
-        agent = self._text_at(value, (*at, "agent"))
-        profile = self._text_at(value, (*at, "profile"))
-        if agent and "command" in value:
-            raise self._wrong(
-                (*at, "command"), "cannot be combined with `agent`: a profile uses its agent's command"
-            )
-        if profile and not agent:
-            raise self._wrong((*at, "profile"), "needs `agent`, the agent it belongs to")
-        return AgentSetting(
-            name=name,
-            command=self._command(value, (*at, "command")),
-            title=self._text_at(value, (*at, "title")),
-            env=self._env(value, (*at, "env")),
-            agent=agent,
-            profile=(profile or name) if agent else "",
-        )
-
-    def _check_profiles(self, agents: Mapping[str, AgentSetting]) -> None:
-        """Check that each profile has an existing agent, a name of its own and a unique profile name."""
-        profiles = [each for each in agents.values() if each.agent]
-        if not profiles:
-            return
-        from catena_acp.agents.catalog import catalog
-
-        known = {entry.name for entry in catalog()}
-        seen: dict[tuple[str, str], str] = {}
-        for each in profiles:
-            at = ("agents", each.name)
-            whose = agents.get(each.agent or "")
-            if each.name in known:
-                raise self._wrong(
-                    (*at, "agent"), f"is already the name of an agent: “{each.name}”; choose another"
-                )
-            if each.agent not in known and (whose is None or not whose.command):
-                why = f'"{each.agent}" is not an agent that can have profiles; see `catena agents`'
-                raise self._wrong((*at, "agent"), why)
-            other = seen.setdefault((each.agent or "", each.profile), each.name)
-            if other != each.name:
-                raise self._wrong((*at, "profile"), f'"{each.profile}" is already used by [agents.{other}]')
-
-    def _command(self, table: Mapping[str, Any], at: tuple[str, ...]) -> tuple[str, ...]:
-        value = table.get(at[-1])
-        if value is None:
-            return ()
-        if isinstance(value, str):
-            import shlex
-
-            try:
-                words: list[Any] = shlex.split(value)
-            except ValueError as error:
-                raise self._wrong(at, f"cannot be parsed as a command: {error}") from error
-        else:
-            words = value if isinstance(value, list) else []
-        if not words or not all(isinstance(word, str) and word and "\0" not in word for word in words):
-            raise self._wrong(at, 'must be a command: "my-agent --acp", or ["my-agent", "--acp"]')
-        return tuple(words)
-
-    def _env(self, table: Mapping[str, Any], at: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-        value = table.get(at[-1], {})
-        if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
-            raise self._wrong(at, 'must be a table of strings: { KEY = "value" }')
-        for name, text in value.items():
-            if not name or "=" in name or "\0" in name:
-                raise self._wrong(
-                    (*at, name), "is not a valid variable name: it is empty, or contains = or NUL"
-                )
-            if "\0" in text:
-                raise self._wrong((*at, name), "contains a NUL character")
-        return tuple(value.items())
-
-    def _permissions(self, document: Mapping[str, Any]) -> Permissions:
-        text = self._text_at(document, ("permissions",))
-        if text is None:
-            return Permissions.ASK
-        try:
-            return Permissions(text)
-        except ValueError as error:
-            known = ", ".join(Permissions)
-            raise self._wrong(("permissions",), f'must be one of {known}; it is "{text}"') from error
-
-    def _switch(self, document: Mapping[str, Any], name: str, *, default: bool) -> bool:
-        value = document.get(name, default)
-        if isinstance(value, bool):
-            return value
-        if value not in ("on", "off"):
-            raise self._wrong((name,), 'must be "on" or "off"')
-        return bool(value == "on")
-
-    def _checkpoints(self, document: Mapping[str, Any]) -> CheckpointSetting:
-        table, at = document.get("checkpoints", {}), ("checkpoints",)
-        if not isinstance(table, dict):
-            raise self._wrong(at, "must be a table with `frequency`, `keep`, `tools`")
-        self._only(table, at, ("frequency", "keep", "tools"))
-        before = CheckpointSetting()
-        frequency = self._text_at(table, (*at, "frequency")) or before.frequency
-        if frequency not in FREQUENCIES:
-            raise self._wrong(
-                (*at, "frequency"), f'must be one of {", ".join(FREQUENCIES)}; it is "{frequency}"'
-            )
-        keep, tools = table.get("keep", before.keep), table.get("tools", before.tools)
-        if not isinstance(keep, int) or isinstance(keep, bool) or keep < 1:
-            raise self._wrong((*at, "keep"), "must be a number, 1 or more")
-        if not isinstance(tools, bool):
-            raise self._wrong((*at, "tools"), "must be true or false")
-        return CheckpointSetting(frequency, keep, tools)
-
-    def _text_at(self, table: Mapping[str, Any], at: tuple[str, ...]) -> str | None:
-        value = table.get(at[-1])
-        if value is None or (isinstance(value, str) and value):
-            return value
-        raise self._wrong(at, "must be a non-empty string")
-
-    def _only(self, table: Mapping[str, Any], at: tuple[str, ...], known: tuple[str, ...]) -> None:
-        for key in table:
-            if key not in known:
-                raise self._wrong((*at, key), f"is not a setting; known: {', '.join(known)}")
-
-    def _wrong(self, at: tuple[str, ...], why: str) -> InvalidSettings:
-        return InvalidSettings(self._path, line_of(self._text, at), f"`{'.'.join(at)}` {why}")
+        for rule in rules:
+            if why := rule_trouble(rule):
+                raise document.wrong(at, f'"{rule}" {why}')
+    return ExportSetting(tuple(rules))
 
 
 def wrong_setting(key: tuple[str, ...], why: str) -> InvalidSettings:
     """The error for a setting that is found wrong after the file was read."""
     path = settings_path()
     try:
-        line = line_of(path.read_text(encoding="utf-8"), key)
+        line = SettingsDocument(path, path.read_text(encoding="utf-8")).line_of(key)
     except (OSError, UnicodeDecodeError):
         line = None
     return InvalidSettings(path, line, f"`{'.'.join(key)}` {why}")
-
-
-def line_of(text: str, key: tuple[str, ...]) -> int | None:
-    """The line, from 1, on which a key of valid TOML is set, or that of the nearest table around it.
-
-    ``tomllib`` keeps no positions. Only line beginnings are read, which is enough for an error message.
-    """
-    table: tuple[str, ...] = ()
-    nearest: tuple[int, int | None] = (0, None)
-    for number, line in enumerate(text.splitlines(), start=1):
-        stripped = line.strip()
-        if stripped.startswith("["):
-            table = _names(stripped.strip("[]").partition("]")[0])
-            here = table
-        elif "=" in stripped and not stripped.startswith("#"):
-            here = table + _names(stripped.partition("=")[0])
-        else:
-            continue
-        length = min(len(here), len(key))
-        shared = length if here[:length] == key[:length] else 0
-        if shared > nearest[0]:
-            nearest = (shared, number)
-    return nearest[1]
-
-
-def _names(dotted: str) -> tuple[str, ...]:
-    return tuple(name.strip().strip("\"'") for name in dotted.split("."))
 
 
 @dataclass(frozen=True, slots=True)

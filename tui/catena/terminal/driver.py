@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import RenderableType
@@ -24,24 +24,37 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Offset
 from textual.message import Message
 
-from catena.terminal.erasure import erases_with_background
-from catena.terminal.input_filters import (
-    QUERY,
-    BracketedPastes,
-    PastedText,
-    ReplyFilter,
+from catena.terminal.control.clipboard_reading import (
+    ClipboardFailure,
+    ClipboardImage,
+    ClipboardOutcome,
+    ClipboardReading,
+    ClipboardText,
+)
+from catena.terminal.control.replies import (
+    PASTE_EVENTS,
+    QUERIES,
+    ModeReply,
+    OscReply,
+    Reply,
+    TerminalReplies,
     answers_queries,
+    background_of,
     is_dark,
 )
+from catena.terminal.erasure import erases_with_background
+from catena.terminal.input_filters import BracketedPastes, PastedText
 from catena.terminal.output import TerminalOutput
 from catena.terminal.painter.painter import Frame, Painter
 
 _BURST_GAP = 0.015  # seconds between two pieces of one burst
-_ANSWER_TIME = 3.0  # seconds to wait for the terminal's reply
+_ANSWER_TIME = 3.0  # seconds to wait for the rest of a reply
 _TICK = 0.1  # seconds after which a lone escape is a key
 _IDLE_TICK = 30.0
-_ACCEPT, _STOP = b"a", b"s"  # what the reading thread is woken for
+_ACCEPT, _STOP, _ASK_CLIPBOARD = b"a", b"s", b"c"  # what the reading thread is woken for
+_MOST_PASTED = 10 * 1024 * 1024  # bytes of the clipboard; an attachment may have no more
 _READ = 1 << 16
+_ROOM_PATIENCE = 0.2  # seconds; an exit waits no longer for what still waits there
 _LAST_WORDS = 0.3  # seconds for the terminal to read what is written before and as the screen is left
 _HUNG_UP = 128 + signal.SIGHUP  # exit status, whether the signal comes first or the end of the input
 _KEY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # control characters of keys
@@ -58,6 +71,23 @@ class BackgroundReported(Message):
     def dark(self) -> bool:
         """True for a dark background."""
         return is_dark(self.background)
+
+
+class TerminalReplied(Message):
+    """A reply of the terminal that is not about its colours or its clipboard."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__()
+        self.reply = reply
+
+
+class ClipboardRead(Message):
+    """The terminal sent an image of its clipboard, or none; ``pasted``: by itself, since the person pasted it."""
+
+    def __init__(self, outcome: ClipboardImage | ClipboardFailure, *, pasted: bool) -> None:
+        super().__init__()
+        self.outcome = outcome
+        self.pasted = pasted
 
 
 class OutputRecovered(Message):
@@ -105,9 +135,12 @@ class TerminalDriver(LinuxDriver):
         self._first_read = True
         self._waking = threading.Lock()
         self._wake_read = self._wake_write = -1
+        self._clipboard = ClipboardReading(most_bytes=_MOST_PASTED, clock=time.monotonic)
+        self.parting: Callable[[], str] = str  # what else is sent before another program gets the terminal
+        self._shares_clipboard = False  # the terminal reports pastes, and sends its clipboard by types
 
     def start_application_mode(self) -> None:
-        """Start application mode, and query the background without waiting for the reply."""
+        """Start application mode, and query the terminal without waiting for its replies."""
         if self._key_thread is not None and self._key_thread.is_alive():
             return  # stopped from outside and let go on: two threads would read, and mix up what is typed
         self._wake_read, self._wake_write = os.pipe()
@@ -116,17 +149,22 @@ class TerminalDriver(LinuxDriver):
         super().start_application_mode()  # type: ignore[no-untyped-call]
         super().close()  # Textual's own writer, which blocks where the terminal does not read
         if self.input_tty and answers_queries(os.environ):
-            self.write(QUERY)
+            self.write(QUERIES)
             self.flush()
 
     def write(self, data: str) -> None:
         """Write to the terminal, without waiting until it reads."""
         if self._output is not None:
+            data = self._painter.shortened(data)
             self._output.write(data.encode(self._encoding, "backslashreplace"))
 
     def accepts_frame(self) -> bool:
         """False while the terminal does not read; OutputRecovered is posted when it does."""
         return self._output is None or self._output.accepts_frame()
+
+    def wait_for_room(self) -> bool:
+        """Wait a moment, in a thread, until the terminal has read nearly all; False if it has not."""
+        return self._output is None or self._output.wait_for_room(_ROOM_PATIENCE)
 
     def _report_recovery(self) -> None:
         with contextlib.suppress(RuntimeError):  # the loop is closed: nothing is drawn any more
@@ -136,7 +174,11 @@ class TerminalDriver(LinuxDriver):
         """Stop application mode and restore the terminal, even where it has not read the last frames."""
         if self._output is not None:
             self._output.drain(_LAST_WORDS)
+        self.write(self.parting())
         self.write("\x1b[m")  # the painter leaves the look of its last cell
+        if self._shares_clipboard:
+            self.write(f"\x1b[?{PASTE_EVENTS}l")
+            self._shares_clipboard = False
         super().stop_application_mode()
 
     def close(self) -> None:
@@ -163,6 +205,12 @@ class TerminalDriver(LinuxDriver):
         """Start to take what is typed, including what was typed before the first frame."""
         if not self._input_accepted.is_set():
             self._wake(_ACCEPT)
+
+    def ask_clipboard(self) -> bool:
+        """Ask the terminal for an image on its clipboard; False where it cannot send one. ClipboardRead tells of it."""
+        if self._shares_clipboard:
+            self._wake(_ASK_CLIPBOARD)
+        return self._shares_clipboard
 
     def disable_input(self) -> None:
         """Wake the reading thread and stop it."""
@@ -195,61 +243,123 @@ class TerminalDriver(LinuxDriver):
     def _read_input(self, selector: selectors.BaseSelector) -> None:
         parser = XTermParser(self._debug)
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        replies: ReplyFilter | None = ReplyFilter()
+        replies = TerminalReplies()
         pastes = BracketedPastes()
-        asked_at = time.monotonic()
+        read_at = time.monotonic()
+        waiting: list[str | PastedText] = []  # behind a paste that the terminal still sends
         busy = False
 
         def read() -> str:
+            nonlocal read_at
             raw = os.read(self.fileno, _READ)
             if not raw:
                 raise EOFError
-            return decode(raw)
-
-        def read_typed() -> str:
-            nonlocal replies
-            data = read()
+            read_at = time.monotonic()
+            data = decode(raw)
             if self._first_read:  # typed before application mode, when Enter made a line end
                 data, self._first_read = data.replace("\n", "\r"), False
-            if replies is not None:
-                data, background = replies.feed(data)
-                if background is not None:
-                    self.process_message(BackgroundReported(background))
-                    replies = None
             return data
+
+        def read_typed() -> str:
+            """What is typed; replies are taken at once."""
+            return "".join(self._typed(replies, read()))
+
+        def hand_on(piece: str | PastedText) -> None:
+            if isinstance(piece, PastedText):
+                self.process_message(events.Paste(piece.text.replace("\x00", "")))
+            else:
+                self._type(parser, piece)
+
+        def take(piece: str | PastedText) -> None:
+            if waiting or self._clipboard.holds_keys:
+                waiting.append(piece)
+            else:
+                hand_on(piece)
 
         early = self._read_early(selector, read_typed)
         while early is not None and not self.exit_event.is_set():
-            ready = {key.fd for key, _ in selector.select(0 if early else _TICK if busy else _IDLE_TICK)}
-            if self._wake_read in ready and os.read(self._wake_read, 1) == _STOP:
-                break
+            awaiting = busy or replies.holds or self._clipboard.under_way
+            ready = {key.fd for key, _ in selector.select(0 if early else _TICK if awaiting else _IDLE_TICK)}
+            if self._wake_read in ready:
+                reason = os.read(self._wake_read, 1)
+                if reason == _STOP:
+                    break
+                if reason == _ASK_CLIPBOARD:
+                    self.write(self._clipboard.ask())
             busy = bool(early) or self.fileno in ready
             if busy:
-                data, early = early or read_typed(), ""
+                known, data, early = bool(early), early or read(), ""
                 if not pastes.open:
-                    data = self._read_burst(data, read, selector)
+                    data = self._read_burst(data, read_typed if known else read, selector)
                 for piece in pastes.feed(data):
-                    if isinstance(piece, PastedText):
-                        self.process_message(events.Paste(piece.text.replace("\x00", "")))
-                    elif is_burst(piece):
-                        self.process_message(events.Paste(_normalize_lines(piece)))
-                    elif _is_composed(piece):
-                        self.process_message(events.Paste(typed := piece.rstrip("\r\n")))
-                        self._feed(parser, piece.removeprefix(typed))
+                    if known or isinstance(piece, PastedText):  # no reply is in it
+                        take(piece)
                     else:
-                        self._feed(parser, piece)
+                        for typed in self._typed(replies, piece):
+                            take(typed)
             else:
                 held = pastes.release()
+                for typed in self._typed(replies, held):
+                    take(typed)
+                if released := replies.release():
+                    take(released)
+                    held = released
                 busy = bool(held)  # a held escape is a key only after another tick
-                self._feed(parser, held)
-                if replies is not None and time.monotonic() - asked_at > _ANSWER_TIME:
-                    self._feed(parser, replies.release())
-                    replies = None
+                if replies.holds and time.monotonic() - read_at > _ANSWER_TIME:
+                    replies.forget()
+            pasted = self._clipboard.holds_keys
+            if (late := self._clipboard.tick()) is not None:
+                self._end_clipboard(late, pasted=pasted)
+            if waiting and not self._clipboard.holds_keys:
+                for behind in waiting:
+                    hand_on(behind)
+                waiting.clear()
             for message in parser.tick():
                 self.process_message(message)
         with contextlib.suppress(EOFError, ParseError):
             for _ in parser.feed(""):
                 pass
+
+    def _type(self, parser: XTermParser, piece: str) -> None:
+        """Hand on what was typed; a burst of keys is a paste."""
+        if is_burst(piece):
+            self.process_message(events.Paste(_normalize_lines(piece)))
+        elif _is_composed(piece):
+            self.process_message(events.Paste(typed := piece.rstrip("\r\n")))
+            self._feed(parser, piece.removeprefix(typed))
+        else:
+            self._feed(parser, piece)
+
+    def _typed(self, replies: TerminalReplies, data: str) -> Iterator[str]:
+        """Yield what is typed of some input, and do what the replies in it ask for."""
+        for part in replies.feed(data):
+            if isinstance(part, str):
+                yield part
+            else:
+                self._take_reply(part)
+
+    def _take_reply(self, reply: Reply) -> None:
+        if (background := background_of(reply)) is not None:
+            self.process_message(BackgroundReported(background))
+        elif isinstance(reply, ModeReply):
+            if reply.known and not self._shares_clipboard:
+                self._shares_clipboard = True
+                self.write(f"\x1b[?{reply.mode}h")
+        elif isinstance(reply, OscReply) and reply.code == PASTE_EVENTS:
+            pasted = self._clipboard.holds_keys
+            sequence, outcome = self._clipboard.take(reply)
+            if sequence:
+                self.write(sequence)
+            if outcome is not None:
+                self._end_clipboard(outcome, pasted=pasted)
+        else:
+            self.process_message(TerminalReplied(reply))
+
+    def _end_clipboard(self, outcome: ClipboardOutcome, *, pasted: bool) -> None:
+        if isinstance(outcome, ClipboardText):
+            self.process_message(events.Paste(outcome.text.replace("\x00", "")))
+        else:
+            self.process_message(ClipboardRead(outcome, pasted=pasted))
 
     def _read_early(self, selector: selectors.BaseSelector, read_typed: Callable[[], str]) -> str | None:
         """What is typed before input is accepted; None where it never is.

@@ -1,9 +1,8 @@
-"""Filters of terminal input: bracketed pastes, and replies to queries for the background colour."""
+"""Filter of terminal input: bracketed pastes, however they are cut up on their way."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _BEGIN = "\x1b[200~"
@@ -76,62 +75,3 @@ def _split_partial_marker(typed: str) -> tuple[str, str]:
         if typed.endswith(_BEGIN[:length]):
             return typed[:-length], typed[-length:]
     return typed, ""
-
-
-QUERY = "\x1b]11;?\x1b\\"
-_REPLY = re.compile(r"\x1b\]11;rgba?:([0-9a-fA-F/]+)(?:\x07|\x1b\\)")
-_BEGUN = re.compile(r"\x1b(?:\](?:1(?:1(?:;[^\x07\x1b]*\x1b?)?)?)?)?\Z")
-_SILENT_TERMINALS = frozenset({"linux", "dumb", ""})
-
-
-def answers_queries(environment: Mapping[str, str]) -> bool:
-    """False for terminals that would print the query."""
-    return environment.get("TERM", "") not in _SILENT_TERMINALS
-
-
-def dark_by_environment(environment: Mapping[str, str]) -> bool:
-    """The background by ``COLORFGBG``; dark without it."""
-    background = environment.get("COLORFGBG", "").rpartition(";")[2]
-    return background not in ("7", "15")
-
-
-class ReplyFilter:
-    """Removes the terminal's reply from its input, so that no part of it counts as typed."""
-
-    def __init__(self) -> None:
-        self._held = ""
-
-    def feed(self, data: str) -> tuple[str, str | None]:
-        """The input without the reply, and the background's colour (``#rrggbb``) by the reply; None without one.
-
-        A partial reply is held back until its end arrives or ``release`` is called.
-        """
-        data = self._held + data
-        self._held = ""
-        background: str | None = None
-        if found := _REPLY.search(data):
-            background = _color(found[1])
-            data = data[: found.start()] + data[found.end() :]
-        elif (begun := _BEGUN.search(data)) and len(begun[0]) > 1:  # a lone escape is a key press
-            self._held = begun[0]
-            data = data[: begun.start()]
-        return data, background
-
-    def release(self) -> str:
-        """Return the held-back beginning of a reply as typed text."""
-        held, self._held = self._held, ""
-        return held
-
-
-def _color(channels: str) -> str | None:
-    """The colour (``#rrggbb``) of channels such as ``1e1e/1e1e/1e1e``; None if they are invalid."""
-    parts = channels.split("/")[:3]
-    if len(parts) != 3 or not all(parts):
-        return None
-    return "#" + "".join(f"{round(int(part, 16) / (16 ** len(part) - 1) * 255):02x}" for part in parts)
-
-
-def is_dark(color: str) -> bool:
-    """True for a colour (``#rrggbb``) that is dark by perceived brightness."""
-    red, green, blue = bytes.fromhex(color.removeprefix("#"))
-    return 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 * 255

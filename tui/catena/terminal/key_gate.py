@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection
 from typing import Any
 
 from textual import events
@@ -25,10 +25,6 @@ _SLICE = 0.05  # seconds; a pause of the loop counts as one slice, however long:
 _MOST_ROUNDS = 8  # of messages that come of messages; while an answer streams in there are always more
 _QUIET_ROUNDS = 2  # with nothing left to handle, one behind the other
 
-_IN_THE_FIELD = frozenset(
-    {"left", "right", "home", "end", "backspace", "delete", "ctrl+left", "ctrl+right", "ctrl+w", "ctrl+u"}
-)  # the keys of a text field that are repeated fast, and lead nowhere
-
 
 class _Way:
     """A running action that moves the focus to another screen, or to another part of this one."""
@@ -42,9 +38,15 @@ class KeyGate:
     """Holds input back, in its order, until its target is known."""
 
     def __init__(
-        self, app: App[Any], *, fields: tuple[type[Widget], ...] = (), pace: KeyPace | None = None
+        self,
+        app: App[Any],
+        *,
+        fields: tuple[type[Widget], ...] = (),
+        field_keys: Collection[str] = (),
+        pace: KeyPace | None = None,
     ) -> None:
-        """``fields`` are the widgets that text is typed into."""
+        """``fields`` are the widgets that text is typed into; their ``field_keys`` lead nowhere."""
+        self._field_keys = frozenset(field_keys)
         self._app = app
         self._fields = fields
         self.pace = pace or KeyPace()
@@ -97,7 +99,7 @@ class KeyGate:
         if not isinstance(target, self._fields):
             return False
         if isinstance(event, events.Key):
-            return event.is_printable or event.key in _IN_THE_FIELD
+            return event.is_printable or event.key in self._field_keys
         return isinstance(event, events.Paste)
 
     def _enter(self, event: events.Event) -> None:

@@ -15,7 +15,7 @@ def read_at(key: Key) -> float:
 
 
 class KeyPace:
-    """Knows whether the printable key that came last came alone."""
+    """Knows whether the key that came last came alone: apart from what was typed before it."""
 
     def __init__(self, clock: Callable[[Key], float] = read_at) -> None:
         self._clock = clock
@@ -24,7 +24,7 @@ class KeyPace:
 
     @property
     def alone(self) -> bool:
-        """True unless another printable key came shortly before the one that came last."""
+        """True unless a printable key came shortly before the key that came last."""
         return self._alone
 
     def apart_from(self, now: float) -> bool:
@@ -33,7 +33,7 @@ class KeyPace:
 
     def came(self, key: Key) -> None:
         """Record a key when it is handled."""
+        now = self._clock(key)
+        self._alone = self.apart_from(now)
         if key.is_printable:
-            now = self._clock(key)
-            self._alone = self.apart_from(now)
             self._last = now

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 _BEHIND = 1 << 16  # bytes that wait; beyond, the terminal gets no further frame
 _MOST = 1 << 20  # bytes that wait; beyond, nothing is added
+_ROOM = 1 << 13  # bytes that may wait before a piece of something long is added
 _PIECE = 1 << 12  # bytes of one write, which cannot be taken back
 
 
@@ -46,6 +47,11 @@ class TerminalOutput:
         with self._changed:
             self._frame_refused = self._frame_refused or len(self._waiting) > _BEHIND
             return not self._frame_refused
+
+    def wait_for_room(self, seconds: float) -> bool:
+        """Wait so long until next to nothing waits: what is drawn meanwhile goes out at once. False if more does."""
+        with self._changed:
+            return self._changed.wait_for(lambda: len(self._waiting) <= _ROOM, seconds)
 
     def drain(self, seconds: float) -> None:
         """Wait so long for the terminal to read; then drop what it did not."""

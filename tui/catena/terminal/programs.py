@@ -114,9 +114,52 @@ def editor_command(environment: Mapping[str, str]) -> list[str]:
     """The editor by ``VISUAL`` or ``EDITOR``, else vi. Raises EditorFailed."""
     named = environment.get("VISUAL") or environment.get("EDITOR") or "vi"
     try:
-        return shlex.split(named)
+        words = shlex.split(named)
     except ValueError as error:
         raise EditorFailed(f"$EDITOR cannot be parsed: {error}") from error
+    if not words or not words[0]:
+        raise EditorFailed("$EDITOR names no program")
+    return words
+
+
+_PLUS_LINE = frozenset(
+    {
+        "vi",
+        "vim",
+        "nvim",
+        "nano",
+        "pico",
+        "emacs",
+        "emacsclient",
+        "kak",
+        "micro",
+        "joe",
+        "jed",
+        "ne",
+        "mg",
+        "ed",
+    }
+)  # editors that go to the line of an argument `+LINE`
+_COLON_LINE = frozenset({"hx", "helix", "subl", "sublime_text", "zed"})  # … and that of `FILE:LINE`
+_GOTO_LINE = frozenset(
+    {"code", "code-insiders", "codium", "vscodium", "cursor", "windsurf"}
+)  # … with `--goto`
+
+
+def at_line(editor: Sequence[str], path: str, line: int) -> list[str]:
+    """The command that opens a file in an editor; at a line, counted from 1, where it is known how to ask for one."""
+    name = Path(editor[0]).name
+    if name in _PLUS_LINE:
+        return [*editor, f"+{line}", path]
+    if name in _COLON_LINE:
+        return [*editor, f"{path}:{line}"]
+    return [*editor, "--goto", f"{path}:{line}"] if name in _GOTO_LINE else [*editor, path]
+
+
+async def edit_file(app: App[Any], path: str, line: int, environment: Mapping[str, str]) -> None:
+    """Let the person edit a file in their editor, from a line on. Raises EditorFailed."""
+    if trouble := await _run_editor(at_line(editor_command(environment), path, line), app):
+        raise EditorFailed(trouble)
 
 
 async def edit_text(app: App[Any], text: str, environment: Mapping[str, str]) -> str:
@@ -125,7 +168,7 @@ async def edit_text(app: App[Any], text: str, environment: Mapping[str, str]) ->
     with tempfile.TemporaryDirectory(prefix="catena-", ignore_cleanup_errors=True) as directory:
         path = Path(directory) / "prompt.md"
         path.write_text(text, encoding="utf-8", errors="replace")
-        trouble = await _run_editor([*command, str(path)], app)
+        trouble = await _run_editor([*command, str(path)], app, "; your text is unchanged")
         if trouble:
             raise EditorFailed(trouble)
         try:
@@ -145,12 +188,12 @@ def _decoded(data: bytes) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-async def _run_editor(command: Sequence[str], app: App[Any]) -> str:
-    """Run the editor; return an error text, "" on success."""
+async def _run_editor(command: Sequence[str], app: App[Any], unchanged: str = "") -> str:
+    """Run the editor; return an error text, "" on success. ``unchanged``: what a failure leaves as it is."""
     try:
         status = await run_in_terminal(app, command)
     except OSError as error:
         return f"{command[0]} cannot be started: {error.strerror}. Set $EDITOR to use another."
     except TerminalUnavailable:
         return "This terminal cannot be used for an editor."
-    return f"{command[0]} exited with status {status}; your text is unchanged." if status else ""
+    return f"{command[0]} exited with status {status}{unchanged}." if status else ""

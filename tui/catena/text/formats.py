@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -27,6 +28,27 @@ def truncate(text: str, width: int) -> str:
             break
         kept.append(character)
     return "".join(kept) + "…"
+
+
+def truncate_left(text: str, width: int) -> str:
+    """The end of a text in at most ``width`` cells, with `…` where it is cut: paths differ there."""
+    if cell_width(text) <= width:
+        return text
+    while text and cell_width(text) > width - 1:
+        text = text[1:]
+    return f"…{text}"
+
+
+_CLAUSES = re.compile(r", | · | \(|; ")
+
+
+def whole_clauses(text: str, width: int) -> str:
+    """The first clauses of a text that fit into ``width`` cells; cut like any text if they fill less than a third."""
+    if cell_width(text) <= width:
+        return text
+    ends = [found.start() for found in _CLAUSES.finditer(text)]
+    fitting = [end for end in ends if width <= 3 * cell_width(text[:end]) <= 3 * width]
+    return text[: fitting[-1]] if fitting else truncate(text, width)
 
 
 def _cell(character: str) -> int:
@@ -106,22 +128,23 @@ def _time(value: object) -> datetime | None:
         return None
 
 
+def size_text(size: int) -> str:
+    """A number of bytes: `812 B`, `4.3 KB`, `12 MB`."""
+    value, unit = float(size), "B"
+    for unit in ("B", "KB", "MB", "GB"):
+        if value < 999.5 or unit == "GB":
+            break
+        value /= 1_000
+    return f"{value:.1f} {unit}" if unit != "B" and value < 9.95 else f"{value:.0f} {unit}"
+
+
 _TITLE_LENGTH = 60
-_KINDS_OF_AGENT = frozenset({"Code", "CLI"})
 
 
 def title_of(prompt: str) -> str:
     """The default title of a conversation: the first line of its first prompt, at most 60 characters."""
     line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
     return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1].rstrip() + "…"
-
-
-def agent_name(title: str) -> str:
-    """An agent's title as a person says it, such as `Claude` for `Claude Code`."""
-    name = title
-    while (words := name.split()) and len(words) > 1 and words[-1] in _KINDS_OF_AGENT:
-        name = " ".join(words[:-1])
-    return name
 
 
 def from_home(path: str) -> str:
@@ -133,3 +156,10 @@ def from_home(path: str) -> str:
 def joined(*texts: str) -> str:
     """The texts that are not blank, one below the other."""
     return "\n".join(text for text in texts if text.strip())
+
+
+def size_in_words(size: int) -> str:
+    """A size as a person reads it, such as `3 kB`."""
+    if size < 1_000:
+        return f"{size} B"
+    return f"{size / 1_000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"

@@ -15,7 +15,7 @@ _ZERO_WIDTH = (
     "\u2060-\u2064\u206a-\u206f\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\U000e0000-\U000e01ef"
 )
 _SUSPECT = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u2028\u2029\u202a-\u202e\u2066-\u2069\ufff9-\ufffb\ud800-\udfff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u2028\u2029\u202a-\u202e\u2066-\u2069\ufff9-\ufffb\ud800-\udfff\U0010eeee]"
 )
 _FLOOD = re.compile(f"([{_ZERO_WIDTH}]{{{_FLOOD_LIMIT}}})[{_ZERO_WIDTH}]+")
 _JOINED = re.compile(f"(?:\\S[\ufe0f\U0001f3fb-\U0001f3ff]?\u200d){{{_JOIN_LIMIT + 1},}}")
@@ -34,7 +34,7 @@ def _visible(match: re.Match[str]) -> str:
         return "\u2421"
     if code == 0xAD:  # a soft hyphen: some terminals give it a cell, others none
         return ""
-    if 0xD800 <= code <= 0xDFFF:
+    if 0xD800 <= code <= 0xDFFF or code == 0x10EEEE:  # a terminal may draw an image there
         return _UNKNOWN
     return f"⟨{code:04X}⟩"
 

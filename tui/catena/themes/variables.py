@@ -113,6 +113,11 @@ def has_dim_steps(theme: Theme) -> bool:
     return theme.variables.get("muted") == DIM
 
 
+def tells_code(theme: Theme) -> bool:
+    """True for a theme in which inline code has a colour of its own."""
+    return theme.variables.get("inline") != _DEFAULT
+
+
 def _theme(name: str, dark: bool, accent: str, text: str, ground: str, roles: Mapping[str, str]) -> Theme:
     selected, selected_text = roles["selection"], roles["selection-text"]
     return Theme(
@@ -146,8 +151,8 @@ def _theme(name: str, dark: bool, accent: str, text: str, ground: str, roles: Ma
             "block-cursor-text-style": f"bold {roles['selection-style']}",
             "block-cursor-blurred-foreground": selected_text,
             "block-cursor-blurred-background": selected,
-            "input-cursor-foreground": _DEFAULT,
-            "input-cursor-background": _DEFAULT,
+            "input-cursor-foreground": text,
+            "input-cursor-background": ground,
             "input-selection-background": selected,
             "input-selection-foreground": selected_text,
             "screen-selection-background": selected,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from textual import events
 from textual.app import ComposeResult
@@ -35,6 +35,7 @@ class Choice:
     words: str
     letter: str = ""
     price: str = ""
+    whole: bool = False  # its words are not cut where options share a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,6 @@ class Band(Vertical):
     DEFAULT_CSS = """
     Band {
         height: auto;
-        max-height: 60vh;
         overflow-y: auto;
         scrollbar-size-vertical: 1;
         padding: 0 2 0 1;
@@ -78,6 +78,8 @@ class Band(Vertical):
     }
     """
 
+    share = 0.6  # of the screen's height that it takes at most
+
     class Chosen(Message):
         """The person clicked on an option; "" is beside all of them."""
 
@@ -89,6 +91,7 @@ class Band(Vertical):
         """``tone`` is the colour of its bar and keys: accent, asking or failure; ``below`` the words stand these."""
         super().__init__(id=id, classes=f"-{tone}")
         self.text = BandText(tone)
+        self.heeds_click: Callable[[], bool] = lambda: True
         self._below = below
 
     def compose(self) -> ComposeResult:
@@ -96,8 +99,15 @@ class Band(Vertical):
         yield self.text
         yield from self._below
 
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As high as its words, up to most of the screen; a ``max-height`` would not count for its parents' heights."""
+        needed = super().get_content_height(container, viewport, width)
+        return min(needed, max(1, int(viewport.height * self.share)))
+
     def on_click(self, event: events.Click) -> None:
-        """Name the option that was clicked."""
+        """Name the option that was clicked, unless the click meant something else."""
+        if not self.heeds_click():
+            return
         name = event.style.meta.get(_TAKES)
         self.post_message(self.Chosen(name if isinstance(name, str) else ""))
 
@@ -166,6 +176,8 @@ class BandText(Widget):
     def _one_row(self, words: BandWords, width: int) -> Content:
         """The title, cut, and what stands on the right of it, where there is room for both."""
         said, right = _said(words), self._right(words.right)
+        if said.cell_length > width - right.cell_length - _APART:
+            right = self._right(tuple(replace(each, words="") for each in words.right if each.key))
         room = width - right.cell_length - _APART
         if not right or room < width // 3:
             return said.truncate(width, ellipsis=True)
@@ -173,17 +185,25 @@ class BandText(Widget):
 
     def _shared(self, choices: tuple[Choice, ...], width: int) -> list[Content]:
         """All options in a row, or in two where their words would be cut to nothing; a key is never left out."""
+        keys_alone = [_taking(choice, self._key(choice)) for choice in choices]
+        return self._sharing(choices, width) or _packed(keys_alone, width)
+
+    def shares(self, choices: tuple[Choice, ...]) -> bool:
+        """True where the options have room in two rows, none of them without words."""
+        return self._sharing(choices, max(1, self.content_size.width)) is not None
+
+    def _sharing(self, choices: tuple[Choice, ...], width: int) -> list[Content] | None:
         longest = max(len(safe_line(choice.words)) for choice in choices)
         for rows, least in ((1, _LEAST), (2, _LEAST), (2, 1)):
             for cells in range(longest, min(least, longest) - 1, -1):
                 pieces = [
-                    _taking(choice, Content.assemble(self._key(choice), f" {_short(choice.words, cells)}"))
+                    _taking(choice, Content.assemble(self._key(choice), f" {_shortened(choice, cells)}"))
                     for choice in choices
                 ]
                 lines = _packed(pieces, width)
-                if len(lines) <= rows:
+                if len(lines) <= rows and all(line.cell_length <= width for line in lines):
                     return lines
-        return _packed([_taking(choice, self._key(choice)) for choice in choices], width)
+        return None
 
     def _row(self, choice: Choice, width: int, *, narrow: bool) -> list[Content]:
         """The rows of an option: key, words, and the price at the text's right edge."""
@@ -207,7 +227,8 @@ class BandText(Widget):
         for choice in choices:
             words = Content.styled(safe_line(choice.words), "$muted")
             key = Content.styled(choice.key, self._tone)
-            pieces.append(_taking(choice, Content.assemble(key, " ", words) if choice.key else words))
+            said = Content(" ").join(each for each in (key, words) if each)
+            pieces.append(_taking(choice, said))
         return Content(" " * _APART).join(pieces)
 
     def _key(self, choice: Choice) -> Content:
@@ -250,6 +271,6 @@ def _packed(pieces: Sequence[Content], width: int) -> list[Content]:
     return rows
 
 
-def _short(name: str, longest: int) -> str:
-    name = safe_line(name)
-    return name if len(name) <= longest else f"{name[: longest - 1].rstrip()}…"
+def _shortened(choice: Choice, longest: int) -> str:
+    name = safe_line(choice.words)
+    return name if choice.whole or len(name) <= longest else f"{name[: longest - 1].rstrip()}…"

@@ -1,31 +1,31 @@
-"""Completion of a beginning slash: Catena's commands, then the agent's; fuzzy, best first."""
+"""Completion of a beginning slash, Catena's commands and then the agent's, and of files; fuzzy, best first."""
 
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 from catena.widgets.commands import CommandWords
 from catena.widgets.row_list import Row, RowList
 
 if TYPE_CHECKING:
+    from catena.settings.templates import Template
     from catena_acp.session_events import Command
 
 
 _READ = 2_000  # entries of one directory
 _OFFERED = 200
-_COMMANDS = ("/attach ",)  # what takes a path
+_FILES = ("/attach ",)  # what takes a path
+_DIRECTORIES = ("/cd ", "/add-dir ")  # what takes that of a directory
 PATH = "path:"  # the keys of rows that are paths
 
 
 def path_rows(text: str, directory: str) -> list[Row]:
     """The rows for a text that is a command with the beginning of a path; a directory's path ends with a slash."""
-    command = next((each for each in _COMMANDS if text.startswith(each)), None)
+    command = next((each for each in (*_FILES, *_DIRECTORIES) if text.startswith(each)), None)
     if command is None or "\n" in text:
         return []
     typed = text.removeprefix(command).lstrip()
@@ -40,7 +40,9 @@ def path_rows(text: str, directory: str) -> list[Row]:
     fitting = [
         (name, is_directory)
         for name, is_directory in found
-        if name.lower().startswith(beginning.lower()) and (beginning or not name.startswith("."))
+        if name.lower().startswith(beginning.lower())
+        and (beginning or not name.startswith("."))
+        and (is_directory or command in _FILES)
     ]
     fitting.sort(key=lambda each: (each[0].startswith("."), each[0].lower()))
     if [name for name, is_directory in fitting if not is_directory] == [beginning] and len(fitting) == 1:
@@ -56,7 +58,47 @@ def path_rows(text: str, directory: str) -> list[Row]:
 
 _OWN = "own:"
 _AGENT = "agent:"
+_TEMPLATE = "template:"
 _PATH = "path:"
+_FILE = "file:"
+
+
+def file_rows(paths: Sequence[str], typed: str) -> list[Row]:
+    """The rows for files that are mentioned: the name, behind it the directory, and what is typed in bold."""
+    directory, _, name = typed.rpartition("/")
+    rows = []
+    for path in paths:
+        cut = path.rstrip("/").rfind("/") + 1
+        below = path.lower().startswith(f"{directory.lower()}/") if directory else False
+        found = letters_found(path.lower(), (name if below or not directory else typed).lower(), cut)
+        rows.append(
+            Row(
+                _FILE + path,
+                path[cut:],
+                note=path[:cut].rstrip("/"),
+                found=frozenset(at - cut for at in found if at >= cut),
+                note_found=frozenset(at for at in found if at < cut),
+            )
+        )
+    return rows
+
+
+def letters_found(path: str, typed: str, name_at: int) -> list[int]:
+    """The places of what is typed in a path: together where it is so, in the name before elsewhere."""
+    for start in (name_at, 0):
+        at = path.find(typed, start)
+        if at >= 0:
+            return list(range(at, at + len(typed)))
+    for start in (name_at, 0):
+        places, at = [], start - 1
+        for letter in typed:
+            at = path.find(letter, at + 1)
+            if at < 0:
+                break
+            places.append(at)
+        else:
+            return places
+    return []
 
 
 class CompletionList(RowList):
@@ -81,14 +123,39 @@ class CompletionList(RowList):
         """True while there is something to take."""
         return self.has_class("-open")
 
-    def offer(self, text: str, agent_commands: Sequence[Command], directory: str) -> None:
-        """Show what ``text`` can become; relative paths in it are below ``directory``."""
-        rows = completions(text, self._commands, agent_commands)
+    def offer(
+        self,
+        text: str,
+        agent_commands: Sequence[Command],
+        directory: str,
+        templates: Sequence[Template] = (),
+        *,
+        keep: bool = False,
+    ) -> None:
+        """Show what ``text`` can become; relative paths in it are below ``directory``.
+
+        With ``keep`` the cursor stays on its row.
+        """
+        chosen = self.chosen if keep and self.is_open else None
+        rows = completions(text, self._commands, agent_commands, templates)
         if not rows and text.startswith("/attach "):
             rows = path_rows(text, directory)
         self.set_class(bool(rows), "-open")
         if rows:
-            self.show(rows)
+            self.show(rows, keep=chosen.key if chosen else None)
+
+    def offer_files(self, paths: Sequence[str], typed: str, *, keep: bool) -> None:
+        """Show files that fit what is typed; with ``keep`` the cursor stays on its row."""
+        chosen = self.chosen if keep and self.is_open else None
+        self.set_class(bool(paths), "-open")
+        if paths:
+            self.show(file_rows(paths, typed), keep=chosen.key if chosen else None)
+
+    @property
+    def chosen_file(self) -> str | None:
+        """The path of the chosen row, where that is a file to be mentioned."""
+        row = self.chosen if self.is_open else None
+        return row.key.removeprefix(_FILE) if row is not None and row.key.startswith(_FILE) else None
 
     def close(self) -> None:
         """Hide it, until something else is typed."""
@@ -102,24 +169,38 @@ class CompletionList(RowList):
         if row.key.startswith(_PATH):
             path = row.key.removeprefix(_PATH)
             return path, not path.endswith("/")
-        if row.key.startswith(_AGENT):
-            takes_more = row.label != f"/{row.key.removeprefix(_AGENT)}"
-            return f"/{row.key.removeprefix(_AGENT)}" + (" " if takes_more else ""), not takes_more
+        for kind in (_AGENT, _TEMPLATE):
+            if row.key.startswith(kind):
+                name = f"/{row.key.removeprefix(kind)}"
+                takes_more = row.label != name
+                return name + (" " if takes_more else ""), not takes_more
         # Ours ask for what is missing, so that they can all be sent at once.
         command = row.key.removeprefix(_OWN)
         return f"/{command}", True
 
 
 def completions(
-    text: str, own_commands: Sequence[CommandWords], agent_commands: Sequence[Command]
+    text: str,
+    own_commands: Sequence[CommandWords],
+    agent_commands: Sequence[Command],
+    templates: Sequence[Template] = (),
 ) -> list[Row]:
     """The rows for a text that is one unfinished word behind a slash; empty for any other text."""
     if not text.startswith("/") or any(character.isspace() or character == "/" for character in text[1:]):
         return []
     own = [((each.name, *each.aliases), _own_row(each)) for each in own_commands]
     taken = {name for names, _ in own for name in names}
-    agents = [((each.name,), _agent_row(each, hidden=each.name in taken)) for each in agent_commands]
-    return _ranked(text[1:], own) + _ranked(text[1:], agents)
+    by = dict.fromkeys(taken, "Catena has a command")
+    prompts = []
+    for template in templates:
+        if template.refused:
+            continue
+        prompts.append(((template.name,), _template_row(template, hidden_by=by.get(template.name, ""))))
+        by.setdefault(
+            template.name, "the project has a template" if template.of_project else "you have a template"
+        )
+    agents = [((each.name,), _agent_row(each, hidden_by=by.get(each.name, ""))) for each in agent_commands]
+    return _ranked(text[1:], own) + _ranked(text[1:], prompts) + _ranked(text[1:], agents)
 
 
 def _ranked(typed: str, candidates: Sequence[tuple[tuple[str, ...], Row]]) -> list[Row]:
@@ -143,46 +224,20 @@ def _own_row(command: CommandWords) -> Row:
     return Row(_OWN + command.name, label, detail=command.key, note=command.summary)
 
 
-def _agent_row(command: Command, *, hidden: bool) -> Row:
+def _template_row(template: Template, *, hidden_by: str) -> Row:
+    label = f"/{template.name}" + (f" {template.hint}" if template.hint else "")
+    detail = "project's prompt" if template.of_project else "your prompt"
+    if hidden_by:
+        return Row(_TEMPLATE + template.name, label, detail=detail, note=_hidden(hidden_by), dim=True)
+    return Row(_TEMPLATE + template.name, label, detail=detail, note=template.description)
+
+
+def _agent_row(command: Command, *, hidden_by: str) -> Row:
     label = f"/{command.name}" + (f" {command.hint}" if command.hint else "")
-    if hidden:
-        return Row(
-            _AGENT + command.name,
-            label,
-            detail="from the agent",
-            note="hidden: Catena has a command of that name",
-            dim=True,
-        )
+    if hidden_by:
+        return Row(_AGENT + command.name, label, detail="from the agent", note=_hidden(hidden_by), dim=True)
     return Row(_AGENT + command.name, label, detail="from the agent", note=command.description)
 
 
-_LONGEST = 8_192  # characters
-
-
-def pasted_files(text: str) -> list[str]:
-    """The files that a pasted text names, where it is nothing but whole paths of files that exist."""
-    text = text.strip()
-    if not text or len(text) > _LONGEST or not _begins_like_a_path(text):
-        return []
-    if "\n" not in text and _is_file(text):
-        return [text]
-    try:
-        words = [_path_of(word) for word in shlex.split(text)]
-    except ValueError:
-        return []
-    return words if words and all(_begins_like_a_path(word) and _is_file(word) for word in words) else []
-
-
-def _begins_like_a_path(text: str) -> bool:
-    return text.startswith(("/", "~/", "'/", '"/', "file:///"))
-
-
-def _path_of(word: str) -> str:
-    return unquote(urlsplit(word).path) if word.startswith("file://") else word
-
-
-def _is_file(path: str) -> bool:
-    try:
-        return Path(path).expanduser().is_file()
-    except (OSError, ValueError, RuntimeError):
-        return False
+def _hidden(by: str) -> str:
+    return f"hidden: {by} of that name"

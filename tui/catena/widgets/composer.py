@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
+from textual.document._document import Location
+from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 from textual.style import Style
 
+from catena.keys.bindings import bindings
 from catena.widgets.text_fields import SafeTextArea
 
+if TYPE_CHECKING:  # few people use it
+    from catena.widgets.vim_keys import VimKeys
+
 _WRITES_NOTHING = ("send", "leave_or_delete")  # by itself
+_TOGETHER = 0.015  # seconds between two keys of which no person pressed the second
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Pasted:
+    """A paste, where it stands in the text, and the whole text without it and with it."""
+
+    text: str
+    start: Location
+    end: Location
+    before: str
+    after: str
 
 
 class Composer(SafeTextArea):
@@ -27,22 +46,20 @@ class Composer(SafeTextArea):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "send", "send", id="composer.send"),
-        Binding("ctrl+j", "newline", "new line", id="composer.newline"),
-        Binding("tab", "complete", "complete", id="composer.complete"),
-        Binding("ctrl+r", "search_inputs", "search prompt history", id="composer.search"),
-        Binding(
-            "end", "line_end_or_follow", "end of the line; of the transcript, when empty", id="composer.end"
+        *bindings(
+            send="send",
+            new_line="newline",
+            complete="complete",
+            search_inputs="search_inputs",
+            follow="line_end_or_follow",
+            editor="editor",
+            undo_typing="undo",
+            quit="leave_or_delete",
         ),
-        Binding("ctrl+g", "editor", "your editor", id="composer.editor"),
-        # A terminal sends the same for Ctrl+_ and Ctrl+/; with the kitty protocol they differ.
-        Binding("ctrl+underscore,ctrl+shift+minus,ctrl+slash", "undo", "undo typing", id="composer.undo"),
-        Binding("ctrl+d", "leave_or_delete", "quit, when empty", id="composer.leave"),
     ]
     DEFAULT_CSS = """
     Composer {
         height: auto;
-        max-height: 33vh;
         border: none;
         padding: 0;
         background: transparent;
@@ -83,26 +100,63 @@ class Composer(SafeTextArea):
             super().__init__()
             self.command = command
 
-    class Pasted(Message):
-        """A text was pasted; ``before`` and ``after`` are the whole text without it and with it."""
-
-        def __init__(self, pasted: str, before: str, after: str) -> None:
-            super().__init__()
-            self.pasted = pasted
-            self.before = before
-            self.after = after
-
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None, vim: bool = False) -> None:
+        """``vim``: keys are those of vi, outside of its insert mode."""
+        self._vim: VimKeys | None = None  # load_text asks for it
         super().__init__(id=id, highlight_cursor_line=False, compact=True)
         self.cursor_blink = False
         self.match_cursor_bracket = False
+        self.leaves_mode = False  # Backspace at the beginning deletes the sign there
+        self._written_at = self._pressed_at = float(
+            "-inf"
+        )  # when something was typed or pasted; the last key
         self.completing = False  # a list of completions is shown and takes ↑ ↓ Tab Enter
         self.enter: Callable[[str], None] = lambda text: None
         self.empty_row: Callable[[int], Content] = lambda width: Content("")  # drawn while nothing is written
+        self.pasted: Callable[[Pasted], None] = lambda paste: None  # called at once with what was pasted
+        self.pastes_own_copy: Callable[[], bool] = lambda: True  # nothing was copied elsewhere since
+        self.undone: Callable[[], None] = lambda: None  # called when typing was undone
+        self.mode_changed: Callable[[str], None] = lambda word: None  # called with the word of vi's mode
         self.shortcut: Callable[[events.Key], bool] = lambda key: False  # True: the key meant something else
         self.before_typing: Callable[[], None] = lambda: (
             None
         )  # called before a key or a paste is handled here
+
+        if vim:
+            from catena.widgets.vim_keys import VimKeys
+
+            self._vim = VimKeys(
+                self,
+                copy=lambda text: self.app.copy_to_clipboard(text),
+                clipboard=lambda: self.app.clipboard,
+                changed=self._tell_mode,
+            )
+
+    def _tell_mode(self) -> None:
+        self.mode_changed(self.vim_mode)
+
+    @property
+    def vim_mode(self) -> str:
+        """The word of vi's mode, "" without vi's keys."""
+        return self._vim.word if self._vim is not None else ""
+
+    @property
+    def inserting(self) -> bool | None:
+        """True in vi's insert mode, False in its others; None without vi's keys."""
+        return self._vim.inserting if self._vim is not None else None
+
+    def load_text(self, text: str) -> None:
+        """Replace the text, which is no change that is undone."""
+        super().load_text(text)
+        if self._vim is not None:
+            self._vim.restart()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As high as the text, up to a third of the screen.
+
+        Not a ``max-height`` of that share: Textual leaves those out where it asks how high the parents are to be.
+        """
+        return min(super().get_content_height(container, viewport, width), max(1, viewport.height // 3))
 
     def render_line(self, y: int) -> Strip:
         """Draw a line; that of an empty composer says whom it writes to, and what the keys do."""
@@ -120,6 +174,16 @@ class Composer(SafeTextArea):
     def blank(self) -> bool:
         """True if there is only white space in it."""
         return not self.text.strip()
+
+    @property
+    def pressed_apart(self) -> bool:
+        """True if the last key did not come with what was typed or pasted before it, as in a paste of raw keys."""
+        return self._pressed_at - self._written_at >= _TOGETHER
+
+    @property
+    def pressed_at(self) -> float:
+        """When the last key was pressed, in seconds of the clock of events."""
+        return self._pressed_at
 
     def put(self, text: str) -> None:
         """Replace the text; the cursor goes behind it."""
@@ -169,6 +233,14 @@ class Composer(SafeTextArea):
         """Open the text in the person's editor."""
         self.post_message(self.Wanted("editor"))
 
+    def action_paste(self) -> None:
+        """Paste what was copied or cut here, else the image on the clipboard; any other text the terminal pastes."""
+        if self.app.clipboard and self.pastes_own_copy():
+            self.before_typing()
+            super().action_paste()
+        else:
+            self.post_message(self.Wanted("paste"))
+
     def action_line_end_or_follow(self) -> None:
         """Go to the end of the line; when empty, to the end of the transcript."""
         if self.text:
@@ -187,7 +259,9 @@ class Composer(SafeTextArea):
 
     def action_delete_left(self) -> None:
         """Delete to the left; with nothing there at all, take off what is attached."""
-        if self.text:
+        if self.leaves_mode and self.selection.is_empty and self.cursor_location == (0, 0):
+            self.delete((0, 0), (0, 1))
+        elif self.text:
             super().action_delete_left()
         else:
             self.post_message(self.Wanted("detach"))
@@ -216,7 +290,12 @@ class Composer(SafeTextArea):
         Bindings would be looked up elsewhere, by which time the next keys are typed already: a fast Enter would send
         half of the text. The screen's keys come before those of a text area.
         """
-        if not event.is_printable:
+        self._pressed_at = event.time
+        if event.is_printable:
+            self._written_at = event.time
+        elif self._means_something_in_vi(event):
+            return
+        else:
             for node, bindings in reversed(self.screen._binding_chain):
                 for binding in (
                     bindings.key_to_bindings.get(event.key, ()) if node in (self, self.screen) else ()
@@ -226,21 +305,40 @@ class Composer(SafeTextArea):
                     if node is self and binding.action not in _WRITES_NOTHING:
                         self.before_typing()
                     await self.app.run_action(binding.action, node)
+                    if self._vim is not None:
+                        self._vim.settle()
                     return
         if self.shortcut(event):
             event.stop()
             event.prevent_default()
             return
         self.before_typing()
-        await super()._on_key(event)
+        if not (event.is_printable and self._means_something_in_vi(event)):
+            await super()._on_key(event)
+
+    def _means_something_in_vi(self, event: events.Key) -> bool:
+        """True if vi's keys are on and have taken the key; a list of completions is closed first."""
+        if self._vim is None or (event.key == "escape" and self.completing):
+            return False
+        if not self._vim.takes(event):
+            return False
+        event.stop()
+        event.prevent_default()
+        return True
 
     async def _on_paste(self, event: events.Paste) -> None:
         """Insert pasted text with plain line ends and without control characters."""
         event.prevent_default()
         event.stop()
+        self._written_at = event.time
         self.before_typing()
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")
         kept = _CONTROLS.sub("", text)
-        before = self.text
+        before, start = self.text, min(self.selection.start, self.selection.end)
         self.insert(kept)
-        self.post_message(self.Pasted(kept, before, self.text))
+        self.pasted(Pasted(kept, start, self.cursor_location, before, self.text))
+
+    def action_undo(self) -> None:
+        """Undo typing."""
+        super().action_undo()
+        self.undone()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual import events
 from textual.content import Content
 from textual.style import Style
 from textual.widget import Widget
+
+from catena.keys.bindings import keys_of
 
 _WIDE, _TIGHT = "  ·  ", " · "
 _NARROW = 56  # cells of a foot below which three keys are named
@@ -18,7 +20,10 @@ _CLICKED = "clicked"  # the action that a click on a key runs
 
 @dataclass(frozen=True, slots=True)
 class SheetKey:
-    """A key, what it does, and the action of the screen that a click on it runs."""
+    """A key, what it does, and the action of the screen that a click on it runs.
+
+    ``key`` is a template for the keys in effect: `{tree_go}`.
+    """
 
     key: str
     does: str
@@ -42,8 +47,9 @@ class Foot(Widget):
 
     @property
     def keys(self) -> Sequence[SheetKey]:
-        """All keys, whether there is room for them or not."""
-        return self._keys
+        """All keys in effect, whether there is room for them or not."""
+        filled = [replace(each, key=keys_of(self).fill(each.key)) for each in self._keys]
+        return [each for each in filled if each.key]
 
     def show(self, *keys: SheetKey) -> None:
         """Show other keys."""
@@ -60,7 +66,7 @@ class Foot(Widget):
     def render(self) -> Content:
         """The keys that there is room for."""
         width = self.size.width
-        keys = list(self._keys)
+        keys = list(self.keys)
         if width < _NARROW and len(keys) > _FEW:
             keys = [*keys[: _FEW - 1], keys[-1]]
         while True:

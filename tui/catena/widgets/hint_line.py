@@ -73,7 +73,7 @@ class HintLine(Widget):
         """Show the message where there is room for it now."""
         above = bool(self._said) and not self._fits
         self.set_class(above, "-said")
-        self.refresh(layout=True)
+        self.refresh(layout=above)
         self.changed()
 
     def separate(self, on: bool) -> None:
@@ -97,9 +97,8 @@ class HintLine(Widget):
             if left.cell_length + least + right.cell_length > width:
                 return right
         else:
-            left = (
-                hints_line(self._left, width) if self._left else Content.styled(self._placeholder, "$faint")
-            )
+            address = Content.styled(self._placeholder, "$faint").truncate(max(1, width), ellipsis=True)
+            left = hints_line(self._left, width) if self._left else address
             right = hints_line(self._right, width - left.cell_length - 2 * _AROUND)
         return Content.assemble(left, " " * max(0, width - left.cell_length - right.cell_length), right)
 

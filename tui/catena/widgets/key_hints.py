@@ -7,7 +7,9 @@ from typing import TypeAlias
 
 from textual.content import Content
 
-Hint: TypeAlias = tuple[str, str]  # the key, and what it does
+Hint: TypeAlias = tuple[
+    str, str
+]  # the key (before it is drawn: a template of the keys in effect), and what it does
 
 _BETWEEN = Content.styled(" · ", "$rule")
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from itertools import groupby
 from typing import overload
 
 from rich.cells import cell_len, set_cell_size
@@ -24,6 +25,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
+from catena.text.formats import whole_clauses
 from catena.text.safe_text import safe, safe_line
 from catena.widgets.scroll_bar import thin_scroll_bar
 
@@ -80,6 +82,8 @@ class Row:
     time: str = ""  # at the right end, and the last thing to go
     group: str = ""  # the heading that the row stands below, with those around it
     hidden: str = ""  # found by a filter, and not drawn
+    found: frozenset[int] = frozenset()  # the letters of the label that fit what is typed
+    note_found: frozenset[int] = frozenset()  # those of the note
 
 
 class RowsOnDemand(Sequence[Row]):
@@ -376,13 +380,14 @@ class RowList(ScrollView, can_focus=False):
             ]
             used = cell_len(rails) + cell_len(row.lead.bead.text) + 1
         label = _cut(safe_line(row.label), max(1, room - used))
-        segments.append(Segment(label, plain + Style(bold=True) if chosen else plain))
+        segments += _with_found(label, row.label, row.found, plain + Style(bold=True) if chosen else plain)
         used += cell_len(label)
         note = safe_line(row.note)
         gap = max(2, max(_NOTES, self._columns.label + 2) - used) if end >= 2 * _LABELS else 2
         if note and room - used - gap > 3:
-            note = _cut(note, room - used - gap)
-            segments += [Segment(" " * gap, plain), Segment(note, tones[Tone.MUTED])]
+            note = whole_clauses(note, room - used - gap)
+            segments.append(Segment(" " * gap, plain))
+            segments += _with_found(note, row.note, row.note_found, tones[Tone.MUTED])
             used += gap + cell_len(note)
         segments.append(Segment(" " * max(0, end - _MARGIN - used - right_width), plain))
         segments += [Segment(word.text, tones[word.tone]) for word in right]
@@ -415,6 +420,18 @@ class RowList(ScrollView, can_focus=False):
             Word(f"{'':{_GAP}}{part.text}" if at else part.text.lstrip(), part.tone)
             for at, part in enumerate(parts[said:])
         ]
+
+
+def _with_found(drawn: str, text: str, found: frozenset[int], style: Style) -> list[Segment]:
+    """A text as it is drawn, with the letters bold that were looked for; underlined where all of it is bold."""
+    same = next(
+        (at for at, pair in enumerate(zip(drawn, text, strict=False)) if pair[0] != pair[1]), len(drawn)
+    )
+    strong = style + Style(bold=True, underline=bool(style.bold))
+    return [
+        Segment("".join(drawn[at] for at in places), strong if fits else style)
+        for fits, places in groupby(range(len(drawn)), key=lambda at: at < same and at in found)
+    ]
 
 
 def _right_aligned(text: str, width: int) -> str:

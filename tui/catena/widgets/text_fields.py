@@ -7,24 +7,43 @@ length, in which whatever a terminal would obey is one visible cell. Every field
 from __future__ import annotations
 
 import re
-from typing import overload
+from collections.abc import Sequence
+from typing import ClassVar, overload
 
 from rich.cells import cell_len
 from rich.text import Text
+from textual import events
 from textual._text_area_theme import TextAreaTheme
+from textual.binding import BindingType
 from textual.content import Content
 from textual.document._document import Document, EditResult, Location
 from textual.document._document_navigator import DocumentNavigator
 from textual.document._wrapped_document import WrappedDocument
-from textual.geometry import Region, Size
+from textual.geometry import Offset, Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
+from catena.keys.bindings import bindings
 from catena.text.safe_text import safe, safe_cells, safe_line
 
 _RETURNS = re.compile("\r\n?")
 _AS_ONE_LINE = {ord("\t"): "\u2409", ord("\n"): "\u240a"}
+
+
+# Of the table of keys: those that are repeated fast, and lead nowhere.
+FIELD_ACTIONS = (
+    "text_left",
+    "text_right",
+    "text_start",
+    "text_end",
+    "delete_left",
+    "delete_right",
+    "text_word_left",
+    "text_word_right",
+    "delete_word_left",
+    "delete_to_start",
+)
 
 
 class EditedText(Document):
@@ -73,8 +92,68 @@ class EditedText(Document):
         return EditResult((top + len(inserted) - 1, column), replaced)
 
 
-class SafeTextArea(TextArea):
+TEXT_KEYS: Sequence[BindingType] = bindings(
+    text_up="cursor_up",
+    text_down="cursor_down",
+    text_left="cursor_left",
+    text_right="cursor_right",
+    text_word_left="cursor_word_left",
+    text_word_right="cursor_word_right",
+    text_start="cursor_line_start",
+    text_end="cursor_line_end",
+    select_up="cursor_up(True)",
+    select_down="cursor_down(True)",
+    select_left="cursor_left(True)",
+    select_right="cursor_right(True)",
+    select_word_left="cursor_word_left(True)",
+    select_word_right="cursor_word_right(True)",
+    select_to_start="cursor_line_start(True)",
+    select_to_end="cursor_line_end(True)",
+    select_line="select_line",
+    select_all="select_all",
+    delete_left="delete_left",
+    delete_right="delete_right",
+    delete_word_left="delete_word_left",
+    delete_word_right="delete_word_right",
+    delete_to_start="delete_to_start_of_line",
+    delete_to_end="delete_to_end_of_line_or_delete_line",
+    delete_line="delete_line",
+    copy="copy",
+    cut="cut",
+    paste="paste",
+    redo_typing="redo",
+)
+_LINE_KEYS: Sequence[BindingType] = bindings(
+    accept="submit",
+    text_left="cursor_left",
+    text_right="cursor_right",
+    text_word_left="cursor_left_word",
+    text_word_right="cursor_right_word",
+    text_start="home",
+    text_end="end",
+    select_left="cursor_left(True)",
+    select_right="cursor_right(True)",
+    select_word_left="cursor_left_word(True)",
+    select_word_right="cursor_right_word(True)",
+    select_to_start="home(True)",
+    select_to_end="end(True)",
+    select_all="select_all",
+    delete_left="delete_left",
+    delete_right="delete_right",
+    delete_word_left="delete_left_word",
+    delete_word_right="delete_right_word",
+    delete_to_start="delete_left_all",
+    delete_to_end="delete_right_all",
+    copy="copy",
+    cut="cut",
+    paste="paste",
+)
+
+
+class SafeTextArea(TextArea, inherit_bindings=False):
     """A text area that draws whatever is in it without harm."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*TEXT_KEYS]
 
     def __init__(
         self,
@@ -118,8 +197,24 @@ class SafeTextArea(TextArea):
         self._rewrap_and_refresh_virtual_size()
 
 
-class SafeInput(Input):
+class SafeInput(Input, inherit_bindings=False):
     """A field of one line that draws whatever is in it without harm."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*_LINE_KEYS]
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Do what a key of the field does here and now.
+
+        Textual does it when the key has gone up to the app, and what was typed behind it is in the field by then.
+        """
+        if not event.is_printable:
+            own = next((each for node, each in self.screen._binding_chain if node is self), self._bindings)
+            for binding in own.key_to_bindings.get(event.key, ()):
+                if await self.app.run_action(binding.action, self):
+                    event.stop()
+                    event.prevent_default()
+                    return
+        await super()._on_key(event)
 
     def validate_placeholder(self, placeholder: str) -> str:
         """A placeholder as it is drawn."""
@@ -133,6 +228,12 @@ class SafeInput(Input):
     def _value(self) -> Text:
         """The value as it is drawn."""
         return Text(_one_line(self.value), no_wrap=True, overflow="ignore", end="")
+
+    @property
+    def cursor_screen_offset(self) -> Offset:
+        """Where the cursor is drawn on the screen; Textual's is a cell further at the end of the value."""
+        x, y, _, _ = self.content_region
+        return Offset(x + self._position_to_cell(self.cursor_position) - self.scroll_offset.x, y)
 
     def _position_to_cell(self, position: int) -> int:
         """The cell that a place in the value is drawn at."""

@@ -59,11 +59,16 @@ class EdgeWords(Widget):
         """Show these words."""
         if not _same(words, self._words):
             self._words = tuple(words)
-            self.refresh(layout=True)
+            # Most of the time they are hidden, and they change with each step of a scrolled transcript.
+            self.refresh(layout=self.display and self._width != self.size.width)
+
+    @property
+    def _width(self) -> int:
+        return 2 + joined(self._words).cell_length if self._words else 0
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         """As wide as the words, two cells behind what is before them."""
-        return 2 + joined(self._words).cell_length if self._words else 0
+        return self._width
 
     def render(self) -> Content:
         """The words."""
@@ -137,6 +142,9 @@ class TypingBox(Vertical):
         & > .box--inside > Input, & > .box--inside > TextArea { width: 1fr; }
         & .box--sign { display: none; width: 2; color: $accent; text-style: bold; }
         & .box--behind { display: none; }
+        &.-shell > BoxEdge.-focused { color: $sand; }
+        &.-shell > .box--inside.-focused { border-left: round $sand; border-right: round $sand; }
+        &.-shell .box--sign { color: $sand; }
     }
     .-short TypingBox {
         & > BoxEdge { display: none; }

@@ -23,6 +23,14 @@ def git_branch(directory: str) -> str:
     return ""
 
 
+def is_directory(path: str) -> bool:
+    """True if there is a directory at a path."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
+
+
 def existing_directory(named: str | None, *, base: str | None = None) -> str:
     """The absolute path, links resolved, of the directory that was named; of the current one if none was.
 
@@ -42,3 +50,11 @@ def existing_directory(named: str | None, *, base: str | None = None) -> str:
     except UnicodeEncodeError as error:  # neither the protocol nor the store has a way to name it
         raise CommandRefused(f"{path}: the name is not UTF-8") from error
     return str(path)
+
+
+def absolute_directory(named: str) -> str:
+    """The absolute path, links resolved, of a directory that may be gone. Raises CommandRefused."""
+    try:
+        return str(Path(named).expanduser().resolve())
+    except (OSError, RuntimeError) as error:
+        raise CommandRefused(f"{named}: {error}") from error

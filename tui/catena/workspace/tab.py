@@ -10,11 +10,15 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from catena.text.formats import joined, title_of
 from catena.text.safe_text import safe_line
+from catena.workspace.form_draft import FormDraft
 from catena.workspace.trouble import StandingTrouble, TabTrouble
 from catena_acp.continuity.conversation_events import (
+    BackgroundChanged,
     ConversationEvent,
     Doing,
     DoingChanged,
+    ElicitationClosed,
+    ElicitationOpened,
     HoldChanged,
     LeafMoved,
     LinkChanged,
@@ -24,6 +28,7 @@ from catena_acp.continuity.conversation_events import (
     PermissionClosed,
     PermissionOpened,
     PromptReturned,
+    Question,
     QueueChanged,
     Remarked,
     Renamed,
@@ -33,6 +38,7 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
     TurnStarted,
 )
+from catena_acp.elicitation.requests import Form
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import Attachment, Kind, Message, MessageState, QueueItem, WindowRecord
@@ -87,7 +93,8 @@ class Tab:
     doing: Doing = Doing.IDLE
     since: float = 0.0
     session: SessionState | None = None
-    asks: list[PermissionOpened] = field(default_factory=list)
+    asks: list[Question] = field(default_factory=list)  # what waits for the person before what was opened
+    forms: dict[str, FormDraft] = field(default_factory=dict)  # what is filled in, by question
     queue: tuple[QueueItem, ...] = ()
     plan: Message | None = None
     todos: tuple[Todo, ...] | None = None  # read from answers; None until the branch was read
@@ -95,6 +102,7 @@ class Tab:
     failed: bool = False
     trouble: TabTrouble = field(default_factory=TabTrouble)
     draft_files: tuple[Attachment, ...] = ()
+    taken_paths: set[str] = field(default_factory=set)  # that were offered, and taken into its text
     prepared: bool = False  # its session was prepared
     moving: int = 0  # steps under way that move it to another leaf; its draft is not ours to save meanwhile
     growing: dict[str, list[str]] = field(default_factory=dict)  # published text of messages that still grow
@@ -142,6 +150,11 @@ class Tab:
         else:
             self.draft_files = files
 
+    @property
+    def attached_files(self) -> tuple[Attachment, ...]:
+        """The attachments that the text does not mention."""
+        return tuple(file for file in self.attachments if not file.mentioned)
+
     def write(self, text: str) -> bool:
         """Take over the composer's text; False if it has not changed."""
         if self.written == text:
@@ -156,6 +169,10 @@ class Tab:
         """Restore a text that was not sent to the draft, before what was written meanwhile."""
         self.draft_files = (*files, *self.draft_files)
         self.draft = f"{text}\n{self.draft}" if self.draft.strip() else text
+
+    def append(self, text: str) -> None:
+        """Put a text behind what is written in the composer."""
+        self.write(joined(self.written.rstrip(), text))
 
     def unsent(self) -> tuple[str, tuple[Attachment, ...]]:
         """Everything that was written here and not sent, in one text: a draft after the edit that it waits for."""
@@ -177,7 +194,7 @@ class Tab:
     @property
     def mark(self) -> str:
         """What it is doing, in one cell."""
-        if self.asks:
+        if any(not _is_opened(ask) for ask in self.asks):
             return "?"
         if self.busy:
             return "◐"
@@ -284,8 +301,16 @@ class Tab:
                 self.doing = doing
             case PermissionOpened():
                 self.asks.append(event)
+                self.asks.sort(key=_is_opened)
             case PermissionClosed(ask_id=ask_id):
                 self.asks = [ask for ask in self.asks if ask.ask_id != ask_id]
+            case ElicitationOpened():
+                self._ask(event)
+            case ElicitationClosed(ask_id=ask_id, sent=sent):
+                self.asks = [ask for ask in self.asks if ask.ask_id != ask_id]
+                form = self.forms.pop(ask_id, None)
+                if form is not None and not sent and form.typed:
+                    self.restore(form.typed)
             case SessionChanged(session=session):
                 self.session = session
             case QueueChanged(items=items):
@@ -298,12 +323,34 @@ class Tab:
                 self.title = title or self.title
             case HoldChanged(read_only=read_only):
                 self.prepared = False  # another client has the agent, or had it
-                self.asks = [] if read_only else self.asks
-            case LeafMoved() | LinkChanged() | Remarked():
+                if read_only:
+                    self.asks = []
+                    self._restore_forms()
+            case LeafMoved() | LinkChanged() | Remarked() | BackgroundChanged():
                 pass
             case _:
                 assert_never(event)
         self.trouble.handle(event, agent=(self.agent, self.profile), leaf_id=self.leaf_id)
+
+    def _ask(self, asked: ElicitationOpened) -> None:
+        """Put a form or a web page in the line; a page that is open stands behind what waits for the person."""
+        self.asks = [ask for ask in self.asks if ask.ask_id != asked.ask_id] + [asked]
+        self.asks.sort(key=_is_opened)
+
+    def form_draft(self, asked: ElicitationOpened) -> FormDraft | None:
+        """What is filled into an open form; None for a web page."""
+        if not isinstance(asked.request, Form):
+            return None
+        return self.forms.setdefault(asked.ask_id, FormDraft(asked.request))
+
+    def _restore_forms(self) -> None:
+        if text := self.unsent_forms():
+            self.restore(text)
+        self.forms.clear()
+
+    def unsent_forms(self) -> str:
+        """What was typed into forms that are not sent yet."""
+        return "\n".join(text for form in self.forms.values() if (text := form.typed))
 
     def _follow(self, message: Message) -> None:
         if message.kind is Kind.PLAN:
@@ -312,6 +359,10 @@ class Tab:
             self.growing[message.id] = [message.text]
         else:
             self.growing.pop(message.id, None)
+
+
+def _is_opened(ask: Question) -> bool:
+    return isinstance(ask, ElicitationOpened) and ask.opened
 
 
 def waiting_prompt_lines(tabs: Iterable[Tab], now: datetime) -> list[str]:

@@ -4,41 +4,45 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from catena.text.formats import joined, title_of
 from catena.transcript.messages.prompt import Siblings
 from catena.transcript.widget.viewport import ReadingPosition
+from catena.workspace.keeping import TabKeeping
+from catena.workspace.moved_directories import MovedDirectory, moved_directories
 from catena.workspace.outgoing import OutgoingTexts
+from catena.workspace.panes import Pane, Panes, TabEvents
 from catena.workspace.tab import Tab
 from catena.workspace.undo import TabUndo
-from catena_acp.agents.process_group import process_start_time
 from catena_acp.continuity.conversation_events import ConversationEvent, PromptReturned
 from catena_acp.conversation import journal
 from catena_acp.conversation.conversations import Conversations
 from catena_acp.port import AgentSpec
-from catena_store.chains import turns
+from catena_acp.process_group import is_running
+from catena_store import ancestry
+from catena_store.chains import environments, turns
 from catena_store.conversations import branches, conversations, messages
 from catena_store.database.database import Database, Reader
 from catena_store.errors import NotFound, StoreError, StoreGone
+from catena_store.finding import history
 from catena_store.ids import utc_now
 from catena_store.records import Attachment, Kind, Message, Summary, WindowRecord, Workspace
 from catena_store.windows import attachments, inputs, queue, windows
 
 if TYPE_CHECKING:
+    from catena_acp.conversation.adoption.sessions import ForeignSessions
     from catena_acp.conversation.inspection.price import Price
 
 
 T = TypeVar("T")
 
 PAGE = 60
-_FOREIGN_SILENCE = timedelta(seconds=60)
 _MOST_ROWS = 2_000  # read at once to come back to a place far up
 _INPUTS = 500
+_PAGES_OF_ANSWERS = 200  # rows above a leaf, among which an answer is looked for
 _STORE_LOOK_SECONDS = 2.0
 
 
@@ -52,9 +56,9 @@ class HistoryPage:
 
 
 class OpenTabs:
-    """Every tab of this process, and the active one.
+    """Every tab of this process, and the panes that show some of them.
 
-    Events are only collected here; the presenter takes them from ``events`` when ``published`` is set.
+    Events are only collected here; the presenter of a pane takes them from ``events`` when they are published there.
     """
 
     def __init__(
@@ -77,19 +81,42 @@ class OpenTabs:
         self._workspace_id: str | None = None
         self._unsubscribe: dict[str, Callable[[], None]] = {}
         self.tabs: list[Tab] = []
-        self.active: Tab | None = None
-        self.events: deque[tuple[Tab, ConversationEvent]] = deque()
-        self.published = asyncio.Event()
+        self.panes = Panes()
+        self.side_by_side: tuple[Tab, ...] = ()  # at the last start, from the left, until they are so again
+        self._stored_panes: tuple[str, ...] = ()
+        self.events = TabEvents(self.panes)
         # Drafts that could not be saved when they were left.
         self.unsaved_drafts: list[tuple[str, StoreError]] = []
         self.outgoing = outgoing
         self.on_repair = db.on_repair
         self.undoing = TabUndo(self, db, conversations)
+        self._storing: set[asyncio.Task[None]] = set()
+        self.keeping = TabKeeping(self, db, conversations)
+
+    @property
+    def active(self) -> Tab | None:
+        """The tab of the pane that has the keys."""
+        return self.panes.focused.tab
 
     @property
     def directory(self) -> str:
         """The directory of new conversations."""
         return self._directory
+
+    @property
+    def store(self) -> Database:
+        """The store that the tabs are of."""
+        return self._db
+
+    @property
+    def foreign(self) -> ForeignSessions:
+        """The sessions of other tools."""
+        return self._conversations.foreign
+
+    @property
+    def host(self) -> str:
+        """The machine that this client runs on, as leases name it."""
+        return self._conversations.owner.host
 
     @property
     def read_only(self) -> bool:
@@ -122,9 +149,7 @@ class OpenTabs:
         for window in restored:
             with contextlib.suppress(NotFound):  # one conversation that is gone must not keep the others away
                 await self._add(window)
-        self.active = next((tab for tab in self.tabs if tab.window_id == workspace.active_window_id), None)
-        if self.active is None and self.tabs:
-            self.active = self.tabs[0]
+        self._restore_panes(workspace, restored)
 
     async def _restore_to_read(self) -> None:
         """Restore the tabs from a store that may only be read; nothing of them is saved."""
@@ -134,17 +159,21 @@ class OpenTabs:
         for window in restored:
             with contextlib.suppress(NotFound):
                 await self._add(window)
+        self._restore_panes(workspace, restored)
+
+    def _restore_panes(self, workspace: Workspace | None, restored: Sequence[WindowRecord]) -> None:
         active = workspace.active_window_id if workspace else None
-        self.active = next((tab for tab in self.tabs if tab.window_id == active), next(iter(self.tabs), None))
+        first = next(iter(self.tabs), None)
+        self.panes.focused.tab = next((tab for tab in self.tabs if tab.window_id == active), first)
+        places = {window.id: window.pane for window in restored if window.pane is not None}
+        beside = [tab for tab in self.tabs if tab.window_id in places]
+        self.side_by_side = tuple(sorted(beside, key=lambda tab: places[tab.window_id]))
+        self._stored_panes = tuple(tab.window_id for tab in self.side_by_side)
 
     def _is_abandoned(self, workspace: Workspace) -> bool:
         """True if the owner is gone: known for this machine, inferred from a long silence for another."""
         holder = workspace.owner
-        if holder is None:
-            return True
-        if holder.host == self._conversations.owner.host:
-            return process_start_time(holder.pid) != holder.started
-        return workspace.heartbeat_at is None or utc_now() - workspace.heartbeat_at > _FOREIGN_SILENCE
+        return holder is None or not is_running(holder, workspace.heartbeat_at, utc_now())
 
     async def open_new(self, agent: AgentSpec, *, cwd: str | None = None) -> Tab:
         """A new conversation in a new tab; no agent is started yet."""
@@ -205,8 +234,7 @@ class OpenTabs:
     def _listen(self, tab: Tab) -> None:
         def listen(event: ConversationEvent) -> None:
             if event.window_id == tab.window_id:
-                self.events.append((tab, event))
-                self.published.set()
+                self.events.publish(tab, event)
 
         self._unsubscribe[tab.window_id] = tab.conversation.subscribe(listen)
 
@@ -221,8 +249,7 @@ class OpenTabs:
             conversation = await self._conversations.open(window.conversation_id)
             self._unsubscribe.pop(tab.window_id)()
             left.leave(tab.window_id)
-            for event in [each for each in self.events if each[0] is tab]:
-                self.events.remove(event)  # events of the other conversation
+            self.events.forget(tab)
             tab.change_conversation(conversation)
             self._listen(tab)
         tab.reload(window)
@@ -243,11 +270,17 @@ class OpenTabs:
         return tab
 
     async def fork(
-        self, tab: Tab, *, at: str | None, beside: bool, cwd: str | None = None
+        self,
+        tab: Tab,
+        *,
+        at: str | None,
+        beside: bool,
+        cwd: str | None = None,
+        agent: AgentSpec | None = None,
     ) -> tuple[Tab, Price]:
         """Fork a tab's conversation at a message, or where it stands; the tab that shows the fork, and its price.
 
-        ``cwd`` is the directory of the fork, where it is to be another one.
+        ``cwd`` and ``agent`` are those of the fork, where they are to be other ones.
 
         Raises AgentError, StoreError: then everything is as it was.
         """
@@ -255,7 +288,7 @@ class OpenTabs:
         tab.moving += not beside
         try:
             made = await self._conversations.fork(
-                tab.conversation, window_id=tab.window_id, at=at, side_by_side=beside, cwd=cwd
+                tab.conversation, window_id=tab.window_id, at=at, side_by_side=beside, cwd=cwd, agent=agent
             )
             if beside:
                 shown = await self.reopen(made.window.id)
@@ -266,14 +299,65 @@ class OpenTabs:
             tab.moving -= not beside
         return tab, made.price
 
-    async def make_active(self, tab: Tab) -> None:
-        """Make a tab the active one, and store that."""
-        self.active = tab
-        tab.look()
+    async def moved_directories(self, tab: Tab) -> list[MovedDirectory]:
+        """Where a conversation's directory may be now that it is gone, the surest first."""
+        async with self._db.read() as reader:
+            turn_id = await turns.newest_on(reader, tab.leaf_id) if tab.leaf_id else None
+            last = await environments.of_turn(reader, turn_id) if turn_id else None
+            known = await conversations.directories_in_use(reader)
+        gone, here = tab.conversation.record.cwd, self._directory
+        return await asyncio.to_thread(moved_directories, gone, last, known, here)
+
+    async def stand_in(self, pane: Pane, tab: Tab) -> None:
+        """Let a tab stand in a pane, and store that, with what was seen of it and of the one before."""
+        left, pane.tab = pane.tab, tab
+        if pane.in_sight:
+            tab.look()
         self._note_start(has_tabs=True)
-        if self._workspace_id is not None:
+        await self._store_seen(*(each for each in (left, tab) if each in self.tabs))
+        await self._store_panes()
+
+    async def _store_panes(self) -> None:
+        """Store which tabs stand side by side, and which one has the keys."""
+        active, panes = self.active, self.panes.open
+        if self._workspace_id is None or active is None:
+            return
+        shown = (
+            [pane.tab.window_id for pane in panes if pane.tab and pane.tab in self.tabs]
+            if len(panes) > 1
+            else []
+        )
+        async with self._db.write() as tx:
+            await windows.set_active(tx, self._workspace_id, active.window_id)
+            if not self.side_by_side and tuple(shown) != self._stored_panes:
+                await windows.set_panes(tx, self._workspace_id, shown)
+                self._stored_panes = tuple(shown)
+
+    def panes_changed(self) -> None:
+        """Store, in the background, that other panes are open than before, or another one has the keys."""
+        self._store(self._panes_stored())
+
+    async def _panes_stored(self) -> None:
+        with contextlib.suppress(StoreError):  # stored with the next change
+            await self._store_panes()
+
+    def saw(self, tab: Tab) -> None:
+        """Store, in the background, that the person saw a tab down to where it is now."""
+        self._store(self._store_seen(tab))
+
+    def _store(self, step: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(step)
+        self._storing.add(task)
+        task.add_done_callback(self._storing.discard)
+
+    async def _store_seen(self, *tabs: Tab) -> None:
+        """Store how far tabs were seen, as far as the store can: the history tells it of each conversation."""
+        if self._db.read_only or not tabs:
+            return
+        with contextlib.suppress(StoreError):
             async with self._db.write() as tx:
-                await windows.set_active(tx, self._workspace_id, tab.window_id)
+                for tab in tabs:
+                    await history.mark_seen(tx, tab.conversation.id, tab.leaf_id)
 
     async def close(self, tab: Tab) -> None:
         """Close a tab: what runs in it goes on or is ended by its conversation, and an empty chat leaves no trace."""
@@ -281,6 +365,11 @@ class OpenTabs:
             async with self._db.write() as tx:
                 await journal.close_window(tx, window_id=tab.window_id)
         await self.detach(tab)
+
+    def kin(self, tab: Tab) -> list[Tab]:
+        """The other tabs whose conversations have a beginning in common with a tab's, or were asked the same."""
+        family = tab.conversation.record.family
+        return [each for each in self.tabs if each is not tab and each.conversation.record.family == family]
 
     def beside(self, tab: Tab) -> Tab | None:
         """The tab that takes a tab's place if it is closed; None for the last one."""
@@ -299,8 +388,12 @@ class OpenTabs:
         if not tab.conversation.read_only:
             async with self._db.write() as tx:
                 await conversations.delete_if_empty(tx, tab.conversation.id)
-        if self.active is tab:
-            self.active = beside if beside in self.tabs else next(iter(self.tabs), None)
+        if (pane := self.panes.of(tab)) is None:
+            return
+        if len(self.panes.open) > 1:  # it is closed, too
+            pane.tab = None
+        else:
+            pane.tab = beside if beside in self.tabs else next(iter(self.tabs), None)
 
     async def leave(self) -> str | None:
         """Save every tab for the next start, and return the id of the conversation to resume.
@@ -309,6 +402,9 @@ class OpenTabs:
         afterwards.
         """
         await self.outgoing.restore_all(self.tabs)
+        if self._storing:
+            await asyncio.wait(set(self._storing))
+        await self._store_seen(*(pane.tab for pane in self.panes.open if pane.tab and pane.in_sight))
         for tab, event in self.events:  # published, and not handled by a screen that is gone
             if isinstance(event, PromptReturned):
                 tab.restore(event.text, event.attachments)
@@ -372,7 +468,7 @@ class OpenTabs:
         return gone
 
     async def keep(self, tab: Tab) -> None:
-        """Save a tab's draft, with what waits to be sent there, and its scroll position.
+        """Save a tab's draft, with what waits to be sent there or is typed into a form, and its scroll position.
 
         Not while another step has the draft in the store: what is to be saved is saved after that.
         """
@@ -382,7 +478,8 @@ class OpenTabs:
             if self._in_other_hands(tab):  # by now
                 return
             waiting = [each.text for each in self.outgoing.waiting(tab)]
-            await windows.set_draft(tx, tab.window_id, joined(*waiting, tab.unsent()[0]))
+            texts = (*waiting, tab.unsent()[0], tab.unsent_forms())
+            await windows.set_draft(tx, tab.window_id, joined(*texts))
             await windows.set_scroll(tx, tab.window_id, tab.scroll)
 
     def _in_other_hands(self, tab: Tab) -> bool:
@@ -430,6 +527,12 @@ class OpenTabs:
             window = await windows.get(reader, tab.window_id)
             return await read(reader, window.leaf_id if window else tab.leaf_id)
 
+    async def of_branch_at_length(self, tab: Tab, read: Callable[[Reader, str | None], Awaitable[T]]) -> T:
+        """Read from the branch of a tab, in a snapshot that neither waits for other transactions nor delays them."""
+        async with self._db.read_concurrently() as reader:
+            window = await windows.get(reader, tab.window_id)
+            return await read(reader, window.leaf_id if window else tab.leaf_id)
+
     async def siblings(self, tab: Tab, prompt_id: str) -> Mapping[str, Siblings]:
         """The place of a prompt among its siblings, if it has any."""
         async with self._db.read() as reader:
@@ -439,6 +542,19 @@ class OpenTabs:
         """True if a prompt above the oldest row that is shown has siblings."""
         async with self._db.read() as reader:
             return await branches.fork_above(reader, oldest.parent_id, tab.conversation.id)
+
+    async def apply_rules(self, spared: Callable[[], Collection[str]]) -> int:
+        """Answer the open requests of all tabs that a permission rule is about now; returns how many.
+
+        ``spared`` are the ids of requests that the person is just answering. Raises StoreError.
+        """
+        conversations_here = dict.fromkeys(tab.conversation for tab in self.tabs)
+        return sum([await each.rules.answer_open(spared) for each in conversations_here])
+
+    async def mentioned_paths(self, tab: Tab, limit: int = 50) -> list[str]:
+        """The files that came with prompts of a tab's conversation, the newest first."""
+        async with self._db.read() as reader:
+            return await attachments.mentioned_in(reader, tab.conversation.id, limit)
 
     async def attachments_of(self, message_id: str) -> list[Attachment]:
         """The attachments of a prompt."""
@@ -454,6 +570,37 @@ class OpenTabs:
         except StoreError:
             return ""
         return lineage_line(lineage, tab.conversation.record.created_at)
+
+    async def on_branch(self, tab: Tab, message_id: str) -> bool:
+        """True if a message is on the branch of a tab."""
+        return await self.of_branch(tab, lambda reader, leaf: ancestry.contains(reader, leaf, message_id))
+
+    async def prompt_of(self, message_id: str) -> Message | None:
+        """The prompt that a message is or belongs to."""
+        async with self._db.read() as reader:
+            return next(
+                (row for row in await messages.last_turn(reader, message_id) if row.kind is Kind.USER), None
+            )
+
+    async def depth_of(self, message_id: str) -> int | None:
+        """How many rows stand above a message; None for one that is gone."""
+        async with self._db.read() as reader:
+            message = await messages.get(reader, message_id)
+        return message.depth if message else None
+
+    async def position_of(self, message_id: str) -> int | None:
+        """The reading position of a message, for a tab that is not on the screen."""
+        depth = await self.depth_of(message_id)
+        return None if depth is None else ReadingPosition(depth, 0, 0).pack()
+
+    async def message(self, message_id: str | None, *, of: str) -> Message | None:
+        """A message, or without its id the last answer of a conversation."""
+        async with self._db.read() as reader:
+            if message_id is not None:
+                return await messages.get(reader, message_id)
+            leaf = await windows.newest_leaf(reader, of)
+            answers = await branches.newest_answers(reader, leaf, limit=1, within=_PAGES_OF_ANSWERS)
+        return answers[-1] if answers else None
 
     async def prior_context(self, turn_id: str) -> str | None:
         """The exact prior context that was sent before a prompt."""

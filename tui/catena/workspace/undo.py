@@ -112,35 +112,6 @@ class TabUndo:
         async with self._db.read() as reader:
             return await messages.first_prompt(reader, tab.conversation.id) is None
 
-    async def archive(self, conversation_id: str, act: Act, *, by: Tab | None = None) -> None:
-        """Delete or archive a conversation; its tabs are closed. Raises StillAtWork, ReadOnly, StoreError."""
-        showing = [tab for tab in self._tabs.tabs if tab.conversation.id == conversation_id]
-        for tab in showing:
-            await self._tabs.keep(tab)
-        conversation = await self._conversations.open(conversation_id)
-        try:
-            await conversation.archive(
-                act,
-                window_id=by.window_id if by else None,
-                workspace_id=self._tabs.workspace_id,
-                closing=[tab.window_id for tab in showing],
-            )
-        finally:
-            if not showing:
-                await self._conversations.close(conversation_id, unless_shown=True)
-        for tab in showing:
-            await self._tabs.detach(tab)
-
-    async def unarchive(self, conversation_id: str) -> None:
-        """Restore a conversation from the archive. Raises ReadOnly, StoreError."""
-        was_live = any(tab.conversation.id == conversation_id for tab in self._tabs.tabs)
-        conversation = await self._conversations.open(conversation_id)
-        try:
-            await conversation.unarchive(workspace_id=self._tabs.workspace_id)
-        finally:
-            if not was_live:
-                await self._conversations.close(conversation_id, unless_shown=True)
-
     def _scope(self, tab: Tab | None) -> Scope:
         from catena_acp.conversation.undo import Scope
 
@@ -190,8 +161,10 @@ async def _named(r: Reader, entry: JournalEntry) -> JournalLine:
 
 def what(done: JournalLine) -> str:
     """The name of an act, as part of a sentence."""
-    name = f"“{safe_line(done.name)}”"
-    after = done.entry.after
+    name, after = f"“{safe_line(done.name)}”", done.entry.after
+    if of_each := done.entry.after.get("conversations"):
+        after = next(iter(of_each.values()))
+        name = name if len(of_each) == 1 else f"{len(of_each)} conversations"
     match done.entry.act:
         case Act.EDIT:
             return "the edit"
@@ -209,6 +182,8 @@ def what(done: JournalLine) -> str:
             return "continuing from an older session"
         case Act.AGENT:
             return f"the change to {_agent(after)}"
+        case Act.DIRECTORY:
+            return f"the change to {safe_line(str(after.get('cwd', '')))}"
         case Act.RENAME:
             title = after.get("title")
             return f"the title “{safe_line(str(title))}”" if title else "removing the title"
@@ -216,6 +191,8 @@ def what(done: JournalLine) -> str:
             return f"deleting {name}"
         case Act.ARCHIVE:
             return f"archiving {name}" if after.get("archived") else f"unarchiving {name}"
+        case Act.PIN:
+            return f"pinning {name}" if after.get("pinned") else f"unpinning {name}"
         case Act.CLOSE:
             return f"closing the tab {name}"
         case act:

@@ -22,6 +22,8 @@ def explanation_words(explanation: Explanation, *, past: bool = False) -> str:
             done = f"be forked at an earlier turn ({why})", f"forked at an earlier turn ({why})"
         case route.Fork():
             done = f"be forked ({why})", f"forked ({why})"
+        case route.Copy():
+            done = f"be copied ({why})", f"copied ({why})"
         case route.Use():
             done = "be used", "used"
         case _:

@@ -13,9 +13,17 @@ from dataclasses import replace
 
 from catena_acp.continuity.routing.prior_context import without_prior_context
 from catena_acp.continuity.routing.replay_check import Speaker, bare
-from catena_acp.session_events import Event, OtherContent, PermissionRequested, TextChunk, TranscriptEvent
+from catena_acp.session_events import (
+    ElicitationRequested,
+    Event,
+    OtherContent,
+    PermissionRequested,
+    TextChunk,
+    TranscriptEvent,
+)
 
 _MOST_HELD = 2_000  # events
+_Asked = PermissionRequested | ElicitationRequested
 
 
 class LateHistory:
@@ -45,7 +53,7 @@ class LateHistory:
 
     def take(self, event: Event) -> list[Event]:
         """Take an event; those that are known now to be no history are returned, in their order."""
-        if self._over or not isinstance(event, TranscriptEvent | PermissionRequested):
+        if self._over or not isinstance(event, TranscriptEvent | _Asked):
             return [event]
         mark = _mark(event)
         if mark is None or mark != self._mark:
@@ -53,7 +61,7 @@ class LateHistory:
             self._mark, self._words = mark, ""
         self._held.append(event)
         begun = self._proved or self._doubtful or _is_the_persons(event)  # by the person, as every history
-        if self._over or not begun or isinstance(event, PermissionRequested) or len(self._held) > _MOST_HELD:
+        if self._over or not begun or isinstance(event, _Asked) or len(self._held) > _MOST_HELD:
             return self.end()
         if isinstance(event, TextChunk) and mark:
             return self._compared(mark[0], event)
@@ -132,7 +140,7 @@ def _own(said: Speaker, text: str) -> str:
 
 def _mark(event: Event) -> tuple[Speaker, str | None] | None:
     """What the pieces of one message have in common; None for what is no message."""
-    if not isinstance(event, TextChunk) or event.role == "thought":
+    if not isinstance(event, TextChunk) or event.role not in ("user", "agent"):
         return None
     return Speaker(event.role), event.message_id
 

@@ -11,13 +11,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from catena_acp.context_markers import BEGIN, END, without_prior_context
 from catena_acp.continuity.tool_record import ToolRecord
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.records import Kind, Message, MessageState, Path
 
-BEGIN = "[Catena · earlier conversation, for your information]"
-END = "[Catena · end of the earlier conversation]"
+__all__ = [
+    "BEGIN",
+    "END",
+    "Budget",
+    "PriorContext",
+    "build_prior_context",
+    "harmless",
+    "read_prior_context",
+    "tool_call_line",
+    "without_prior_context",
+]
 
 _UNSEEN = "You have not seen what follows: it was said earlier in this conversation, and this session does not hold it."
 _MAYBE_SEEN = (
@@ -120,16 +130,6 @@ def tool_call_line(tool: Message) -> str:
     extra = [place.path for place in record.places if place.path and place.path not in title]
     where = f" ({', '.join(extra[:3])})" if extra else ""
     return f"{title}{where}: {_outcome(record)}"
-
-
-def without_prior_context(text: str) -> str:
-    """The text with every prior-context block taken out; what replay, import and titles look at."""
-    while (start := text.find(BEGIN)) >= 0:
-        end = text.find(END, start)
-        if end < 0:
-            return text[:start].strip()
-        text = text[:start] + text[end + len(END) :]
-    return text.strip()
 
 
 def _within(rows: Sequence[Message], budget: Budget) -> tuple[list[tuple[Message, str]], int]:

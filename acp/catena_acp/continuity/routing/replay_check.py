@@ -65,12 +65,13 @@ def verdict(replay: Iterable[Event], expected: Expected, notes: Sequence[str] = 
     pieces = _pieces(replay)
     if expected.holds and not pieces:
         return Verdict.EMPTY
-    position = 0
+    place = (0, 0)
     for said, text in expected.holds:
-        found = _find(said, text, pieces, position)
+        found = _find(said, text, pieces, place)
         if found is None:
             return Verdict.CONTRADICTS
-        position = found
+        place = found
+    position = place[0] + bool(place[1])
     possible = [form for prompt in expected.possible if (form := _own_form(Speaker.PERSON, prompt))]
     strangers = [
         piece
@@ -91,26 +92,35 @@ class _Piece:
     words: str  # as they stand
     own: str  # the same without white space
     told: str  # what was told as prior context with it, without white space
+    joined: bool = False  # it may be several prompts
 
 
-def _find(said: Speaker, text: str, pieces: Sequence[_Piece], position: int) -> int | None:
-    """Where to go on looking: at the same piece after something told, behind it after something said."""
+_Place = tuple[int, int]  # a piece, and how much of what was said in it was found
+
+
+def _find(said: Speaker, text: str, pieces: Sequence[_Piece], place: _Place) -> _Place | None:
+    """Where to go on looking: at the same piece after something told, behind it after something said.
+
+    Prompts that follow one another, since the first brought nothing, may be one piece: agents that give their messages
+    no ids tell them without a break.
+    """
     own, told = _own_form(said, text), _start_of(harmless(text))
     if not own:
-        return position
-    for at in range(position, len(pieces)):
+        return place
+    for at in range(place[0], len(pieces)):
         piece = pieces[at]
-        if told in piece.told:
-            return at
-        if piece.said is said and own in piece.own:
-            return at + 1
+        begin = place[1] if at == place[0] else 0
+        if not begin and told in piece.told:
+            return at, 0
+        if piece.said is said and (found := piece.own.find(own, begin)) >= 0:
+            return (at, found + len(own)) if piece.joined else (at + 1, 0)
     return None
 
 
 def _pieces(replay: Iterable[Event]) -> list[_Piece]:
     stretches: list[tuple[Speaker, str | None, list[str]]] = []
     for event in replay:
-        if not isinstance(event, TextChunk) or event.role == "thought":
+        if not isinstance(event, TextChunk) or event.role not in ("user", "agent"):
             continue
         said = Speaker(event.role)
         # The agent's messages of one turn are one stretch; each of the person's is one of its own.
@@ -118,15 +128,15 @@ def _pieces(replay: Iterable[Event]) -> list[_Piece]:
         if not stretches or stretches[-1][:2] != (said, mark):
             stretches.append((said, mark, []))
         stretches[-1][2].append(event.text)
-    return [_piece(said, "".join(parts)) for said, _, parts in stretches]
+    return [_piece(said, "".join(parts), joined=mark is None) for said, mark, parts in stretches]
 
 
-def _piece(said: Speaker, text: str) -> _Piece:
+def _piece(said: Speaker, text: str, *, joined: bool) -> _Piece:
     if said is Speaker.AGENT:
         return _Piece(said, text, bare(text), "")
     words = without_prior_context(text)
     told = bare(text) if words != text.strip() else ""
-    return _Piece(said, words, bare(words), told)
+    return _Piece(said, words, bare(words), told, joined)
 
 
 def _own_form(said: Speaker, text: str) -> str:
@@ -139,5 +149,5 @@ def _start_of(text: str) -> str:
 
 
 def bare(text: str) -> str:
-    """A text as it is compared: without white space and quotes."""
-    return "".join(text.split()).replace(">", "")
+    """A text as it is compared: without white space and quotes, and an `@` that is text as an agent hears it."""
+    return "".join(text.split()).replace(">", "").replace("\\@", "@")

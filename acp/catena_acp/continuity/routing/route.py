@@ -55,6 +55,9 @@ class Situation:
     overtaken: frozenset[str] = (
         frozenset()
     )  # links whose ceiling is a prompt that another one answered on the path
+    copyable: frozenset[str] = (
+        frozenset()
+    )  # links of another directory or profile whose transcript can be copied for the target
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +83,18 @@ class ForkAt:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """Copy the transcript of this link's session for the target's directory or profile."""
+
+    link: Link
+
+
+@dataclass(frozen=True, slots=True)
 class New:
     """Open a new session, which is then told."""
 
 
-Step = Use | Fork | ForkAt | New
+Step = Use | Fork | ForkAt | Copy | New
 
 StepKey = tuple[str, str | None, str | None]
 
@@ -98,6 +108,8 @@ def key_of(step: Step) -> StepKey:
             return ("fork", link.id, None)
         case ForkAt(link, turn):
             return ("fork_at", link.id, turn.id)
+        case Copy(link):
+            return ("copy", link.id, None)
         case New():
             return ("new", None, None)
 
@@ -107,7 +119,7 @@ def candidates(situation: Situation) -> list[Step]:
     path = situation.path
     ranked: list[tuple[tuple[int, int, int, bool, bool, int], Step]] = []
     for age, link in enumerate(situation.links):
-        if link.state is LinkState.LOST or not _is_for(link, situation.target):
+        if link.state is LinkState.LOST:
             continue
         tie = (
             -path.position(link.knows),
@@ -115,6 +127,10 @@ def candidates(situation: Situation) -> list[Step]:
             link.id not in situation.warm,
             -age,
         )
+        if _may_copy(link, situation):
+            ranked.append(((path.content_after(link.knows), 3, *tie), Copy(link)))
+        if not _is_for(link, situation.target):
+            continue
         if fits(link, situation):
             gap = path.content_after(link.knows)
             if _may_prompt(link, situation):
@@ -126,7 +142,7 @@ def candidates(situation: Situation) -> list[Step]:
                 if turn.link_id == link.id and path.holds_before_prompt(turn.last_id):
                     gap = path.content_after(turn.last_id)
                     ranked.append(((gap, 2, -path.position(turn.last_id), *tie[1:]), ForkAt(link, turn)))
-    ranked.append(((path.content_after(None), 3, 0, False, False, 0), New()))
+    ranked.append(((path.content_after(None), 4, 0, False, False, 0), New()))
     ranked.sort(key=lambda entry: entry[0])
     return [step for _, step in ranked]
 
@@ -226,10 +242,13 @@ def fits(link: Link, situation: Situation) -> bool:
 
     Below a ceiling that is a prompt the session may hold an answer that came late, and that nobody saw.
     """
+    return _is_for(link, situation.target) and _lies_on_path(link, situation)
+
+
+def _lies_on_path(link: Link, situation: Situation) -> bool:
     path = situation.path
     return (
-        _is_for(link, situation.target)
-        and link.state in (LinkState.OPEN, LinkState.PARKED)
+        link.state in (LinkState.OPEN, LinkState.PARKED)
         and link.id not in situation.busy
         and (link.knows is None or path.holds_before_prompt(link.knows))
         and (link.reach is None or path.holds(link.reach))
@@ -240,6 +259,25 @@ def fits(link: Link, situation: Situation) -> bool:
 def may_claim(link: Link, situation: Situation) -> bool:
     """True if this link may carry the prompt now; asked again in the transaction that claims it."""
     return fits(link, situation) and _is_ours(link, situation)
+
+
+def _may_copy(link: Link, situation: Situation) -> bool:
+    """True if a copy of the session could serve where the session itself cannot.
+
+    The copy goes by the same id, so that only a link of our own may be copied; it is opened before it is prompted, and
+    so compared with what it should hold.
+    """
+    return (
+        link.id in situation.copyable
+        and not _is_for(link, situation.target)
+        and link.agent == situation.target.agent
+        and link.cause is not Cause.ASIDE
+        and link.knows is not None
+        and situation.powers.reopens
+        and link.id not in situation.spent
+        and _lies_on_path(link, situation)
+        and _is_ours(link, situation)
+    )
 
 
 def _is_for(link: Link, target: Target) -> bool:

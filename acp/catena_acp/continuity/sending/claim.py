@@ -13,6 +13,7 @@ from catena_acp.continuity.routing.explanation import RouteRecord
 from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
 from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.sessions.agent_pool import keep_offers
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import NotSent
@@ -26,20 +27,20 @@ from catena_store.windows import windows
 
 
 class Claim:
-    """One attempt to take a session for a prompt row; ``lost`` says why another was lost on the way here."""
+    """One attempt to take a session for a prompt row; ``way`` says why it comes another way than before, if known."""
 
     def __init__(
         self,
         context: SendContext,
         window_id: str,
         row: Message,
-        lost: str | None,
+        way: str | None,
         route_record: RouteRecord,
     ) -> None:
         self._context = context
         self._window_id = window_id
         self._row = row
-        self._lost = lost
+        self._way = way
         self._route = route_record
 
     async def take(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
@@ -63,6 +64,8 @@ class Claim:
             turn = _turn(context, live, link, row, self._window_id, how, cause, prior)
             await turns.insert(tx, turn)
             await context.host.environment.note_beginning(tx, turn.id, live.state, git)
+            if live.opened is not ContextSource.CONTINUED:  # what a session offers hardly changes later
+                await keep_offers(tx, agent, live.state)
             stamped = await messages.set_turn(tx, row.id, turn.id, link.id)
             abridged = link.unabridged_from is not None and not (prior and prior.cut)
             again = link.knows is None and link.reach is not None
@@ -90,7 +93,7 @@ class Claim:
             last_id,
             before_claim,
             context.host.publish,
-            context.host.handle_permission,
+            context.host.handle_question,
         )
         context.host.set_carrier(self._window_id, live)
         context.host.publish(TurnStarted(self._window_id, turn))
@@ -109,12 +112,11 @@ class Claim:
         """The reason, in words, why the context gets to the agent another way than before."""
         if before is None or how is ContextSource.CONTINUED:
             return None
-        if self._lost:
-            return self._lost
+        if self._way:
+            return self._way
         carrier = await links.get(reader, before.link_id)
-        if carrier and (carrier.agent, carrier.profile) != (link.agent, link.profile):
+        if switched := self._switch(carrier, link):
             limit = cause_words(await messages.get(reader, before.last_id))
-            switched = f"switched from {_agent_and_profile(carrier)} to {self._context.spec.title}"
             return f"{limit}, {switched}" if limit else switched
         match before.stop_reason:
             case StopReason.AGENT_GONE:
@@ -125,6 +127,20 @@ class Claim:
                 return cause_words(await messages.get(reader, before.last_id)) or before.error
             case _:
                 return carrier.ended if carrier and carrier.id != link.id else None
+
+    def _switch(self, before: Link | None, link: Link) -> str | None:
+        """The switch to another agent, in words, if there was one."""
+        if before is None or (before.agent, before.profile) == (link.agent, link.profile):
+            return None
+        return f"switched from {_agent_and_profile(before)} to {self._context.spec.title}"
+
+    async def _is_told_above(self, reader: Reader, before: Turn | None) -> bool:
+        """True if the row above the prompt tells of the trouble that the turn before ended with."""
+        if before is None or before.last_id != self._row.parent_id:
+            return False
+        last = await messages.get(reader, before.last_id)
+        trouble = last.data.get("trouble") if last is not None else None
+        return bool(trouble) and trouble != StopReason.CANCELLED.value
 
     async def _add_seam(
         self, tx: Writer, turn: Turn, link: Link, before: Turn | None, *, abridged: bool, again: bool
@@ -151,6 +167,9 @@ class Claim:
             "route": self._route.words(link, carrier_before),
         }
         text = context_summary.seam_text(summary, turn.cause, abridged=abridged, again=again)
+        if turn.cause and await self._is_told_above(tx, before):
+            news = self._switch(carrier_before, link)
+            data["line"] = context_summary.seam_text(summary, news, abridged=abridged, again=again)
         return await self._add(tx, turn, Kind.SEAM, text, data, below=self._row.id)
 
     async def _add_greeting(self, tx: Writer, turn: Turn, live: LiveSession, *, below: str) -> Message | None:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from catena_acp.abilities import Abilities
+from catena_acp.agents.process import agent_environment
 from catena_acp.continuity.conversation_events import ConversationEvent, Doing, LinkChanged
 from catena_acp.continuity.routing import route
-from catena_acp.continuity.services import Services, Tenure
+from catena_acp.continuity.services import Services, SessionPlace, Tenure
 from catena_acp.continuity.sessions.agent_pool import Agents, kept_powers, reopens
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
-from catena_acp.errors import AgentError, AgentRefused, SessionContradicts
+from catena_acp.errors import AgentError, AgentMissing, AgentRefused, NotCopied, SessionContradicts
 from catena_acp.port import AgentPort, AgentSpec, SessionSetup
-from catena_acp.session_events import PermissionRequested, PermissionWithdrawn, SessionOpened
+from catena_acp.session_events import QuestionEvent, SessionOpened
 from catena_store import ancestry
 from catena_store.chains import agents, links, turns
 from catena_store.database.database import Reader, Writer
@@ -53,6 +56,10 @@ class Host(SessionListener, Protocol):
         """The windows that are open in this client."""
         ...
 
+    def spec_of(self, agent: str, profile: str) -> AgentSpec:
+        """How the agent of a link is started. Raises AgentMissing."""
+        ...
+
     def publish(self, event: ConversationEvent) -> None:
         """Hand an event to every listener."""
         ...
@@ -65,8 +72,8 @@ class Host(SessionListener, Protocol):
         """Note an agent process that was started for this conversation."""
         ...
 
-    def handle_permission(self, live: LiveSession, event: PermissionRequested | PermissionWithdrawn) -> None:
-        """Publish a permission request of the session, or that it was withdrawn."""
+    def handle_question(self, live: LiveSession, event: QuestionEvent) -> None:
+        """Publish a question of the session, or that it is closed."""
         ...
 
     def set_carrier(self, window_id: str, live: LiveSession) -> None:
@@ -105,22 +112,24 @@ class SendContext:
 
     @property
     def place(self) -> SessionSetup:
-        environment = self.host.environment
-        return SessionSetup(self.record.cwd, environment.existing_directories, environment.mcp_servers)
+        environment, agent = self.host.environment, self.agents.live(self.spec, self.record.family)
+        abilities = agent.abilities if agent else None
+        servers = environment.servers.sent(self.record.cwd, self.spec, abilities)
+        return SessionSetup(self.record.cwd, environment.existing_directories, servers)
 
     def place_for(self, window_id: str) -> SessionSetup:
         """The place of a session that carries a window: with the tools that its agent is handed."""
         if (tools := self.services.checkpointing.tools) is None:
             return self.place
-        server = tools(self.record.id, window_id)
-        return replace(self.place, mcp_servers=(*self.place.mcp_servers, server))
+        return replace(self.place, tools=tools(self.record.id, window_id))
 
     @property
     def target(self) -> route.Target:
         return route.Target(self.spec.name, self.spec.profile, self.record.cwd)
 
     async def agent(self, window_id: str) -> AgentPort:
-        """The agent's process, started where none runs."""
+        """The agent's process, started where none runs, for sessions with the servers that there are now."""
+        await self.host.environment.servers.look(self.record.cwd)
         if self.agents.live(self.spec, self.record.family) is None:
             self.host.set_doing(window_id, Doing.STARTING)
         return await self.agents.running(
@@ -144,10 +153,87 @@ class SendContext:
     ) -> route.Situation:
         """The route's situation with an agent that may not run: ``abilities`` is None then."""
         powers = await self._powers(reader, abilities)
+        copyable = await self._copyable(reader, abilities)
         situation = await read_situation(
-            reader, self.record, self.target, window_id, above, self.host.windows, powers, prompt_id=prompt_id
+            reader,
+            self.record,
+            self.target,
+            window_id,
+            above,
+            self.host.windows,
+            powers,
+            prompt_id=prompt_id,
+            others=copyable,
         )
-        return replace(situation, warm=self.sessions.warm(situation.links))
+        warm, copies = self.sessions.warm(situation.links), frozenset(link.id for link in copyable)
+        return replace(situation, warm=warm, copyable=copies)
+
+    async def _copyable(self, reader: Reader, abilities: Abilities | None) -> list[Link]:
+        """Links of this agent in another directory or with another profile whose files can be copied for the target."""
+        if abilities is not None and (not abilities.load or abilities.quirks.replay_faithful is False):
+            return []  # what a copy holds could not be compared before it is prompted
+        names, there = self._names(abilities), self._place_of(self.spec, self.record.cwd)
+        if not self.services.session_files.knows(names):
+            return []
+        elsewhere = await links.open_elsewhere(
+            reader, self.record.id, self.spec.name, self.spec.profile, self.record.cwd
+        )
+        found = []
+        for link in elsewhere:
+            with contextlib.suppress(AgentMissing):
+                here = self._place_of(self.host.spec_of(link.agent, link.profile), link.cwd)
+                can_copy = self.services.session_files.can_copy
+                if await asyncio.to_thread(can_copy, names, link.session_id, here, there):
+                    found.append(link)
+        return found
+
+    def _names(self, abilities: Abilities | None) -> tuple[str, ...]:
+        return (self.spec.name, abilities.name) if abilities else (self.spec.name,)
+
+    @staticmethod
+    def _place_of(spec: AgentSpec, cwd: str) -> SessionPlace:
+        return SessionPlace(spec.profile, agent_environment(os.environ, spec.env), cwd)
+
+    async def copy_session(self, agent: AgentPort, source: Link, window_id: str) -> Link | None:
+        """Copy a session for the target's directory or profile, with a link of its own; None if it moved meanwhile.
+
+        The copy has the same id, so it takes the place of the session that has it there by now, if the source has gone
+        on from that one; with the same profile, of the source itself. Raises NotCopied, AgentMissing, StoreError.
+        """
+        async with self.services.db.read() as reader:
+            replaced = await links.by_session(reader, self.spec.name, self.spec.profile, source.session_id)
+        if replaced and (replaced.conversation_id != self.record.id or replaced.state is not LinkState.OPEN):
+            raise NotCopied("another conversation has that session there")
+        for link in filter(None, (source, replaced)):
+            if live := self.sessions.by_link(link.id):
+                await self.sessions.settle(link.id)
+                await self.sessions.close(live)  # an agent may keep back what it has not written
+        async with self.services.db.read() as reader:
+            source = await links.get(reader, source.id) or source
+            replaced = await links.get(reader, replaced.id) if replaced else None
+        here = self._place_of(self.host.spec_of(source.agent, source.profile), source.cwd)
+        there = self._place_of(self.spec, self.record.cwd)
+        names, files = self._names(agent.abilities), self.services.session_files
+        await asyncio.to_thread(files.copy, names, source.session_id, here, there)
+        held = {link.id: link for link in (source, replaced) if link}
+        async with self.tenure.write() as tx:
+            for link in held.values():
+                now = await links.get(tx, link.id)
+                if now is None or now.version != link.version:
+                    return None
+            if await turns.busy_links(tx, list(held)):
+                return None
+            if replaced:
+                moved = replaced.id == source.id
+                why = (
+                    f"it moved to {self.record.cwd}"
+                    if moved
+                    else "a copy that went on from it took its place"
+                )
+                await self._lose(tx, replaced, why)
+            link = await self._add(tx, source.session_id, Cause.COPY, window_id, source)
+        self.host.publish(LinkChanged(window_id, link, None))
+        return link
 
     async def _powers(self, reader: Reader, abilities: Abilities | None) -> route.SessionCapabilities:
         if abilities is None:
@@ -194,20 +280,20 @@ class SendContext:
             held = await links.by_session(tx, self.spec.name, self.spec.profile, opened.session_id)
             why = "the agent reused its session id for another session"
             lost = await self._lose(tx, held, why) if held else None
-            link = await self._add(tx, opened, Cause.NEW, window_id)
+            link = await self._add(tx, opened.session_id, Cause.NEW, window_id)
         if lost:
             self.host.publish(LinkChanged(window_id, lost, why))
         self.host.publish(LinkChanged(window_id, link, None))
         return self.sessions.adopt(link, agent, opened, ContextSource.FRESH, self.host, place)
 
     async def open_session_of(self, link: Link) -> LiveSession | None:
-        """The link's live session; None if it was opened with other directories than there are now, and closes."""
+        """The link's live session; None if it was opened with other directories or servers, and closes."""
         live = self.sessions.of(link)
         if live is None:
             return None
         # Another conversation of the family may have opened it, to fork it, and would close it with its own.
         live.listener = self.host
-        if self.host.environment.outgrown(live):
+        if self.host.environment.outgrown(live, self.place):
             await self.sessions.close(live)
             return None
         return live
@@ -248,7 +334,7 @@ class SendContext:
             now = await links.get(tx, source.id)
             moved = at is None and (now is None or now.version != source.version)
             if not moved:
-                link = await self._add(tx, opened, cause, window_id, pointers)
+                link = await self._add(tx, opened.session_id, cause, window_id, pointers)
         if moved:
             await agent.close_session(opened.session_id)
             return None
@@ -267,7 +353,7 @@ class SendContext:
     async def _add(
         self,
         tx: Writer,
-        opened: SessionOpened,
+        session_id: str,
         cause: Cause,
         window_id: str,
         pointers: Link | None = None,
@@ -279,7 +365,7 @@ class SendContext:
                 conversation_id=self.record.id,
                 agent=self.spec.name,
                 profile=self.spec.profile,
-                session_id=opened.session_id,
+                session_id=session_id,
                 cwd=self.record.cwd,
                 cause=cause,
                 source_id=pointers.id if pointers else None,

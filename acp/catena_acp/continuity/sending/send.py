@@ -6,6 +6,7 @@ text goes out twice at most: the second time only where the first was refused be
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Set
 
 from catena_acp.continuity.cancellation import raise_if_cancelled, shielded, with_retries
@@ -23,9 +24,11 @@ from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import (
     AgentError,
+    AgentMissing,
     AgentRefused,
     ForkEmpty,
     ForkWrong,
+    NotCopied,
     NotSent,
     RefusedAtOnce,
     SessionGone,
@@ -85,7 +88,7 @@ class PromptCarrier:
         self._made: set[str] = set()  # links that it came to; what is empty cannot be opened again
         self._asleep: dict[str, ContextSource] = {}  # … and forks of them that were not found when prompted
         self._empty: set[str] = set()  # links whose fork held nothing
-        self._lost: str | None = None  # why a session that should have carried it was lost on the way
+        self._way: str | None = None  # why it goes another way: a session was lost on the way, or copied
         self._route = RouteRecord()
         self.turn: RunningTurn | None = None  # claimed
         self.text_is_out = False
@@ -122,6 +125,8 @@ class PromptCarrier:
                         await self._fork(link, None, agent)
                     case route.ForkAt(link, turn):
                         await self._fork(link, turn, agent)
+                    case route.Copy(link):
+                        await self._copy(link, agent)
                     case route.New():
                         await self._open_new(agent)
             finally:
@@ -129,6 +134,9 @@ class PromptCarrier:
         raise NotSent(self._last_error)
 
     async def _agent(self) -> AgentPort:
+        directory = self._context.record.cwd
+        if not await asyncio.to_thread(self._context.services.is_directory, directory):
+            raise NotSent(None, f"The directory {directory} is gone. Use /cd DIR to continue in another one.")
         try:
             return await self._context.agent(self._window_id)
         except AgentError as error:
@@ -160,6 +168,21 @@ class PromptCarrier:
         except AgentError as error:
             raise NotSent(error) from error
 
+    async def _copy(self, link: Link, agent: AgentPort) -> None:
+        """Copy a session that worked elsewhere; the copy is opened, and compared, when it is used."""
+        try:
+            copy = await self._context.copy_session(agent, link, self._window_id)
+        except (NotCopied, AgentMissing) as error:
+            self._route.failed(link.id, f"it could not be copied: {short(str(error))}")
+            return
+        if copy is None:
+            self._route.failed(link.id, "it could not be copied: it continued meanwhile")
+            return
+        account = f"account {copy.profile}" if copy.profile else "the account without a profile"
+        self._way = (
+            f"moved to {copy.cwd}" if copy.profile == link.profile else f"same context, copied to {account}"
+        )
+
     async def _use(self, link: Link, agent: AgentPort) -> RunningTurn | None:
         """Open the session where it is cold, and claim it; None if it can carry the prompt no more."""
         context = self._context
@@ -186,7 +209,7 @@ class PromptCarrier:
 
     async def _claim_whole(self, live: LiveSession, agent: AgentPort) -> RunningTurn | None:
         """Claim the session despite cancellation, so that a turn that was opened is always found in ``self.turn``."""
-        claim = Claim(self._context, self._window_id, self._row, self._lost, self._route)
+        claim = Claim(self._context, self._window_id, self._row, self._way, self._route)
         self.turn = await shielded(claim.take(live, agent))
         raise_if_cancelled()
         return self.turn
@@ -219,7 +242,7 @@ class PromptCarrier:
         if self._trouble(error) in _ABOUT_THE_ACCOUNT:
             raise NotSent(error) from error
         if isinstance(error, SessionGone):
-            self._lost = f"session lost ({short(str(error))})"
+            self._way = f"session lost ({short(str(error))})"
             await self._context.lose(link, str(error), self._window_id)
 
     def _trouble(self, error: AgentError) -> Trouble:
@@ -233,6 +256,7 @@ class PromptCarrier:
         async with self._context.services.db.read() as reader:
             files = await attachments.of_message(reader, self._row.id)
         blocks += prompt_blocks(self._row.text, files, running.live.agent.abilities)
+        await running.keep_files_before()
         self._context.host.attach(running)
         live = running.live
         if greeting := live.take_greeting():  # it came after the claim
@@ -275,7 +299,7 @@ class PromptCarrier:
                 self._tried.discard(route.key_of(route.Use(link)))
                 self._context.sessions.forget(link.id)
                 return None
-            self._lost = f"session lost ({short(str(error))})"
+            self._way = f"session lost ({short(str(error))})"
             await self._context.lose(link, str(error), self._window_id)
         return None
 

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from catena_acp.abilities import Abilities
+from catena_acp.agents.sightings import keep_sighting
+from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import StartAgent
 from catena_acp.errors import AgentGone
@@ -72,6 +74,13 @@ class Agents:
         place = self._places.get((spec.name, spec.profile, family))
         return place.agent if place and place.agent and place.agent.alive else None
 
+    def all_live(self) -> list[AgentPort]:
+        """The live agents, one of each agent and profile: all of those share their sessions."""
+        live = {
+            key[:2]: place.agent for key, place in self._places.items() if place.agent and place.agent.alive
+        }
+        return list(live.values())
+
     def groups(self, family: str) -> list[AgentGroup]:
         """The process groups that run for a family, as its lease keeps them."""
         return [
@@ -118,6 +127,12 @@ class Agents:
         place = next((place for place in self._places.values() if place.agent is agent), None)
         if place and not place.users:
             self._end_idle(place)
+
+    def drop_family(self, family: str) -> None:
+        """End the agents of a family in the background, but for those of which a turn is under way."""
+        for key, place in self._places.items():
+            if key[2] == family and not place.users:
+                self._end_idle(place)
 
     async def end_family(self, family: str) -> None:
         """End every agent of a family."""
@@ -197,6 +212,7 @@ async def keep_powers(tx: Writer, agent: AgentPort) -> None:
         known[usage.REPORTED_OF] = abilities.quirks.usage_of
     for name, power in known.items():
         await agents.set_ability(tx, agent.spec.name, _WHEN_LAST_RUN, name, power)
+    await keep_sighting(tx, agent.spec.name, abilities)
 
 
 async def keep_fork_at(tx: Writer, agent: AgentPort, *, honoured: bool) -> None:
@@ -215,3 +231,9 @@ async def kept_powers(r: Reader, agent: str) -> route.SessionCapabilities:
         forks_at=known.get("forks_at") == "yes",
         reopens_once=known.get("reopens") == "once",
     )
+
+
+async def keep_offers(tx: Writer, agent: AgentPort, state: SessionState) -> None:
+    """Keep whether a session that was just opened offers modes and models."""
+    models = any(option.category == "model" for option in state.options)
+    await keep_sighting(tx, agent.spec.name, agent.abilities, modes=bool(state.modes), models=models)

@@ -19,12 +19,14 @@ from catena_acp.continuity.conversation_events import (
     Troubled,
 )
 from catena_acp.continuity.services import Services
+from catena_acp.continuity.sessions.servers import SessionServers
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import MODE, apply_settings, wanted_on
+from catena_acp.port import SessionSetup
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import environments, turns
-from catena_store.conversations import directories, mcp_servers
+from catena_store.conversations import directories
 from catena_store.database.database import Writer
 from catena_store.errors import StoreError
 from catena_store.records import TurnEnvironment
@@ -127,27 +129,27 @@ class Environment:
         self._told_of_directories: set[tuple[str, str]] = set()  # window and agent
         self._git_hangs = False
         self.directories: tuple[str, ...] = ()  # as they were given, whether or not they are still there
-        self.mcp_servers: tuple[dict[str, object], ...] = ()  # further ones, for every session
+        self.servers = SessionServers(services, conversation_id, publish)
 
     async def load(self) -> None:
         """Read which directories and MCP servers the conversation was given."""
         with contextlib.suppress(StoreError):
             async with self._services.db.read() as reader:
                 self.directories = await directories.of_conversation(reader, self._conversation_id)
-        with contextlib.suppress(StoreError):
-            async with self._services.db.read() as reader:
-                self.mcp_servers = await mcp_servers.of_conversation(reader, self._conversation_id)
+        await self.servers.load()
 
     @property
     def existing_directories(self) -> tuple[str, ...]:
         """The further directories that are there: an agent refuses a session for one that is not."""
         return tuple(path for path in self.directories if _is_directory(path))
 
-    def outgrown(self, live: LiveSession) -> bool:
-        """True if the session could have directories that it was not opened with, or has lost some."""
+    def outgrown(self, live: LiveSession, place: SessionSetup) -> bool:
+        """True if the session could have directories or servers that it was not opened with, or has lost some."""
         abilities = live.agent.abilities
-        can = abilities.additional_directories and abilities.reopens and not abilities.quirks.load_destroys
-        return can and live.directories != self.existing_directories
+        if not abilities.reopens or abilities.quirks.load_destroys:
+            return False
+        moved = abilities.additional_directories and live.directories != place.additional_directories
+        return moved or live.servers != place.mcp_servers
 
     async def git(self, cwd: str) -> GitPlace | None:
         """The git work tree of the working directory, read in a thread."""
@@ -182,6 +184,7 @@ class Environment:
     async def apply_settings(self, live: LiveSession, leaf_id: str | None, window_id: str) -> None:
         """Apply the branch's mode, model and options to a session that was just opened; publish what was refused."""
         self._tell_of_directories(live, window_id)
+        self.servers.tell(live, window_id)
         async with self._services.db.read() as reader:
             wanted = await wanted_on(reader, leaf_id, window_id, live.agent.spec.name)
         if wanted is None:

@@ -23,6 +23,8 @@ def opened_state(agent: AgentPort, link_id: str, opened: SessionOpened) -> Sessi
     state = SessionState(
         agent_title=title_of(agent.spec, agent.abilities),
         agent_version=agent.abilities.version,
+        images=agent.abilities.image,
+        image_limits=agent.abilities.image_limits,
         link_id=link_id,
     )
     if opened.modes:

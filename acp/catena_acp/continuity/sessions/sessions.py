@@ -65,6 +65,7 @@ class LiveSession:
         None  # of one that was loaded and told nothing of it, until its first turn is over
     )
     directories: tuple[str, ...] = ()  # the further ones that it was opened with
+    servers: tuple[dict[str, object], ...] = ()  # likewise, beside our own
     setting: asyncio.Lock = field(default_factory=asyncio.Lock)  # its mode and options, by one at a time
     unlisten: Callable[[], None] = field(default=lambda: None)
 
@@ -154,6 +155,7 @@ class Sessions:
             loaded=loaded,
             history=history,
             directories=place.additional_directories,
+            servers=place.mcp_servers,
         )
         self.forget(link.id)
         self._live[link.id] = live

@@ -13,7 +13,7 @@ from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError, AgentGone
 from catena_acp.session_events import ModesChanged, Option, OptionsChanged
-from catena_store.chains import environments, turns
+from catena_store.chains import environments, links, turns
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
 from catena_store.records import ChosenOption, TurnEnvironment
@@ -64,6 +64,8 @@ async def wanted_on(reader: Reader, leaf_id: str | None, window_id: str, agent: 
     """The settings of the agent's last turn on the branch, and what the person chose in the window since."""
     turn_id = await turns.newest_on(reader, leaf_id, agent)
     turn = await turns.get(reader, turn_id) if turn_id else None
+    if turn and await links.imported(reader, turn.link_id):
+        turn_id = turn = None  # a file from elsewhere does not say what an agent may do unasked
     kept: TurnEnvironment | None = None
     chosen: list[ChosenOption] = []
     # Lost or damaged, one of these tables must not keep the other from coming back.

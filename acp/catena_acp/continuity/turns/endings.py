@@ -21,6 +21,7 @@ from catena_acp.continuity.problems import (
 from catena_acp.continuity.turn_end_text import ending_words
 from catena_acp.errors import AgentError, AgentRefused, NotKept
 from catena_acp.session_events import (
+    ElicitationRequested,
     Event,
     OtherContent,
     PermissionRequested,
@@ -111,7 +112,7 @@ class LastAnswer:
                     self._message_id = message_id
                     self._length += len(text)
                     self._more = self._length > _LONGEST
-                case ToolCallChanged() | PermissionRequested() | OtherContent():
+                case ToolCallChanged() | PermissionRequested() | ElicitationRequested() | OtherContent():
                     self._more = True
                 case _:
                     pass

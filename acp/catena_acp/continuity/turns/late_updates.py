@@ -12,9 +12,10 @@ from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.agent_pool import keep_replayed_late
 from catena_acp.continuity.sessions.greeting import is_prompt
 from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.turns.background import BackgroundWork
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Reducer
-from catena_acp.session_events import Event, PermissionEvent, StateEvent, TranscriptEvent
+from catena_acp.session_events import Event, QuestionEvent, StateEvent, TerminalChanged, TranscriptEvent
 from catena_store.chains import links
 from catena_store.conversations import messages
 from catena_store.errors import StoreError
@@ -30,7 +31,7 @@ class _Flow:
     """The late events of one session, on their way to rows."""
 
     live: LiveSession
-    events: list[TranscriptEvent] = field(default_factory=list)
+    events: list[TranscriptEvent | TerminalChanged] = field(default_factory=list)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     ending: bool = False
     task: asyncio.Task[None] | None = None
@@ -40,8 +41,14 @@ class LateUpdates:
     """Recorder of late updates, as rows below the session's reach."""
 
     def __init__(
-        self, services: Services, tenure: Tenure, publish: Callable[[ConversationEvent], None]
+        self,
+        services: Services,
+        tenure: Tenure,
+        publish: Callable[[ConversationEvent], None],
+        background: BackgroundWork,
     ) -> None:
+        """``background`` has the calls whose work went on: what is told of them later changes their rows."""
+        self._background = background
         self._services = services
         self._tenure = tenure
         self._publish = publish
@@ -53,7 +60,13 @@ class LateUpdates:
 
         What a session says before its first prompt is none: it waits for that with the session.
         """
-        if isinstance(event, StateEvent | PermissionEvent):
+        if isinstance(event, StateEvent | QuestionEvent):
+            return
+        if isinstance(event, TerminalChanged):
+            # Of interest only to a tool call that came late, too; that of an ended turn stays as it was then.
+            if flow := self._flows.get(live.link_id):
+                flow.events.append(event)
+                flow.wake.set()
             return
         if not live.prompted:
             if is_prompt(event) and live.loaded and not any(map(is_prompt, live.early)):
@@ -92,7 +105,7 @@ class LateUpdates:
             await self.settle(link_id)
 
     async def _record(self, flow: _Flow) -> None:
-        rest: list[TranscriptEvent] = []
+        rest: list[TranscriptEvent | TerminalChanged] = []
         try:
             recorder, reducer = await self._begin(flow.live)
             if recorder is None or reducer is None:
@@ -136,6 +149,8 @@ class LateUpdates:
             clock=self._services.clock,
             keeps_user_text=True,
         )
+        for task in self._background.calls_of(link.id):
+            reducer.carry(task.call_id, task.message_id, task.data)
         follows = link.knows == link.reach
         recorder = Recorder(
             self._services, self._tenure, live, window.id, reducer, self._publish, floor_follows=follows

@@ -18,15 +18,15 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.sessions import LiveSession
-from catena_acp.continuity.turns.reducer import Append, Change, Insert, Op, Reducer
+from catena_acp.continuity.turns.reducer import Append, Attach, Change, Insert, Op, Reducer
 from catena_acp.growing_text import GrowingText
-from catena_acp.session_events import Event, PermissionRequested
+from catena_acp.session_events import ElicitationRequested, Event, PermissionRequested
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Writer
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Kind, NewMessage
-from catena_store.windows import windows
+from catena_store.windows import attachments, windows
 
 COMMIT_SECONDS = 0.25
 AGAIN_SECONDS = 1.0  # after a transaction that failed
@@ -73,7 +73,7 @@ class Recorder:
         """Reduce events; commit at once where a row is born or closes, and what has waited long enough."""
         at_once = False
         for event in events:
-            at_once = at_once or isinstance(event, PermissionRequested)
+            at_once = at_once or isinstance(event, PermissionRequested | ElicitationRequested)
             for op in self._reducer.reduce(event):
                 at_once = self._note(op) or at_once
         if self._pending and self._due is None:
@@ -114,6 +114,9 @@ class Recorder:
             added = await messages.insert_many(tx, inserts)
             events += [MessageAdded(self._window_id, message) for message in added]
             self._in_sight = await self._follow(tx, inserts)
+        for op in (*self._pending, *ops):
+            if isinstance(op, Attach):
+                await attachments.add_image(tx, op.message_id, op.image)
         return events
 
     def committed(self, events: Sequence[ConversationEvent]) -> None:
@@ -137,6 +140,8 @@ class Recorder:
                 return False
             case Change(state=state):
                 return state is not None
+            case Attach():
+                return False
 
     async def _follow(self, tx: Writer, inserts: Sequence[NewMessage]) -> bool:
         """Move the session's pointers, the turn's last row and the window's leaf with the rows, in their transaction.
@@ -195,5 +200,7 @@ def _folded(ops: Sequence[Op]) -> tuple[list[NewMessage], list[Change], dict[str
                 changes[message_id] = Change(
                     message_id, before.data if data is None else data, state or before.state
                 )
+            case Attach():  # written behind the rows
+                pass
     rows = [replace(row, text=str(texts.pop(row.id))) for row in births.values()]
     return rows, list(changes.values()), texts

@@ -5,15 +5,23 @@ Pure but for the ids it makes: it says which rows to insert, grow and change, in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, assert_never
 
-from catena_acp.continuity.turns.tool_data import changed_tool, is_over
+from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.continuity.turns.tool_data import changed_tool, is_over, terminals_of, with_outputs
+from catena_acp.elicitation.requests import CANCEL, Elicitation, WebPage
+from catena_acp.elicitation.words import DONE, answered_text, asked_text, kept_data
+from catena_acp.images import MOST_IMAGES, note_of_image
 from catena_acp.session_events import (
+    BackgroundWorkEnded,
     CommandsChanged,
     ContextCompacted,
+    ElicitationAnswered,
+    ElicitationCompleted,
+    ElicitationRequested,
     Event,
     ModesChanged,
     NoticeReported,
@@ -22,13 +30,15 @@ from catena_acp.session_events import (
     PermissionRequested,
     PermissionWithdrawn,
     PlanChanged,
+    TerminalChanged,
     TextChunk,
     TitleChanged,
     ToolCallChanged,
+    ToolOther,
     UnknownUpdate,
     UsageReported,
 )
-from catena_store.records import Kind, MessageState, NewMessage
+from catena_store.records import Attachment, Kind, MessageState, NewMessage
 
 _OVER = frozenset({"completed", "failed", "cancelled"})
 _NOT_DONE = frozenset({"in_progress", "pending", "failed", "cancelled"})
@@ -65,7 +75,10 @@ class Compaction:
         return {"compacted": self.status, "detail": "".join(self._chunks).strip().splitlines()}
 
 
-_KINDS = {"user": Kind.USER, "agent": Kind.AGENT, "thought": Kind.THOUGHT}
+# What a subagent says is no answer: the agent hears it, and the session holds what that makes of it.
+_KINDS = {"user": Kind.USER, "agent": Kind.AGENT, "thought": Kind.THOUGHT, "subagent": Kind.THOUGHT}
+_TERMINALS_KEPT = 64  # outputs, of up to 64 KiB
+_MOST_IMAGE_BYTES = 50 * 1024 * 1024  # of a turn
 _UNKNOWN_KEPT = 20  # raw updates of one unknown kind kept in a turn; an agent can send thousands
 
 
@@ -93,17 +106,33 @@ class Change:
     state: MessageState | None = None
 
 
-Op = Insert | Append | Change
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """Store an image with a row; it is there once, however often the agent tells of it."""
+
+    message_id: str
+    image: Attachment
+
+
+Op = Insert | Append | Change | Attach
 
 
 @dataclass(slots=True)
 class _Text:
-    """The growing text row."""
+    """A growing text row."""
 
     row_id: str
     role: str
     agent_message_id: str | None
     data: dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Voice:
+    """What the agent, or one of its subagents, is saying; they speak at the same time."""
+
+    text: _Text | None = None
+    held_space: str = ""  # white space before a row's first word
 
 
 @dataclass(slots=True)
@@ -113,6 +142,16 @@ class _Tool:
     row_id: str
     data: dict[str, Any]
     over: bool
+    terminals: frozenset[str] = frozenset()  # whose output belongs to it
+
+
+@dataclass(slots=True)
+class _Elicited:
+    """An elicitation's row."""
+
+    row_id: str
+    request: Elicitation
+    answered: bool = False
 
 
 @dataclass(slots=True)
@@ -133,12 +172,15 @@ class Reducer:
     compacted: bool = False
     rows: int = 0  # inserted so far
     last_kind: Kind | None = None  # of the last of them
-    _text: _Text | None = None
+    _voices: dict[str | None, _Voice] = field(default_factory=dict)  # by the call that started a subagent
     _compaction: Compaction | None = None  # that is under way
-    _held_space: str = ""  # white space before a row's first word
     _tools: dict[str, _Tool] = field(default_factory=dict)
+    _terminals: dict[str, TerminalChanged] = field(default_factory=dict)  # what each shows, by its id
+    _elicitations: dict[str, _Elicited] = field(default_factory=dict)  # that are not over
     _plans: dict[str | None, str] = field(default_factory=dict)
     _unknown: dict[str, tuple[str, list[Mapping[str, Any]]]] = field(default_factory=dict)
+    _images: set[tuple[str, str]] = field(default_factory=set)  # row and hash of those that are stored
+    _image_bytes: int = 0
 
     @property
     def may_be_compacted(self) -> bool:
@@ -154,9 +196,17 @@ class Reducer:
                 return self._add_other(event)
             case ToolCallChanged():
                 return self._change_tool(event)
+            case TerminalChanged():
+                return self._show_terminal(event)
             case PermissionRequested(tool_call=tool_call):
                 # Some agents ask before they tell of the call at all.
                 return self._change_tool(tool_call)
+            case ElicitationRequested():
+                return self._add_elicitation(event)
+            case ElicitationAnswered():
+                return self._answer_elicitation(event)
+            case ElicitationCompleted(ask_id=ask_id):
+                return self._complete_elicitation(ask_id)
             case PlanChanged():
                 return self._change_plan(event)
             case NoticeReported(text=text, level=level):
@@ -171,6 +221,7 @@ class Reducer:
                 | OptionsChanged()
                 | TitleChanged()
                 | UsageReported()
+                | BackgroundWorkEnded()
                 | PermissionWithdrawn()
             ):
                 return []
@@ -181,6 +232,25 @@ class Reducer:
         """The data of a tool call so far; None if it is not known."""
         tool = self._tools.get(tool_call_id)
         return tool.data if tool else None
+
+    def subagent_of(self, call: ToolCallChanged) -> str:
+        """The task of the subagent that makes a call; "" for the agent's own."""
+        known = self.tool(call.tool_call_id) or {}
+        started_by = call.subagent_of or known.get("subagent_of")
+        if not started_by:
+            return ""
+        return ToolRecord.from_data(self.tool(started_by) or {}).label
+
+    def carry(self, tool_call_id: str, row_id: str, data: Mapping[str, Any]) -> None:
+        """Take over the row of an earlier call, which later updates of that change."""
+        self._tools.setdefault(tool_call_id, _Tool(row_id, dict(data), over=True))
+
+    def note_rule(self, tool_call_id: str, text: str, *, allowed: bool) -> list[Op]:
+        """Note at a tool call that a permission rule of the person answered its request, and which."""
+        if (tool := self._tools.get(tool_call_id)) is None:
+            return []
+        tool.data = {**tool.data, "rule": {"text": text, "allowed": allowed}}
+        return [Change(tool.row_id, tool.data, MessageState.FINAL if tool.over else None)]
 
     def under_way(self) -> list[Mapping[str, Any]]:
         """The tool calls that have not come to their end."""
@@ -195,53 +265,68 @@ class Reducer:
 
     def close(self, *, clean: bool, tool_status: str) -> list[Op]:
         """End what is open: text whole or interrupted, tool calls that did not finish as ``tool_status``."""
-        ops = self._end_text(MessageState.FINAL if clean else MessageState.INTERRUPTED)
         state = MessageState.FINAL if clean else MessageState.INTERRUPTED
+        ops = [op for voice in list(self._voices) for op in self._end_text(state, voice)]
         for tool in self._tools.values():
             if not tool.over:
                 tool.over = True
                 tool.data = {**tool.data, "status": tool_status, "ended_at": self._now()}
                 ops.append(Change(tool.row_id, tool.data, state))
+        for elicited in self._elicitations.values():
+            if not elicited.answered:
+                ops.append(Append(elicited.row_id, answered_text(elicited.request, CANCEL)))
+            ops.append(Change(elicited.row_id, state=MessageState.FINAL))
+        self._elicitations.clear()
         return ops
 
     def _add_text(self, chunk: TextChunk) -> list[Op]:
         if chunk.role == "user" and not self.keeps_user_text:
             return []
-        text = self._text
+        voice = self._voices.setdefault(chunk.subagent_of, _Voice())
+        text = voice.text
         if text and (text.role, text.agent_message_id) == (chunk.role, chunk.message_id):
             return [Append(text.row_id, chunk.text)]
         if not chunk.text.strip():
-            self._held_space += chunk.text
+            voice.held_space += chunk.text
             return []
-        words = self._held_space + chunk.text
-        ops = self._end_text()
-        data: dict[str, Any] = {"started_at": self._now()}
+        words = voice.held_space + chunk.text
+        ops = self._end_text(voice=chunk.subagent_of)
+        data: dict[str, Any] = {"started_at": self._now(), **_said_by(chunk)}
         kind = _KINDS[chunk.role]
         insert = self._insert(kind, words, data, chunk.message_id, state=MessageState.OPEN)
-        self._text = _Text(insert.row.id, chunk.role, chunk.message_id, data)
+        self._voices[chunk.subagent_of] = _Voice(_Text(insert.row.id, chunk.role, chunk.message_id, data))
         self.answered = self.answered or kind is Kind.AGENT
         return [*ops, insert]
 
     def _add_other(self, content: OtherContent) -> list[Op]:
         if content.role == "user" and not self.keeps_user_text:
             return []
-        ops = self._end_text()
+        ops = self._end_text(voice=content.subagent_of)
         kind = _KINDS[content.role]
         self.answered = self.answered or kind is Kind.AGENT
-        data = {"other": [{"kind": content.kind, "description": content.description}]}
-        return [*ops, self._insert(kind, f"[{content.description}]", data, content.message_id)]
+        other: dict[str, Any] = {"kind": content.kind, "description": content.description}
+        if content.address:
+            other["address"] = content.address
+        if content.image is not None:
+            other["image"] = note_of_image(content.image).to_data()
+        data = {"other": [other], **_said_by(content)}
+        insert = self._insert(kind, f"[{content.description}]", data, content.message_id)
+        return [*ops, insert, *self._attach(insert.row.id, (content.image,))]
 
     def _change_tool(self, call: ToolCallChanged) -> list[Op]:
         known = self._tools.get(call.tool_call_id)
+        images = [each.image for each in call.content or () if isinstance(each, ToolOther)]
         self.answered = True
         if known:
-            known.data = changed_tool(known.data, call, self._now())
+            known.data = with_outputs(changed_tool(known.data, call, self._now()), self._terminals)
             known.over = is_over(known.data)
+            known.terminals = known.terminals if call.content is None else terminals_of(known.data)
             state = MessageState.FINAL if known.over else None
-            return [Change(known.row_id, known.data, state)]
-        data = changed_tool({}, call, self._now())
+            ended = self._end_text(voice=call.tool_call_id) if known.over else []
+            return [*ended, Change(known.row_id, known.data, state), *self._attach(known.row_id, images)]
+        data = with_outputs(changed_tool({}, call, self._now()), self._terminals)
         over = is_over(data)
-        ops = self._end_text()
+        ops = self._end_text(voice=call.subagent_of)
         insert = self._insert(
             Kind.TOOL,
             str(data.get("title") or ""),
@@ -249,8 +334,67 @@ class Reducer:
             call.tool_call_id,
             state=MessageState.FINAL if over else MessageState.OPEN,
         )
-        self._tools[call.tool_call_id] = _Tool(insert.row.id, data, over)
+        self._tools[call.tool_call_id] = _Tool(insert.row.id, data, over, terminals_of(data))
+        return [*ops, insert, *self._attach(insert.row.id, images)]
+
+    def _attach(self, row_id: str, images: Iterable[Attachment | None]) -> list[Op]:
+        """Store the images that the row does not have yet, as far as there is room in the turn."""
+        ops: list[Op] = []
+        for image in images:
+            key = (row_id, image.sha256 if image is not None else "")
+            if image is None or key in self._images:
+                continue
+            of_row = sum(row == row_id for row, _ in self._images)
+            if of_row >= MOST_IMAGES or self._image_bytes + len(image.content) > _MOST_IMAGE_BYTES:
+                continue
+            self._images.add(key)
+            self._image_bytes += len(image.content)
+            ops.append(Attach(row_id, image))
+        return ops
+
+    def _show_terminal(self, terminal: TerminalChanged) -> list[Op]:
+        """Keep with its tool calls what a terminal shows; one that no call names yet waits for that."""
+        shown = self._terminals
+        shown.pop(terminal.terminal_id, None)
+        if len(shown) >= _TERMINALS_KEPT:
+            del shown[next(iter(shown))]
+        shown[terminal.terminal_id] = terminal
+        ops: list[Op] = []
+        for tool in self._tools.values():
+            if terminal.terminal_id in tool.terminals:
+                tool.data = with_outputs(tool.data, shown)
+                ops.append(Change(tool.row_id, tool.data))
+        return ops
+
+    def _add_elicitation(self, asked: ElicitationRequested) -> list[Op]:
+        self.answered = True
+        request = asked.request
+        ops = self._end_text()
+        insert = self._insert(Kind.NOTICE, asked_text(request), kept_data(request), state=MessageState.OPEN)
+        self._elicitations[asked.ask_id] = _Elicited(insert.row.id, request)
         return [*ops, insert]
+
+    def _answer_elicitation(self, answered: ElicitationAnswered) -> list[Op]:
+        request, answer = answered.request, answered.answer
+        elicited = self._elicitations.get(answered.ask_id)
+        if elicited is None:  # asked before the turn
+            text = asked_text(request) + answered_text(request, answer)
+            return self._end_text_before(self._insert(Kind.NOTICE, text, kept_data(request, answer)))
+        elicited.answered = True
+        goes_on = isinstance(elicited.request, WebPage) and answer.action == "accept"
+        if not goes_on:
+            del self._elicitations[answered.ask_id]
+        data = kept_data(elicited.request, answer)
+        return [
+            Append(elicited.row_id, answered_text(elicited.request, answer)),
+            Change(elicited.row_id, data, None if goes_on else MessageState.FINAL),
+        ]
+
+    def _complete_elicitation(self, ask_id: str) -> list[Op]:
+        elicited = self._elicitations.pop(ask_id, None)
+        if elicited is None:
+            return []
+        return [Append(elicited.row_id, DONE), Change(elicited.row_id, state=MessageState.FINAL)]
 
     def _change_plan(self, plan: PlanChanged) -> list[Op]:
         entries = [
@@ -289,8 +433,8 @@ class Reducer:
     def _end_text_before(self, insert: Insert) -> list[Op]:
         return [*self._end_text(), insert]
 
-    def _end_text(self, state: MessageState = MessageState.FINAL) -> list[Op]:
-        text, self._text, self._held_space = self._text, None, ""
+    def _end_text(self, state: MessageState = MessageState.FINAL, voice: str | None = None) -> list[Op]:
+        text = self._voices.pop(voice, _Voice()).text
         if text is None:
             return []
         return [Change(text.row_id, {**text.data, "ended_at": self._now()}, state)]
@@ -321,3 +465,10 @@ class Reducer:
 
     def _now(self) -> str:
         return self.clock().isoformat(timespec="milliseconds")
+
+
+def _said_by(said: TextChunk | OtherContent) -> dict[str, Any]:
+    """What the data of a text row keep of a subagent; `words` tells what it said from what it thought."""
+    if said.subagent_of is None:
+        return {}
+    return {"subagent_of": said.subagent_of, "words": said.role == "subagent"}

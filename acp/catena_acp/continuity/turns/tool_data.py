@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from catena_acp.continuity.tool_record import ToolPart, ToolRecord
+from catena_acp.images import note_of_image
 from catena_acp.session_events import (
     Location,
+    TerminalChanged,
     ToolCallChanged,
     ToolContent,
     ToolDiff,
@@ -17,6 +19,7 @@ from catena_acp.session_events import (
 )
 
 _OVER = frozenset({"completed", "failed", "cancelled", "unknown"})
+_FIELDS = ("title", "kind", "status", "name", "raw_input", "raw_output", "subagent_of", "background")
 
 
 def is_over(data: Mapping[str, Any]) -> bool:
@@ -29,7 +32,7 @@ def changed_tool(data: Mapping[str, Any], call: ToolCallChanged, now: str) -> di
     new = dict(data)
     new.setdefault("started_at", now)
     new.setdefault("status", "pending")
-    for name in ("title", "kind", "status", "name", "raw_input", "raw_output"):
+    for name in _FIELDS:
         value = getattr(call, name)
         if value is not None:
             new[name] = value
@@ -40,6 +43,34 @@ def changed_tool(data: Mapping[str, Any], call: ToolCallChanged, now: str) -> di
     if is_over(new):
         new.setdefault("ended_at", now)
     return new
+
+
+def with_outputs(data: Mapping[str, Any], shown: Mapping[str, TerminalChanged]) -> dict[str, Any]:
+    """The data with what its terminals show; those that are not in ``shown`` stay as they are."""
+    content = data.get("content")
+    if not shown or not isinstance(content, list):
+        return dict(data)
+    return {**data, "content": [_with_output(entry, shown) for entry in content]}
+
+
+def terminals_of(data: Mapping[str, Any]) -> frozenset[str]:
+    """The ids of the terminals whose output belongs to the call."""
+    parts = ToolRecord.from_data(data).parts
+    return frozenset(part.terminal_id for part in parts if part.type == "terminal")
+
+
+def _with_output(entry: dict[str, Any], shown: Mapping[str, TerminalChanged]) -> dict[str, Any]:
+    terminal = shown.get(entry["id"]) if entry.get("type") == "terminal" else None
+    if terminal is None:
+        return entry
+    return {
+        "type": "terminal",
+        "id": terminal.terminal_id,
+        "output": terminal.output,
+        "hidden_lines": terminal.hidden_lines,
+        "exit_code": terminal.exit_code,
+        "signal": terminal.signal,
+    }
 
 
 def call_of(tool_call_id: str, record: ToolRecord) -> ToolCallChanged:
@@ -54,6 +85,8 @@ def call_of(tool_call_id: str, record: ToolRecord) -> ToolCallChanged:
         content=tuple(_content_of(part) for part in record.parts),
         raw_input=record.raw_input,
         raw_output=record.raw_output,
+        subagent_of=record.subagent_of or None,
+        background=record.background or None,
     )
 
 
@@ -65,8 +98,9 @@ def _content_data(content: ToolContent) -> dict[str, Any]:
             return {"type": "diff", "path": path, "old": old, "new": new}
         case ToolTerminal(terminal_id):
             return {"type": "terminal", "id": terminal_id}
-        case ToolOther(kind, description):
-            return {"type": "other", "kind": kind, "description": description}
+        case ToolOther(kind, description, image):
+            data: dict[str, Any] = {"type": "other", "kind": kind, "description": description}
+            return data if image is None else data | {"image": note_of_image(image).to_data()}
         case _:
             assert_never(content)
 

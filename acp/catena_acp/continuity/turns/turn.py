@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from catena_acp.continuity.cancellation import raise_if_cancelled
@@ -17,6 +18,8 @@ from catena_acp.continuity.conversation_events import (
     LinkChanged,
     MessageAdded,
     MessageChanged,
+    PermissionOpened,
+    Remarked,
 )
 from catena_acp.continuity.routing.late_history import LateHistory
 from catena_acp.continuity.services import Services, Tenure
@@ -24,6 +27,7 @@ from catena_acp.continuity.sessions.agent_pool import keep_replayed_late
 from catena_acp.continuity.sessions.environment import note_end
 from catena_acp.continuity.sessions.fork_points import id_said_back
 from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.tool_record import ToolRecord
 from catena_acp.continuity.turns.endings import (
     Bound,
     Ending,
@@ -33,10 +37,23 @@ from catena_acp.continuity.turns.endings import (
     outcome_of,
     stop_reason_of,
 )
+from catena_acp.continuity.turns.questions import completed_call
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Op, Reducer
+from catena_acp.continuity.turns.tool_data import call_of
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotKept, RefusedAtOnce
-from catena_acp.session_events import Event, PermissionRequested, PermissionWithdrawn, PromptBlock, TextBlock
+from catena_acp.permissions.rule import decide, one_time_option
+from catena_acp.permissions.stored_rules import rules_in_force
+from catena_acp.permissions.subject import subject_of
+from catena_acp.session_events import (
+    Event,
+    PermissionOption,
+    PermissionRequested,
+    PromptBlock,
+    QuestionEvent,
+    TextBlock,
+    ToolCallChanged,
+)
 from catena_store.chains import links, turns
 from catena_store.chains import usage as expenses
 from catena_store.conversations import messages
@@ -56,6 +73,15 @@ from catena_store.records import (
 from catena_store.windows import windows
 
 
+@dataclass(frozen=True, slots=True)
+class _RuleAnswer:
+    """The option by which a rule of the person answers a request, and why in words."""
+
+    option: PermissionOption
+    why: str
+    allowed: bool
+
+
 class RunningTurn:
     """A claimed turn: sends its prompt and records its events."""
 
@@ -69,12 +95,13 @@ class RunningTurn:
         last_id: str,
         before: Link,
         publish: Callable[[ConversationEvent], None],
-        asked: Callable[[LiveSession, PermissionRequested | PermissionWithdrawn], None],
+        asked: Callable[[LiveSession, QuestionEvent], None],
     ) -> None:
         """``before`` is the link as it was before it was claimed."""
         self._services = services
         self._tenure = tenure
         self._before = before
+        self._publish = publish
         self._asked = asked
         self.live = live
         self.turn = turn
@@ -114,6 +141,11 @@ class RunningTurn:
             return
         self._events.append(event)
         self._wake.set()
+
+    async def keep_files_before(self) -> None:
+        """Keep the files as they are before the agent hears of the prompt; waits a moment for it at most."""
+        if snapshots := self._services.snapshots:
+            await snapshots.begin(self.turn.id, self._before.cwd, self._remark)
 
     async def run(self, blocks: Sequence[PromptBlock]) -> Ending:
         """Prompt, record the events, and return the ending; ``end`` is still to be called.
@@ -207,7 +239,12 @@ class RunningTurn:
         if outcome.suspect and link.state is LinkState.SUSPECT:
             events.append(LinkChanged(self.window_id, link, link.ended))
         self.recorder.committed(events)
+        if snapshots := self._services.snapshots:
+            snapshots.end(turn.id, self._before.cwd, self._remark)
         return turn, notice or marked
+
+    def _remark(self, words: str) -> None:
+        self._publish(Remarked(self.window_id, words))
 
     def _closed(self, ending: Ending) -> tuple[Outcome, list[Op]]:
         """The turn's outcome, and the last operations on its rows."""
@@ -319,8 +356,60 @@ class RunningTurn:
         await self.recorder.take(events)
         self._updated = self._updated or self.reducer.last_id != rows_before
         for event in events:
-            if isinstance(event, PermissionRequested | PermissionWithdrawn):
+            if isinstance(event, QuestionEvent) and not await self._is_answered_by_rule(event):
                 self._asked(self.live, event)
+
+    async def _is_answered_by_rule(self, event: QuestionEvent) -> bool:
+        """Answer a permission request by a rule of the person, if one is about it; True if that was done."""
+        if not isinstance(event, PermissionRequested):
+            return False
+        call_id = event.tool_call.tool_call_id
+        data = self.reducer.tool(call_id)
+        known = call_of(call_id, ToolRecord.from_data(data)) if data else None
+        answer = await self._ruled(completed_call(event.tool_call, known), event.options)
+        if answer is None:
+            return False
+        # Written, then told: the agent acts on the answer at once.
+        await self._note_rule(call_id, answer)
+        self.live.agent.answer_permission(event.ask_id, answer.option.id)
+        return True
+
+    async def answer_by_rule(self, asked: PermissionOpened, take: Callable[[], bool]) -> bool:
+        """Answer an open permission request by a rule of the person, if one is about it; True if that was done.
+
+        ``take`` closes the request for the person, and is False where that is not possible any more.
+        """
+        async with self._writing:
+            answer = await self._ruled(asked.tool_call, asked.options)
+            if answer is None or self.over or not take():
+                return False
+            try:
+                await self._note_rule(asked.tool_call.tool_call_id, answer)
+            finally:  # nobody else answers it any more
+                self.live.agent.answer_permission(asked.ask_id, answer.option.id)
+        return True
+
+    async def _ruled(self, call: ToolCallChanged, options: Sequence[PermissionOption]) -> _RuleAnswer | None:
+        """The answer of the rules in force to a request; None where the person is asked."""
+        everywhere, directory = self._services.rules, self._before.cwd
+        if everywhere is None or self.stopping:
+            return None
+        try:
+            async with self._services.db.read() as reader:
+                rules = await rules_in_force(reader, directory, self.turn.conversation_id, everywhere)
+        except StoreError:
+            return None  # what cannot be read allows nothing
+        if not rules:
+            return None
+        verdict = decide(rules, await asyncio.to_thread(subject_of, call, directory))
+        option = one_time_option(options, verdict)
+        if verdict.rule is None or option is None or self.stopping:
+            return None
+        return _RuleAnswer(option, verdict.why, verdict.rule.allow)
+
+    async def _note_rule(self, call_id: str, answer: _RuleAnswer) -> None:
+        self.rejected = self.rejected or not answer.allowed
+        await self.recorder.write(self.reducer.note_rule(call_id, answer.why, allowed=answer.allowed))
 
     async def _move_link(
         self, tx: Writer, outcome: Outcome, notice: Message | None, unabridged_from: str | None

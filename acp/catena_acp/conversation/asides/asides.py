@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +17,7 @@ from catena_acp.continuity.context_summary import ContextSummary
 from catena_acp.continuity.conversation_events import MessageAdded
 from catena_acp.continuity.routing.prior_context import PriorContext
 from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
 from catena_acp.continuity.turn_end_text import ending_words
 from catena_acp.continuity.turns.endings import Ending, problem_of_end, stop_reason_of, unfinished_status
@@ -31,9 +32,14 @@ from catena_acp.conversation.asides.session import (
 from catena_acp.conversation.inspection.price import Price, prices
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.elicitation.requests import DECLINE
+from catena_acp.elicitation.words import answered_text, asked_text
 from catena_acp.errors import AgentError, AgentGone, NoCheckpoint, NotAQuestion, ReadOnly, StillAtWork
 from catena_acp.port import AgentPort
 from catena_acp.session_events import (
+    ElicitationAnswered,
+    ElicitationCompleted,
+    ElicitationRequested,
     Event,
     PermissionRequested,
     PermissionWithdrawn,
@@ -46,7 +52,7 @@ from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations.checkpoint_stores import MemoryCheckpoints
 from catena_store.conversations.checkpoints import Checkpoint, CheckpointStore
 from catena_store.errors import StoreError
-from catena_store.records import ContextSource, Message, StopReason
+from catena_store.records import Attachment, ContextSource, Message, StopReason
 from catena_store.windows import inputs
 
 _READING = frozenset({"read", "search", "think"})  # kinds of tool calls that are allowed
@@ -147,13 +153,19 @@ class Aside:
         return ContextSummary.of_prior(ContextSource.TOLD if prior else ContextSource.FORKED, prior)
 
     async def ask(
-        self, question: str, *, typed: str | None = None, instead_of: str | None = None
+        self,
+        question: str,
+        files: Sequence[Attachment] = (),
+        *,
+        typed: str | None = None,
+        instead_of: str | None = None,
     ) -> AsyncGenerator[AsideEvent]:
         """Ask, and receive what comes of it; the last event is ``AsideEnded``, whatever goes wrong.
 
-        ``typed`` is what the person wrote for it, which is kept among what was typed. ``instead_of`` is the id of an
-        earlier question: the aside first goes back to where that was asked. Raises StillAtWork while another question
-        is being answered, NotAQuestion, NoCheckpoint.
+        ``files`` go along as with a prompt; like the question they are kept in memory only. ``typed`` is what the
+        person wrote for it, which is kept among what was typed. ``instead_of`` is the id of an earlier question: the
+        aside first goes back to where that was asked. Raises StillAtWork while another question is being answered,
+        NotAQuestion, NoCheckpoint.
         """
         if self._busy or self._closed:
             raise StillAtWork
@@ -164,11 +176,11 @@ class Aside:
             if instead_of:
                 await self._rewind(instead_of)
                 yield AsideRewound(self._rows.all)
-            began = await self._began(question)
+            began = await self._began(question, files)
             yield began
             await self._keep_typed(typed or question)
             try:
-                async with contextlib.aclosing(self._asked(began.message.id, question)) as answer:
+                async with contextlib.aclosing(self._asked(began.message.id, question, files)) as answer:
                     async for event in answer:
                         yield event
             except AgentError as error:
@@ -201,8 +213,8 @@ class Aside:
             if task:
                 task.cancel()
 
-    async def _began(self, question: str) -> MessageAdded:
-        added = self._rows.question(question)
+    async def _began(self, question: str, files: Sequence[Attachment]) -> MessageAdded:
+        added = self._rows.question(question, files)
         start = Checkpoint(
             id=added.message.id,
             conversation_id=self._runtime.record.id,
@@ -256,7 +268,9 @@ class Aside:
         assert self._opening is not None
         return await asyncio.shield(self._opening)
 
-    async def _asked(self, question_id: str, question: str) -> AsyncGenerator[AsideEvent]:
+    async def _asked(
+        self, question_id: str, question: str, files: Sequence[Attachment]
+    ) -> AsyncGenerator[AsideEvent]:
         anew = self._session is not None and not self._session.agent.alive
         session = await self._opened()
         prior = None
@@ -275,7 +289,10 @@ class Aside:
         heard: asyncio.Queue[Event | None] = asyncio.Queue()
         agent, session_id = session.agent, session.link.session_id
         told = [] if self._told else [each.text for each in (session.prior, prior) if each]
-        blocks = [TextBlock(text) for text in (*told, _INTRODUCTION, question)]
+        blocks = [
+            *(TextBlock(text) for text in (*told, _INTRODUCTION)),
+            *prompt_blocks(question, files, agent.abilities),
+        ]
         self._cost.begin(session)
         unlisten = agent.listen(session_id, heard.put_nowait)
         # What is there before the first question goes out answers none: a greeting, or a fork's history.
@@ -309,7 +326,11 @@ class Aside:
                 return []
             case PermissionRequested():
                 return [*self._rows.add_event(event), *self._permitted(agent, event)]
-            case PermissionWithdrawn():
+            case ElicitationRequested(ask_id=ask_id, request=request):
+                agent.answer_elicitation(ask_id, DECLINE)
+                text = f"{asked_text(request)}{answered_text(request, DECLINE)}"
+                return self._rows.add_notice(text)
+            case PermissionWithdrawn() | ElicitationAnswered() | ElicitationCompleted():
                 return []
             case _:
                 return self._rows.add_event(event)

@@ -12,14 +12,14 @@ from typing import Any, assert_never
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, MessageGrew
 from catena_acp.continuity.routing.prior_context import Budget, PriorContext, build_prior_context
 from catena_acp.continuity.sending.context import SendContext
-from catena_acp.continuity.turns.reducer import Append, Change, Insert, Op, Reducer
+from catena_acp.continuity.turns.reducer import Append, Attach, Change, Insert, Op, Reducer
 from catena_acp.conversation.asides.session import AsideSession
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.growing_text import GrowingText
 from catena_acp.session_events import Event, NoticeReported, PromptEnded, UsageReported
 from catena_store.chains import usage
 from catena_store.errors import StoreError
-from catena_store.records import SPOKEN_KINDS, Kind, Message, NewMessage
+from catena_store.records import SPOKEN_KINDS, Attachment, Kind, Message, NewMessage
 
 RowEvent = MessageAdded | MessageGrew | MessageChanged
 
@@ -67,14 +67,15 @@ class AsideRows:
         """True if anything came to the newest question."""
         return self._reducer is not None and self._reducer.answered
 
-    def question(self, text: str) -> MessageAdded:
-        """Add a question."""
+    def question(self, text: str, files: Sequence[Attachment] = ()) -> MessageAdded:
+        """Add a question, with the names of the files that go along."""
         question = NewMessage(
             id=self._new_id(),
             conversation_id=self._conversation_id,
             parent_id=next(reversed(self._rows), None),
             kind=Kind.USER,
             text=text,
+            data={"attachments": [each.described() for each in files]} if files else {},
         )
         self._reducer = Reducer(
             conversation_id=self._conversation_id,
@@ -90,7 +91,7 @@ class AsideRows:
         """What a session that has heard none of the questions above this one is told of them."""
         above = list(itertools.takewhile(lambda row: row.id != question_id, self.all))
         spoken = [row for row in above if row.kind in SPOKEN_KINDS]
-        tools = [row for row in above if row.kind is Kind.TOOL]
+        tools = [row for row in above if row.kind is Kind.TOOL and not row.data.get("subagent_of")]
         return build_prior_context(spoken, len(spoken), tools, budget)
 
     def rewind(self, message_id: str | None) -> None:
@@ -117,9 +118,9 @@ class AsideRows:
         return self._told(self._reducer.close(clean=clean, tool_status=tool_status)) if self._reducer else []
 
     def _told(self, ops: Sequence[Op]) -> list[RowEvent]:
-        return [self._apply(op) for op in ops]
+        return [self._apply(op) for op in ops if not isinstance(op, Attach)]  # nothing of it is stored
 
-    def _apply(self, op: Op) -> RowEvent:
+    def _apply(self, op: Insert | Append | Change) -> RowEvent:
         match op:
             case Insert(row):
                 return self._added(row)

@@ -111,9 +111,7 @@ class RewindRequests:
                 f"rewind {request.id}", title=words_of(checkpoint, runtime.services.clock()), kind="rewind"
             )
             asked = PermissionRequested(f"rewind {request.id}", call, _OPTIONS)
-            runtime.permissions.add(
-                window_id, "", _Question(self, window_id, request, checkpoint), asked, None
-            )
+            runtime.questions.add(window_id, "", _Question(self, window_id, request, checkpoint), asked, None)
 
     def answered(
         self, window_id: str, request: RewindRequest, checkpoint: Checkpoint, *, granted: bool

@@ -158,6 +158,8 @@ def _cause(link: Link, ends: LinkExtent) -> str:
             born = "created to test what the agent can do"
         case Cause.IMPORT:
             born = "imported from the agent's session list"
+        case Cause.COPY:
+            born = "copy of another session's transcript"
     return f"{born}: {ends.cause}" if ends.cause else born
 
 

@@ -45,9 +45,11 @@ class ConversationChain:
         spec = spec or self._runtime.spec_of(self._runtime.record.agent, self._runtime.record.profile)
         return (await prices(self._runtime, window.id, [spec], leaf_id=leaf_id, apart=apart))[0]
 
-    async def prices(self, window: Window, specs: Sequence[AgentSpec]) -> list[Price]:
-        """The price with each of the agents; the branch is read once."""
-        return await prices(self._runtime, window.id, specs, leaf_id=UNSET)
+    async def prices(
+        self, window: Window, specs: Sequence[AgentSpec], *, leaf_id: str | Unset | None = UNSET
+    ) -> list[Price]:
+        """The price with each of the agents, from another row on where one is given; the branch is read once."""
+        return await prices(self._runtime, window.id, specs, leaf_id=leaf_id)
 
     async def read(self, window: Window, *, cap: int | None = SHOWN) -> Chain:
         """The chain, newest link last; ``cap`` None for all of it."""

@@ -1,9 +1,9 @@
-"""The files that a branch's tool calls read and changed, with the changes that the agent reported. Pure."""
+"""The files that a branch's tool calls read and changed, counted. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from catena_acp.continuity.tool_record import ToolRecord
 from catena_acp.diff import line_diff
@@ -25,7 +25,6 @@ class FileTouched:
     removed: int = 0
     last_turn_id: str | None = None
     last_at: str = ""  # ISO 8601
-    diffs: tuple[ToolDiff, ...] = field(default=())  # oldest first
 
 
 def files_touched(rows: Iterable[Message]) -> tuple[FileTouched, ...]:
@@ -48,7 +47,6 @@ def files_touched(rows: Iterable[Message]) -> tuple[FileTouched, ...]:
                 removed=before.removed + touch.removed,
                 last_turn_id=row.turn_id,
                 last_at=row.created_at.isoformat(timespec="milliseconds"),
-                diffs=before.diffs + touch.diffs,
             )
     return tuple(reversed(files.values()))
 
@@ -70,7 +68,6 @@ def _touches(call: ToolRecord) -> Iterator[FileTouched]:
             unsure=int(not sure),
             added=sum(change.added for change in changes),
             removed=sum(change.removed for change in changes),
-            diffs=tuple(diffs),
         )
     if call.kind != "read" and call.kind not in _CHANGING:
         return

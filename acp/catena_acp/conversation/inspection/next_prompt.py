@@ -59,5 +59,7 @@ def _goes_to(step: route.Step | None) -> str:
             return f"a fork of the session {link.session_id}"
         case route.ForkAt(link):
             return f"a fork, at an earlier turn, of the session {link.session_id}"
+        case route.Copy(link):
+            return f"a copy of the session {link.session_id}"
         case _:
             return "a new session"

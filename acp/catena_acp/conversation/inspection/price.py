@@ -10,14 +10,16 @@ from dataclasses import dataclass, replace
 
 from catena_acp.continuity.context_summary import ContextSummary, price_words
 from catena_acp.continuity.routing import route
-from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
-from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.routing.prior_context import Budget, PriorContext, read_prior_context
+from catena_acp.continuity.sending.context import SendContext, read_situation
+from catena_acp.continuity.sessions.agent_pool import kept_powers
+from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE, said_before_logout
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.port import AgentSpec
 from catena_store.chains.links import Unset
 from catena_store.database.database import Reader
-from catena_store.records import ContextSource
+from catena_store.records import ContextSource, ConversationRecord
 from catena_store.windows import windows
 
 
@@ -27,14 +29,36 @@ class Price(ContextSummary):
 
     exact: bool = True  # False if the agent does not run, and what it can do is assumed
     abridged: bool = False  # what the session was told earlier was cut
+    copied: str = ""  # to where the session's transcript is copied for it, in words
     before_logout: bool = False  # it takes along what was said before the person logged out of the agent
 
     @property
     def words(self) -> str:
         """The price in one line."""
+        return self._worded("")
+
+    @property
+    def least_words(self) -> str:
+        """The price in one line, where others are higher."""
+        return self._worded("from ")
+
+    def _worded(self, least: str) -> str:
         likely = "" if self.exact else "probably "
         taken_along = f"{SAID_BEFORE}, " if self.before_logout else ""  # first: a narrow screen cuts the end
-        return taken_along + likely + price_words(self, abridged=self.abridged)
+        words = price_words(self, abridged=self.abridged)
+        if self.copied and self.native:
+            words = f"same context, {self.copied}"
+        return taken_along + likely + least + words
+
+
+def price_of_any(prices: Sequence[Price]) -> str:
+    """The price of going on with one of several agents: that of all of them, or `from` the least."""
+    if not prices:
+        return ""
+    least = min(prices, key=lambda price: price.tokens)
+    same = all(price.tokens == least.tokens for price in prices)
+    least = replace(least, exact=all(price.exact for price in prices))
+    return least.words if same else least.least_words
 
 
 async def prices(
@@ -70,29 +94,75 @@ async def _price(
     situation = await context.situation_with(reader, agent.abilities if agent else None, window_id, leaf_id)
     if apart:
         situation = replace(situation, conversation_id="", window_id="")
-    knows, how, unabridged_from = _first_step(route.candidates(situation)[0], context)
+    step = route.candidates(situation)[0]
+    knows, how, unabridged_from = _first_step(step, context.sessions)
     prior = await read_prior_context(reader, situation.path, knows, leaf_id, context.services.budget)
     spec = context.spec
     return replace(
         Price.of_prior(_with_telling(how, knows, prior), prior),
         exact=agent is not None,
         abridged=unabridged_from is not None,
+        copied=_copied(step, context),
         before_logout=await said_before_logout(reader, leaf_id, context.record, spec.name, spec.profile),
     )
 
 
-def _first_step(step: route.Step, context: SendContext) -> tuple[str | None, ContextSource, str | None]:
+async def price_when_closed(
+    reader: Reader, record: ConversationRecord, leaf_id: str | None, budget: Budget, *, apart: bool = False
+) -> Price:
+    """What the next prompt below a row would need in a conversation that is not open here.
+
+    ``apart``: in a fork of it. Starts nothing and opens nothing: what the agent can do is what it last could.
+    """
+    situation = await read_situation(
+        reader,
+        record,
+        route.Target(record.agent, record.profile, record.cwd),
+        "",
+        leaf_id,
+        frozenset(),
+        await kept_powers(reader, record.agent),
+    )
+    if apart:
+        situation = replace(situation, conversation_id="")
+    knows, how, unabridged_from = _first_step(route.candidates(situation)[0], None)
+    prior = await read_prior_context(reader, situation.path, knows, leaf_id, budget)
+    return replace(
+        Price.of_prior(_with_telling(how, knows, prior), prior),
+        exact=False,
+        abridged=unabridged_from is not None,
+        before_logout=await said_before_logout(reader, leaf_id, record, record.agent, record.profile),
+    )
+
+
+def _first_step(step: route.Step, sessions: Sessions | None) -> tuple[str | None, ContextSource, str | None]:
     """What the session would know, how it would come to that, and from where on that is unabridged."""
     match step:
         case route.Use(link):
-            live = context.sessions.of(link)
+            live = sessions.of(link) if sessions else None
             return link.knows, live.opened if live else ContextSource.RESUMED, link.unabridged_from
         case route.Fork(link):
             return link.knows, ContextSource.FORKED, link.unabridged_from
         case route.ForkAt(_, turn):
             return turn.last_id, ContextSource.FORKED_AT, turn.unabridged_from
+        case route.Copy(link):
+            return link.knows, ContextSource.RESUMED, link.unabridged_from
         case route.New():
             return None, ContextSource.FRESH, None
+
+
+def _copied(step: route.Step, context: SendContext) -> str:
+    match step:
+        case route.Copy(link) if link.profile != context.spec.profile:
+            return (
+                f"copied to account {context.spec.profile}"
+                if context.spec.profile
+                else "copied to this account"
+            )
+        case route.Copy():
+            return "the session moves along"
+        case _:
+            return ""
 
 
 def _with_telling(how: ContextSource, knows: str | None, prior: PriorContext | None) -> ContextSource:

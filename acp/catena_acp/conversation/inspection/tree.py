@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from catena_acp.conversation.inspection.file_changes import FileTouched, files_touched
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_store.conversations.search import TreeHits, find_in_family
+from catena_store.chains import turns, usage
 from catena_store.conversations.tree import FamilyTree, TreeNode, compare, family_tree, rows_of_prompt
-from catena_store.records import Message
+from catena_store.database.database import Reader
+from catena_store.finding.search import TreeHits, find_in_family
+from catena_store.records import Expense, Message
 from catena_store.windows import windows
 
 _MOST_ROWS = 2_000  # of either branch that are compared
@@ -23,6 +25,8 @@ class BranchTail:
     rows: Sequence[Message]  # oldest first
     left_out: int  # older rows that were too many
     files: Mapping[str, FileTouched] = field(default_factory=dict)  # by path, the latest first
+    spent: Sequence[Expense] = ()  # by the turns of these rows
+    seconds: float = 0.0  # that those of its turns took that have ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +64,12 @@ class ConversationTree:
         """Two branches, each by its leaf, from where they part."""
         async with self._runtime.services.db.read() as reader:
             found = await compare(reader, left, right, limit=_MOST_ROWS)
-        return Comparison(
-            found.shared,
-            found.shared_prompts,
-            _tail(found.left, found.left_rows),
-            _tail(found.right, found.right_rows),
-        )
+            return Comparison(
+                found.shared,
+                found.shared_prompts,
+                await _tail(reader, found.left, found.left_rows),
+                await _tail(reader, found.right, found.right_rows),
+            )
 
     async def turn_messages(self, node: TreeNode) -> Sequence[Message]:
         """A prompt and everything that it brought, oldest first."""
@@ -73,5 +77,12 @@ class ConversationTree:
             return await rows_of_prompt(reader, node)
 
 
-def _tail(rows: Sequence[Message], count: int) -> BranchTail:
-    return BranchTail(rows, count - len(rows), {file.path: file for file in files_touched(rows)})
+async def _tail(reader: Reader, rows: Sequence[Message], count: int) -> BranchTail:
+    ids = {row.turn_id for row in rows if row.turn_id is not None}
+    return BranchTail(
+        rows,
+        count - len(rows),
+        {file.path: file for file in files_touched(rows)},
+        await usage.of_turns(reader, ids),
+        await turns.seconds_of(reader, ids),
+    )

@@ -88,7 +88,7 @@ class PromptConsumer:
             self.schedule.cancel()
             return
         self._runtime.set_doing(self._window_id, Doing.STOPPING)
-        self._runtime.permissions.cancel(running.live.link_id)
+        self._runtime.questions.cancel(running.live.link_id)
         await running.stop()
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The session opened before there is a prompt, if it needs no prior context."""
+"""The session opened before there is a prompt: to show what it offers, or to see that its agent takes prompts."""
 
 from __future__ import annotations
 
@@ -15,38 +15,46 @@ from catena_store.records import ContextSource
 from catena_store.windows import windows
 
 
-async def prepare(runtime: ConversationRuntime, window_id: str) -> None:
-    """Open a window's next session and show what it offers. Trouble is published, not raised."""
-    while not await _prepared(runtime, window_id):
-        pass
+async def prepare(runtime: ConversationRuntime, window_id: str, *, new: bool = False) -> Problem | None:
+    """Open a window's next session and show what it offers. Trouble is published and returned, not raised.
+
+    ``new``: open a new session also where the next prompt will have to bring prior context along.
+    """
+    agent = None
+    problem: Problem | None = None
+    while agent != (runtime.record.agent, runtime.record.profile):  # another one may be chosen meanwhile
+        agent = runtime.record.agent, runtime.record.profile
+        problem = await _prepared(runtime, window_id, agent, new=new)
+    if problem is not None:
+        runtime.publish(Troubled(window_id, problem))
+    return problem
 
 
-async def _prepared(runtime: ConversationRuntime, window_id: str) -> bool:
-    """False if another agent was chosen meanwhile."""
-    agent = runtime.record.agent, runtime.record.profile
+async def _prepared(
+    runtime: ConversationRuntime, window_id: str, agent: tuple[str, str], *, new: bool
+) -> Problem | None:
+    """The trouble there was, if any; nothing comes of it where another agent was chosen meanwhile."""
     try:
-        preparing = SessionPreparation(runtime.send_context(), window_id)
+        preparing = SessionPreparation(runtime.send_context(), window_id, new=new)
         live = await preparing.open()
         stands = await preparing.still_stands()
-        if agent != (runtime.record.agent, runtime.record.profile):
-            return False
-        if live and stands:
+        if live and stands and agent == (runtime.record.agent, runtime.record.profile):
             runtime.set_carrier(window_id, live)
     except AgentError as error:
-        if agent != (runtime.record.agent, runtime.record.profile):
-            return False
         now = runtime.services.clock()
-        runtime.publish(Troubled(window_id, problem_of(runtime.agent_title, error, now=now, prompt=False)))
+        return problem_of(runtime.agent_title, error, now=now, prompt=False)
     except StoreError as error:
-        runtime.publish(Troubled(window_id, Problem(Trouble.STORE, str(error))))
-    return True
+        return Problem(Trouble.STORE, str(error))
+    return None
 
 
 class SessionPreparation:
     """Gets a window's next session ready: its commands, modes and models can then be shown."""
 
-    def __init__(self, context: SendContext, window_id: str) -> None:
+    def __init__(self, context: SendContext, window_id: str, *, new: bool = False) -> None:
+        """``new``: open a new session also where it needs prior context."""
         self._context = context
+        self._new = new
         self._window_id = window_id
         self._leaf_id: str | None = None
 
@@ -57,7 +65,7 @@ class SessionPreparation:
         return window is not None and window.leaf_id == self._leaf_id
 
     async def open(self) -> LiveSession | None:
-        """The session that the next prompt would go to, opened; None if that would need a fork or prior context.
+        """The session that the next prompt would go to, opened; None if that would need a fork, or else prior context.
 
         Raises AgentError.
         """
@@ -91,7 +99,7 @@ class SessionPreparation:
                 except SessionGone as error:
                     await context.lose(link, str(error), self._window_id)
                     return None
-            case route.New() if situation.path.content_after(None) == 0:
+            case route.New() if self._new or situation.path.content_after(None) == 0:
                 context.host.set_doing(self._window_id, Doing.OPENING)
                 return await context.open_new(agent, self._window_id)
             case _:

@@ -11,13 +11,15 @@ from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import (
     Doing,
     MessageAdded,
-    PermissionOpened,
+    Problem,
+    Question,
     SessionState,
     TurnEnded,
 )
 from catena_acp.continuity.parking.parking import announce
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.settings import MODE, set_mode, set_option
+from catena_acp.continuity.turns.background import BackgroundTask
 from catena_acp.conversation import journal
 from catena_acp.conversation.branches.branches import WindowLeaf, prompt_of
 from catena_acp.conversation.prompts.consumer import PromptConsumer
@@ -84,9 +86,20 @@ class Window:
         return self._runtime.session(self.id)
 
     @property
-    def asked(self) -> list[PermissionOpened]:
-        """The permissions that its turn waits for, oldest first."""
-        return self._runtime.permissions.of_window(self.id)
+    def background(self) -> tuple[BackgroundTask, ...]:
+        """Work begun in it that outlives its turn and goes on, oldest first; not all of it where some has ended."""
+        return self._runtime.background_of(self.id)
+
+    @property
+    def background_count(self) -> int:
+        """How much of that goes on: agents may say that some has ended, and not which."""
+        ended = self._runtime.background.ended_unnamed(self.id)
+        return max(0, len(self.background) - ended)
+
+    @property
+    def asked(self) -> list[Question]:
+        """The questions that are open in it, oldest first."""
+        return self._runtime.questions.of_window(self.id)
 
     # --- its life
 
@@ -95,7 +108,8 @@ class Window:
         if self.id not in self._runtime.windows:
             self._runtime.enter(self.id)
             if self.busy:
-                self._runtime.set_doing(self.id, Doing.ASKING if self.asked else Doing.WORKING)
+                waits = self._runtime.questions.waits(self.id)
+                self._runtime.set_doing(self.id, Doing.ASKING if waits else Doing.WORKING)
 
     async def take_over(self) -> None:
         """Go on here with what a client left that is gone. Raises ReadOnly, which names one that lives; StoreError."""
@@ -198,6 +212,14 @@ class Window:
             return
         with contextlib.suppress(GivenUp):
             await self.run_before_next_prompt(lambda: prepare(self._runtime, self.id))
+
+    async def make_ready(self) -> Problem | None:
+        """Start the agent of the next prompt and open its session, so far as that needs no fork; nothing is sent.
+
+        Trouble is published, and returned. Raises ReadOnly, StillAtWork, and GivenUp after a stop.
+        """
+        self._runtime.writable()
+        return await self.run_before_next_prompt(lambda: prepare(self._runtime, self.id, new=True))
 
     async def run_before_next_prompt(self, work: Callable[[], Awaitable[T]], *, apart: bool = False) -> T:
         """Run work that must finish before the next prompt is sent. With ``apart``, prompts are queued meanwhile.

@@ -107,7 +107,7 @@ def _stop_reason(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 def _late(turn: ScriptedTurn, step: ScriptStep) -> None:
     turn.say("This came in time.")
-    turn.after_answer.append(lambda: _say_after(turn, " This came late."))
+    turn.after_answer.append(lambda: turn.say_after(" This came late."))
 
 
 def _between(turn: ScriptedTurn, step: ScriptStep) -> None:
@@ -116,19 +116,10 @@ def _between(turn: ScriptedTurn, step: ScriptStep) -> None:
             time.sleep(step.number("seconds", 1))
         else:
             turn.options.cues.wait(cue, threading.Event())
-        _say_after(turn, "Something occurred to me between turns.", new_message=True)
+        turn.say_after("Something occurred to me between turns.", new_message=True)
 
     turn.say("I may think of something.")
     turn.after_answer.append(lambda: threading.Thread(target=say_later, daemon=True).start())
-
-
-def _say_after(turn: ScriptedTurn, text: str, *, new_message: bool = False) -> None:
-    """Send text of a turn after its answer; it becomes part of the session's context."""
-    known = [entry["id"] for entry in turn.entries if entry["kind"] == "agent"]
-    message_id = turn.new_id() if new_message or not known else known[-1]
-    transcript = turn.session.transcript
-    transcript.add_answer(turn.id, ({"kind": "agent", "id": message_id, "text": text},), transcript.cost)
-    turn.update(turn.text_chunk("agent", message_id, text))
 
 
 def _garbage(turn: ScriptedTurn, step: ScriptStep) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import zlib
 from collections.abc import Iterator
 from typing import Final
 
@@ -214,6 +216,21 @@ ESCAPES: Final = " ".join(
 PIXEL: Final = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 )
+
+PAGE: Final = "https://example.org/page"
+
+
+def picture(width: int = 64, height: int = 48) -> str:
+    """A PNG of a curtain, as base64 text."""
+    row = bytes(value for x in range(width) for value in (90 + (x % 8) * 16, 16, 24))
+    header = width.to_bytes(4, "big") + height.to_bytes(4, "big") + bytes((8, 2, 0, 0, 0))
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress((b"\0" + row) * height)), (b"IEND", b""))
+    body = b"".join(
+        len(data).to_bytes(4, "big") + name + data + zlib.crc32(name + data).to_bytes(4, "big")
+        for name, data in chunks
+    )
+    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + body).decode("ascii")
+
 
 LIMIT_AS_TEXT: Final = "exceeded retry limit, last status: 429 Too Many Requests"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import PurePath
 from typing import Any, Final
 
 from catena_acp.rehearsal.scenes import prose
-from catena_acp.rehearsal.scenes.scene import NOTHING, OPTIONAL_TEXT, TEXT, WORD, Scene, text_content
+from catena_acp.rehearsal.scenes.scene import CUE, NOTHING, OPTIONAL_TEXT, TEXT, WORD, Scene, text_content
 from catena_acp.rehearsal.script import ScriptStep
 from catena_acp.rehearsal.turn import ScriptedTurn
 
@@ -81,7 +82,23 @@ def _run(turn: ScriptedTurn, step: ScriptStep) -> None:
     )
 
 
+def _screenshot(turn: ScriptedTurn, step: ScriptStep) -> None:
+    call_id = turn.start_tool(title="the page", kind="fetch", rawInput={"url": prose.PAGE})
+    turn.update_tool(call_id, status="in_progress")
+    picture = {"type": "image", "mimeType": "image/png", "data": prose.picture()}
+    turn.update_tool(call_id, status="completed", content=[{"type": "content", "content": picture}])
+    turn.say("This is how the page looks.")
+    turn.show(picture)
+    turn.show({"type": "resource_link", "name": "the page", "uri": prose.PAGE})
+
+
 def _ask(turn: ScriptedTurn, step: ScriptStep) -> None:
+    if step.word("text") == "name and colour" and turn.client_offers("elicitation", "form"):
+        _name_and_colour(turn)
+        return
+    if step.word("text") == "url" and turn.client_offers("elicitation", "url"):
+        _web_page(turn, None)
+        return
     title = step.word("text") or "Do something that needs permission"
     call_id = turn.start_tool(title=title, kind="execute", rawInput={"title": title})
     chosen = turn.ask_permission(call_id)
@@ -127,7 +144,7 @@ def _write(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 def _terminal(turn: ScriptedTurn, step: ScriptStep) -> None:
-    command, *args = (step.word("text") or "").split()
+    command, *args = _words(step.word("text") or "")
     call_id = turn.start_tool(
         title=step.word("text"), kind="execute", rawInput={"command": command, "args": args}
     )
@@ -143,12 +160,23 @@ def _terminal(turn: ScriptedTurn, step: ScriptStep) -> None:
     if terminal is None:
         _finish(turn, call_id, made, None)
         return
-    turn.update_tool(call_id, status="in_progress", content=[{"type": "terminal", "terminalId": terminal}])
-    turn.ask_client("terminal/wait_for_exit", terminalId=terminal)
-    output = turn.ask_client("terminal/output", terminalId=terminal)
-    turn.ask_client("terminal/release", terminalId=terminal)
+    try:
+        turn.update_tool(
+            call_id, status="in_progress", content=[{"type": "terminal", "terminalId": terminal}]
+        )
+        turn.ask_client("terminal/wait_for_exit", terminalId=terminal)
+        output = turn.ask_client("terminal/output", terminalId=terminal)
+    finally:  # a stopped turn ends its command
+        turn.tell_client("terminal/release", terminalId=terminal)
     turn.update_tool(call_id, status="completed", rawOutput=output.get("result"))
     turn.say(f"The terminal said: {((output.get('result') or {}).get('output') or '').strip()}")
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command) or [command]
+    except ValueError:  # a quote that is not closed
+        return command.split()
 
 
 def _form(turn: ScriptedTurn, step: ScriptStep) -> None:
@@ -160,24 +188,65 @@ def _form(turn: ScriptedTurn, step: ScriptStep) -> None:
             "lines": {"type": "integer", "title": "Lines", "minimum": 1, "maximum": 99, "default": 3},
             "role": {"type": "string", "title": "Role", "enum": ["hero", "villain", "tree"]},
             "mask": {"type": "boolean", "title": "With a mask", "default": False},
+            "days": {
+                "type": "array",
+                "title": "Days",
+                "description": "When you can rehearse",
+                "items": {
+                    "anyOf": [
+                        {"const": "sat", "title": "Saturday", "description": "in the hall"},
+                        {"const": "sun", "title": "Sunday", "description": "on the stage"},
+                    ]
+                },
+                "minItems": 1,
+            },
         },
         "required": ["name"],
     }
-    answer = turn.ask_client(
-        "elicitation/create", mode="form", message="Who are you to be?", requestedSchema=schema
-    )
+    _fill_in(turn, "Who are you to be?", schema)
+
+
+def _name_and_colour(turn: ScriptedTurn) -> None:
+    colours = ("red", "green", "blue")
+    schema = {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "title": "Name", "maxLength": 40},
+            "colour": {
+                "type": "string",
+                "title": "Colour",
+                "oneOf": [{"const": colour, "title": colour.capitalize()} for colour in colours],
+            },
+        },
+        "required": ["name", "colour"],
+    }
+    _fill_in(turn, "What is your name, and which colour do you like?", schema)
+
+
+def _fill_in(turn: ScriptedTurn, message: str, schema: dict[str, Any]) -> None:
+    answer = turn.ask_client("elicitation/create", mode="form", message=message, requestedSchema=schema)
     turn.say(f"[form] {json.dumps(answer.get('result') or answer.get('error'), ensure_ascii=False)}")
 
 
 def _url(turn: ScriptedTurn, step: ScriptStep) -> None:
+    _web_page(turn, step.word("cue"))
+
+
+def _web_page(turn: ScriptedTurn, cue: str | None) -> None:
+    """Ask to open a page; what is to be done there is done at the cue, or at once."""
+    elicitation_id = f"url-{turn.new_id()}"
     answer = turn.ask_client(
         "elicitation/create",
         mode="url",
         message="Look at the programme",
-        elicitationId=f"url-{turn.new_id()}",
+        elicitationId=elicitation_id,
         url="https://example.org/programme",
     )
     turn.say(f"[url] {json.dumps(answer.get('result') or answer.get('error'))}")
+    if (answer.get("result") or {}).get("action") == "accept":
+        if cue is not None and not turn.options.cues.wait(cue, turn.cancelled):
+            turn.raise_if_cancelled()
+        turn.rpc.notify("elicitation/complete", {"elicitationId": elicitation_id})
 
 
 def _finish(turn: ScriptedTurn, call_id: str, answer: dict[str, Any], field: str | None) -> None:
@@ -204,6 +273,7 @@ TOOLS: Final[dict[str, Scene]] = {
     "edit": Scene(WORD, _edit, "edit PATH", "shows a diff, asks first; changes nothing"),
     "edit!": Scene(WORD, _edit_unasked, "edit! PATH", "the same without asking"),
     "run": Scene(TEXT, _run, "run COMMAND", "shows the output of a command without running it"),
+    "screenshot": Scene(NOTHING, _screenshot, "screenshot", "a tool call with a picture, and a link"),
     "ask": Scene(OPTIONAL_TEXT, _ask, "ask [TITLE]", "asks for a permission"),
     "read": Scene(WORD, _read, "read PATH", "reads a file through the client", ("fs", "readTextFile")),
     "write": Scene(
@@ -216,6 +286,12 @@ TOOLS: Final[dict[str, Scene]] = {
     "terminal": Scene(
         TEXT, _terminal, "terminal COMMAND", "runs a command through the client", ("terminal",)
     ),
-    "form": Scene(NOTHING, _form, "form", "asks for a few fields", ("elicitation", "form")),
-    "url": Scene(NOTHING, _url, "url", "asks to open a URL", ("elicitation", "url")),
+    "form": Scene(
+        NOTHING,
+        _form,
+        "form",
+        "asks for a few fields; `ask name and colour`: for two",
+        ("elicitation", "form"),
+    ),
+    "url": Scene(rf"(?:{CUE})?", _url, "url [cue NAME]", "asks to open a URL", ("elicitation", "url")),
 }

@@ -11,10 +11,18 @@ from catena.cli.run.writer import BackgroundWriter
 from catena.errors import ExitStatus
 from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
 from catena.text.safe_text import safe
-from catena_acp.continuity.conversation_events import PermissionOpened, Problem, TurnEnded, Usage
+from catena_acp.continuity.conversation_events import (
+    ElicitationOpened,
+    PermissionOpened,
+    Problem,
+    TurnEnded,
+    Usage,
+)
 from catena_acp.continuity.turn_end_text import BACK_IN_COMPOSER
+from catena_acp.elicitation.requests import ElicitationAnswer
+from catena_acp.elicitation.words import elicitation_shape, kept_data
 from catena_acp.session_events import PermissionOption
-from catena_store.records import ConversationRecord, Kind, Link, Message, Turn
+from catena_store.records import ConversationRecord, Kind, Link, Message, MessageState, Turn
 
 # A partial line end or colour sequence at the end of a chunk, completed by the next one.
 _UNFINISHED = re.compile("(?:\r|\x1b(?:\\[[0-9;:]*)?|\x9b[0-9;:]*)$")
@@ -43,6 +51,8 @@ class Output(Protocol):
 
     def asked(self, asked: PermissionOpened) -> None: ...
     def answered(self, asked: PermissionOpened, option: PermissionOption | None, by: str) -> None: ...
+    def elicited(self, asked: ElicitationOpened) -> None: ...
+    def elicitation_answered(self, asked: ElicitationOpened, answer: ElicitationAnswer, by: str) -> None: ...
     def usage(self, usage: Usage) -> None: ...
     def remark(self, text: str) -> None:
         """Report something that needs no action."""
@@ -93,6 +103,8 @@ class PlainOutput:
         match message.kind:
             case Kind.SEAM:
                 self._once(message, f"╌╌ {message.text} ╌╌")
+            case Kind.NOTICE if message.state is MessageState.OPEN:
+                return  # what the agent asked: it is told with its answer
             case Kind.NOTICE:
                 self._has_notice = self._has_notice or "trouble" in message.data
                 self._once(message)
@@ -115,6 +127,13 @@ class PlainOutput:
     def answered(self, asked: PermissionOpened, option: PermissionOption | None, by: str) -> None:
         if by == "policy" and (option is None or option.kind.startswith("reject")):
             self._note(f"denied: {asked.tool_call.title or 'a tool call'} (use --permissions to allow it)")
+
+    def elicited(self, asked: ElicitationOpened) -> None:
+        return
+
+    def elicitation_answered(self, asked: ElicitationOpened, answer: ElicitationAnswer, by: str) -> None:
+        if by == "policy":
+            self._note(f"declined: {asked.agent_title} asks for input, and there is no terminal to answer at")
 
     def usage(self, usage: Usage) -> None:
         return
@@ -257,6 +276,21 @@ class JsonOutput:
                 "ask_id": asked.ask_id,
                 "option_id": option.id if option else None,
                 "kind": option.kind if option else None,
+                "by": by,
+            },
+        )
+
+    def elicited(self, asked: ElicitationOpened) -> None:
+        self._line("elicitation", {"ask_id": asked.ask_id, **elicitation_shape(asked.request)})
+
+    def elicitation_answered(self, asked: ElicitationOpened, answer: ElicitationAnswer, by: str) -> None:
+        kept = kept_data(asked.request, answer)["elicitation"]
+        self._line(
+            "elicitation_settled",
+            {
+                "ask_id": asked.ask_id,
+                "action": answer.action,
+                "content": kept.get("content"),
                 "by": by,
             },
         )

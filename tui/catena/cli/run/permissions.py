@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
+import termios
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import assert_never
 
-from catena.settings.settings import Permissions
+from catena.settings.tables.permissions import Permissions
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.diff import line_diff
@@ -78,6 +80,23 @@ class Terminal:
                 if answer.isdecimal() and 1 <= int(answer) <= options:
                     return int(answer) - 1
             return None
+
+    async def ask_line(self, question: Iterable[str], prompt: str) -> str | None:
+        """Ask for a line; None if the input ends or the terminal cannot be read."""
+        async with self._lock:
+            self._write("".join(f"{line}\n" for line in question))
+            if not self._in_foreground():
+                return None
+            self._write(prompt)
+            answer = await self._line()
+            if answer is None:
+                self._write("\n")
+            return answer
+
+    def drop_input(self) -> None:
+        """Drop what was typed and not read yet."""
+        with contextlib.suppress(OSError, termios.error):
+            termios.tcflush(self._keys, termios.TCIFLUSH)
 
     def _in_foreground(self) -> bool:
         """False for a background job, which a read from the terminal would stop."""

@@ -22,8 +22,9 @@ from catena.cli.run.writer import BackgroundWriter
 from catena.errors import CommandRefused, ExitStatus, explain
 from catena.log import log_to_file
 from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent
-from catena.settings.settings import Permissions, Settings, load_settings
-from catena.workspace.directories import existing_directory
+from catena.settings.settings import Settings, load_settings
+from catena.settings.tables.permissions import Permissions
+from catena.workspace.directories import is_directory
 from catena.workspace.lookup import find_conversation
 from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.continuity.lease_text import hold_words
@@ -38,7 +39,7 @@ from catena_store.database.database import Database, data_directory, default_pat
 from catena_store.errors import NotAttachable, StoreError
 from catena_store.records import Attachment
 from catena_store.windows import inputs
-from catena_store.windows.attachments import MOST_FILES, read_file
+from catena_store.windows.attached_files import MOST_FILES, read_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Request:
 
     prompt: str
     directory: str  # absolute
+    moves: bool = False  # it was named: a conversation whose own directory is gone continues there
     go_on: bool = False  # with the newest conversation of the directory
     resume: str | None = None  # id, beginning of an id, or title
     agent: str | None = None
@@ -140,16 +142,35 @@ class _HeadlessRun:
         terminal = Terminal.find() if policy is Permissions.ASK else None
         # An agent that is only allowed to read may not write through the client either.
         may_write = policy is Permissions.ALLOW or terminal is not None
+        by_rule = policy is not Permissions.DENY
         async with (
             serve_conversations(
-                db, settings, chosen=spec, may_write=may_write, read=sys.stderr.isatty()
+                db,
+                settings,
+                chosen=spec,
+                may_write=may_write,
+                read=sys.stderr.isatty(),
+                rules=by_rule,
+                tell=self._output.remark,
+                waits=True,
             ) as live,
             _open(live, db, spec, existing, request) as opened,
             open_target(live, db, opened, request.branch, spec) as target,
         ):
             conversation, window = target.conversation, target.conversation.window(target.window_id)
+            if existing is not None and not is_directory(existing.cwd):
+                await conversation.change_directory(request.directory)
+                self._output.remark(
+                    f"The directory {existing.cwd} is gone; continues in {request.directory}."
+                )
             for directory in request.further_directories:
                 await conversation.add_directory(directory)
+            prompt = request.prompt
+            if prompt.startswith("/") and not clears(prompt):
+                from catena.cli.run.templates import filled_in
+
+                prompt = await filled_in(prompt, conversation.record.cwd, db)
+            files = await _with_mentions(prompt, files, conversation)
             new = existing is None or conversation.id != existing.id
             self._output.conversation(conversation.record, new=new)
             if target.branch:
@@ -163,10 +184,10 @@ class _HeadlessRun:
                 terminal=terminal,
             )
             edited = target.branch.edited_id if target.branch else None
-            if clears(request.prompt):
-                await self._turn.clear(request.prompt, edited=edited, empty=existing is None)
+            if clears(prompt):
+                await self._turn.clear(prompt, edited=edited, empty=existing is None)
                 return ExitStatus.ANSWERED
-            ended = await self._turn.run(request.prompt, self._interrupts, files, edited=edited)
+            ended = await self._turn.run(prompt, self._interrupts, files, edited=edited)
             ended = self._turn.ended = await with_login_hint(ended, conversation, window, settings)
             await self._turn.settle(self._interrupts)
         return self._interrupts.status or status_of(ended, refused=self._turn.refused)
@@ -177,7 +198,10 @@ class _HeadlessRun:
             return None
         async with db.read() as reader:
             found = await find_conversation(reader, directory=request.directory, named=request.resume)
-        existing_directory(found.cwd)
+        if not request.moves and not is_directory(found.cwd):
+            raise CommandRefused(
+                f"the directory of this conversation is gone: {found.cwd}. --cwd DIR continues in another one"
+            )
         await check_messages(db, found, request.branch)
         return found
 
@@ -201,6 +225,21 @@ def _read_files(paths: Sequence[str]) -> list[Attachment]:
         raise CommandRefused(f"at most {MOST_FILES} files per prompt, not {len(paths)}")
     try:
         return [read_file(path) for path in paths]
+    except NotAttachable as error:
+        raise CommandRefused(str(error)) from error
+
+
+async def _with_mentions(
+    prompt: str, files: Sequence[Attachment], conversation: Conversation
+) -> Sequence[Attachment]:
+    """What is attached, and the files that the prompt mentions, as in the composer. Raises CommandRefused."""
+    if "@" not in prompt or clears(prompt):
+        return files
+    from catena.mentions.reading import with_mentions
+
+    roots = (conversation.record.cwd, *conversation.directories)
+    try:
+        return await asyncio.to_thread(with_mentions, prompt, files, roots)
     except NotAttachable as error:
         raise CommandRefused(str(error)) from error
 

@@ -9,17 +9,22 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from catena.cli.run.elicitations import ask_elicitation
 from catena.cli.run.interrupts import Interrupts
 from catena.cli.run.output import Output
 from catena.cli.run.permissions import Terminal, policy_answer
 from catena.errors import ExitStatus
 from catena.settings.agents import stored_agent_name
-from catena.settings.settings import Permissions, Settings
+from catena.settings.settings import Settings
+from catena.settings.tables.permissions import Permissions
 from catena.text.safe_text import safe_line
 from catena_acp.abilities import AuthMethod
 from catena_acp.continuity.conversation_events import (
+    BackgroundChanged,
     ConversationEvent,
     DoingChanged,
+    ElicitationClosed,
+    ElicitationOpened,
     HoldChanged,
     LeafMoved,
     LinkChanged,
@@ -40,6 +45,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.prompts.window import Window
+from catena_acp.elicitation.requests import CANCEL, DECLINE, ElicitationAnswer
 from catena_acp.errors import AgentError
 from catena_acp.session_events import PermissionOption
 from catena_acp.trouble.troubles import Trouble
@@ -78,6 +84,7 @@ class HeadlessTurn:
         self._messages: dict[str, Message] = {}
         self._sent: dict[str, int] = {}  # by message id: characters already written
         self._asked: dict[str, tuple[PermissionOpened, asyncio.Task[None]]] = {}
+        self._elicited: dict[str, tuple[ElicitationOpened, asyncio.Task[None]]] = {}
         self._usage: Usage | None = None
 
     async def run(
@@ -106,7 +113,7 @@ class HeadlessTurn:
                 while self.ended is None or not self._events.empty():
                     await self._report(await self._events.get())
                 interrupts.end_turn()
-                for _, question in self._asked.values():
+                for _, question in [*self._asked.values(), *self._elicited.values()]:
                     question.cancel()
                 return self.ended
         except ExceptionGroup as errors:
@@ -161,6 +168,11 @@ class HeadlessTurn:
                 await self._answer(event)
             case PermissionClosed(ask_id=ask_id):
                 self._close_question(ask_id)
+            case ElicitationOpened(opened=opened):
+                if not opened:
+                    await self._elicit(event)
+            case ElicitationClosed(ask_id=ask_id):
+                self._close_elicitation(ask_id)
             case SessionChanged(session=session):
                 if session.usage is not None and session.usage != self._usage:
                     self._usage = session.usage
@@ -179,12 +191,16 @@ class HeadlessTurn:
                 | QueueChanged()
                 | Renamed()
                 | HoldChanged()
+                | BackgroundChanged()
             ):
                 return
             case _:
                 assert_never(event)
 
     def _message(self, message: Message) -> None:
+        rule = message.data.get("rule")
+        if message.kind is Kind.TOOL and isinstance(rule, dict) and rule.get("allowed") is False:
+            self.refused = True
         self._messages[message.id] = message
         self._output.message(message)
         sent = self._sent.get(message.id, 0)
@@ -222,6 +238,31 @@ class HeadlessTurn:
             asked, question = open_question
             question.cancel()
             self._output.answered(asked, None, "agent")
+
+    async def _elicit(self, asked: ElicitationOpened) -> None:
+        """Ask the person, or decline where nobody can answer."""
+        self._output.elicited(asked)
+        if self._terminal is None:
+            await self._send_elicited(asked, DECLINE, by="policy")
+            return
+        question = self._tasks.create_task(self._ask_elicited(asked, self._terminal))
+        self._elicited[asked.ask_id] = (asked, question)
+
+    async def _ask_elicited(self, asked: ElicitationOpened, terminal: Terminal) -> None:
+        answer = await ask_elicitation(terminal, asked)
+        self._elicited.pop(asked.ask_id, None)
+        await self._send_elicited(asked, answer, by="person")
+
+    async def _send_elicited(self, asked: ElicitationOpened, answer: ElicitationAnswer, *, by: str) -> None:
+        self._output.elicitation_answered(asked, answer, by)
+        await self._conversation.answer_elicitation(asked.ask_id, answer)
+
+    def _close_elicitation(self, ask_id: str) -> None:
+        """Cancel the question on the terminal after the agent withdrew it."""
+        if (open_question := self._elicited.pop(ask_id, None)) is not None:
+            asked, question = open_question
+            question.cancel()
+            self._output.elicitation_answered(asked, CANCEL, "agent")
 
 
 def status_of(ended: TurnEnded, *, refused: bool) -> ExitStatus:

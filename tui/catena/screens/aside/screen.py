@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 
+from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.reading_screen import ReadingScreen
 from catena.text.formats import joined
@@ -27,7 +28,8 @@ from catena_acp.continuity.context_summary import price_words
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, MessageGrew
 from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened, AsideRewound
 from catena_acp.errors import AgentError
-from catena_store.records import Kind, Message
+from catena_store.errors import NotAttachable
+from catena_store.records import Attachment, Kind, Message
 
 if TYPE_CHECKING:
     from catena.workspace.tab import Tab
@@ -80,14 +82,16 @@ class AsideTranscript(Transcript):
     """A transcript without branches; its keys are those of the aside while no question is typed."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,a", "screen.ask", "ask more", id="aside.ask"),
-        Binding("y", "screen.copy", "copy the answer", id="aside.copy"),
-        Binding("i", "screen.insert", "put into the composer", id="aside.insert"),
-        Binding("s", "screen.save", "save to a new file", id="aside.save"),
-        Binding("n", "screen.begin", "new conversation with it as draft", id="aside.begin"),
-        Binding("e", "screen.edit", "edit a question", id="aside.edit"),
-        Binding("j,down", "screen.scroll(1)", show=False),
-        Binding("k,up", "screen.scroll(-1)", show=False),
+        *bindings(
+            aside_ask="screen.ask",
+            aside_copy="screen.copy",
+            aside_insert="screen.insert",
+            aside_save="screen.save",
+            aside_begin="screen.begin",
+            aside_edit="screen.edit",
+            aside_down="screen.scroll(1)",
+            aside_up="screen.scroll(-1)",
+        )
     ]
     PROMPT_ACTS = ("edit",)
 
@@ -106,10 +110,8 @@ class AsideScreen(ReadingScreen[AsideResult]):
 
     CSS_PATH = [STYLES, "aside.tcss"]  # noqa: RUF012 - as Textual declares them
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "close"),
-        Binding("ctrl+c", "stop", "stop, else close", priority=True, id="aside.stop"),
-        Binding("pagedown", "page(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
+        *bindings(leave="leave", page_down="page(1)", page_up="page(-1)"),
+        *priority_bindings(cancel="stop"),
     ]
 
     def __init__(
@@ -121,9 +123,14 @@ class AsideScreen(ReadingScreen[AsideResult]):
         directory: str,
         stem: str,
         open_link: Callable[[Transcript.LinkOpened], None],
+        mentioned: Callable[[str], Awaitable[tuple[Attachment, ...]]],
         still: bool = False,
+        vim: bool = False,
     ) -> None:
-        """Without a ``question`` the composer opens. ``stem``: the name of the file of a saved answer."""
+        """Without a ``question`` the composer opens. ``stem``: the name of the file of a saved answer.
+
+        ``mentioned`` reads the files that a question mentions; it raises NotAttachable.
+        """
         super().__init__()
         self._aside = aside
         self._question = question
@@ -131,6 +138,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
         self._directory = directory
         self._stem = stem
         self._open_link = open_link
+        self._mentioned = mentioned
         self._asking = typed if question else ""  # until it is stored among the inputs
         self._since: float | None = None  # when the question was asked, while its answer comes
         self._read_by = 0.0  # when the message may be replaced
@@ -138,7 +146,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
         self._transcript = AsideTranscript(
             directory=directory, id="answer", frame=_SLOW_FRAME if still else FRAME
         )
-        self._more = Composer(id="more")
+        self._more = Composer(id="more", vim=vim)
         self._more.enter = self._enter
 
     def compose(self) -> ComposeResult:
@@ -173,7 +181,8 @@ class AsideScreen(ReadingScreen[AsideResult]):
         said = ""
         instead_of = edit.question_id if edit else None
         try:
-            async for event in self._aside.ask(question, typed=typed, instead_of=instead_of):
+            files = await self._mentioned(question)
+            async for event in self._aside.ask(question, files, typed=typed, instead_of=instead_of):
                 is_question = isinstance(event, MessageAdded) and event.message.kind is Kind.USER
                 if not (is_question or isinstance(event, AsideRewound)):
                     self._asking = ""
@@ -181,9 +190,10 @@ class AsideScreen(ReadingScreen[AsideResult]):
                     said = event.problem or ""
                 else:
                     self._draw(event)
-        except AgentError as error:
+        except (AgentError, NotAttachable) as error:
             said, self._asking, self._edit = str(error), "", edit
             self._more.restore(question)
+            self.action_ask()
         self._since = None
         self.say(said)
         self._show_keys()
@@ -208,7 +218,8 @@ class AsideScreen(ReadingScreen[AsideResult]):
     def _tick(self) -> None:
         now = time.monotonic()
         if self._since is not None and now >= self._read_by:
-            super().say(f"{self._aside.title} is answering · {now - self._since:.0f} s · ctrl+c stops")
+            stops = keys_of(self).said("{cancel} stops")
+            super().say(f"{self._aside.title} is answering · {now - self._since:.0f} s · {stops}")
 
     def say(self, text: str) -> None:
         """Show a message; the time of the answer replaces it when there was time to read it."""
@@ -221,25 +232,25 @@ class AsideScreen(ReadingScreen[AsideResult]):
     def _show_keys(self) -> None:
         if self.has_class("-asking"):
             keys = [
-                SheetKey("enter", "ask instead" if self._edit else "ask", "send"),
-                SheetKey("esc", "back", "leave"),
+                SheetKey("{send}", "ask instead" if self._edit else "ask", "send"),
+                SheetKey("{leave}", "back", "leave"),
             ]
         elif self._transcript.choosing:
             keys = [
-                SheetKey("enter", "ask again", "ask"),
-                SheetKey("↑", "before", "scroll(-1)"),
-                SheetKey("↓", "after", "scroll(1)"),
-                SheetKey("esc", "back", "leave"),
+                SheetKey("{aside_ask}", "ask again", "ask"),
+                SheetKey("{aside_up}", "before", "scroll(-1)"),
+                SheetKey("{aside_down}", "after", "scroll(1)"),
+                SheetKey("{leave}", "back", "leave"),
             ]
         else:
             keys = [
-                SheetKey("enter", "ask more", "ask"),
-                SheetKey("y", "copy", "copy"),
-                SheetKey("i", "to the composer", "insert"),
-                SheetKey("s", "save", "save"),
-                SheetKey("n", "new conversation", "begin"),
-                SheetKey("e", "edit", "edit"),
-                SheetKey("esc", "close", "leave"),
+                SheetKey("{aside_ask}", "ask more", "ask"),
+                SheetKey("{aside_copy}", "copy", "copy"),
+                SheetKey("{aside_insert}", "to the composer", "insert"),
+                SheetKey("{aside_save}", "save", "save"),
+                SheetKey("{aside_begin}", "new conversation", "begin"),
+                SheetKey("{aside_edit}", "edit", "edit"),
+                SheetKey("{leave}", "close", "leave"),
             ]
         self.show_keys(*keys)
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 
+from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.screens.common.page import PageScreen
 from catena.text.chain_text import link_facts
@@ -31,22 +32,24 @@ class ChainScreen(ListScreen[str | None]):
     HEADING = "Sessions"
     EMPTY = "no sessions yet"
     KEYS = (
-        SheetKey("enter", "details", "open"),
-        SheetKey("p", "check", "probe"),
-        SheetKey("P", "check all", "probe_all"),
-        SheetKey("r", "continue from it", "go_on"),
-        SheetKey("y", "copy id", "copy"),
-        SheetKey("esc", "close", "leave"),
+        SheetKey("{session_details}", "details", "open"),
+        SheetKey("{session_check}", "check", "probe"),
+        SheetKey("{session_check_all}", "check all", "probe_all"),
+        SheetKey("{session_continue}", "continue from it", "go_on"),
+        SheetKey("{session_copy}", "copy id", "copy"),
+        SheetKey("{leave}", "close", "leave"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,ctrl+c", "leave", "back", priority=True),
+        *priority_bindings(leave="leave", cancel="leave", close_list="leave"),
         *LETTER_KEYS,
-        Binding("enter", "open", "details", id="chain.details"),
-        Binding("p", "probe", "check if it loads", id="chain.probe"),
-        Binding("P,shift+p", "probe_all", "check all", id="chain.probe_all"),
-        Binding("r", "go_on", "continue from it", id="chain.go_on"),
-        Binding("y", "copy", "copy its session id", id="chain.copy"),
-        Binding("a", "all", "all of them", id="chain.all"),
+        *bindings(
+            session_details="open",
+            session_check="probe",
+            session_check_all="probe_all",
+            session_continue="go_on",
+            session_copy="copy",
+            session_all="all",
+        ),
     ]
 
     def __init__(
@@ -179,17 +182,18 @@ class ChainScreen(ListScreen[str | None]):
     async def _show_price(self, entry: ChainEntry) -> None:
         price = await self._conversation_chain.price_of(self._of_window, entry.link.id)
         self._offer = entry.link.id
-        self.say(f"Continue from here: {price.words}. Later messages are kept. enter continue · esc cancel")
+        ways = keys_of(self).said("{session_details} continue · {leave} cancel")
+        self.say(f"Continue from here: {price.words}. Later messages are kept. {ways}")
 
 
 class LinkPage(PageScreen):
     """Everything that is known of one link."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "copy", "copy the session's id", priority=True)]
+    BINDINGS: ClassVar[list[BindingType]] = [*priority_bindings(details_copy="copy")]
     KEYS = (
-        SheetKey("↑↓", "scroll"),
-        SheetKey("y", "copy the session id", "copy"),
-        SheetKey("esc", "close", "leave"),
+        SheetKey("{row_up row_down}", "scroll"),
+        SheetKey("{details_copy}", "copy the session id", "copy"),
+        SheetKey("{leave}", "close", "leave"),
     )
 
     def __init__(self, entry: ChainEntry) -> None:

@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
 from catena.screens.chat.bars.composer_edges import Away, Status
 from catena.screens.chat.bars.find import FindBar
-from catena.screens.chat.bars.hints import HINTS, LEFT_HINTS, WRITING
+from catena.screens.chat.bars.hints import HINTS, LEFT_HINTS, OTHER_PANE, WRITING, with_vi_modes
+from catena.screens.chat.bars.pane_head import PaneHead
+from catena.screens.chat.bars.status_row import StatusRow
 from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.panel_stack import PanelStack
+from catena.screens.chat.panels.elicitation import ElicitationPanel
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.key_pace import APART
-from catena.text.formats import agent_name
 from catena.themes.depth import ColourDepth, colour_depth
 from catena.widgets.column import Centred
 from catena.workspace.directories import git_branch
 from catena.workspace.outgoing import OutgoingTexts
+from catena.workspace.panes import Pane
 
 if TYPE_CHECKING:  # the first frame needs none of these
-    from catena.screens.chat.bars.tabs import TabLabel
+    from catena.desktop.clipboard import ImageClipboard
+    from catena.screens.chat.commands.commands import Commands
+    from catena.screens.chat.context import ScreenPanes
     from catena.settings.settings import Start
+    from catena.terminal.control.notifications import CallPerson, Notification
+    from catena.terminal.images import TerminalImages
     from catena.transcript import Transcript
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
@@ -42,11 +50,18 @@ _QUESTION_PAUSE = 0.4  # seconds in which what is typed still belongs to the com
 
 
 class ChatArea(Vertical):
-    """The area of one tab at a time: its transcript, panels and composer, and the commands behind them."""
+    """The area of one pane: the transcript, panels and composer of its tab, and the commands behind them."""
 
     DEFAULT_CSS = """
     ChatArea { height: 1fr; }
     """
+
+    class Clicked(Message):
+        """A mouse button was pressed in this area while it had not the keys."""
+
+        def __init__(self, area: ChatArea) -> None:
+            super().__init__()
+            self.area = area
 
     def __init__(
         self,
@@ -55,40 +70,63 @@ class ChatArea(Vertical):
         environment: Mapping[str, str],
         gate: KeyGate,
         outgoing: OutgoingTexts,
-        notify_terminal: Callable[[str], None],
+        call_person: CallPerson,
+        clipboard: ImageClipboard,
         leave: Callable[[], None],
+        images: TerminalImages | None = None,
         id: str | None = None,
     ) -> None:
-        """``notify_terminal`` notifies the person while the terminal has no focus; ``leave`` ends the program."""
+        """``call_person`` notifies who does not look at the terminal; ``leave`` ends the program.
+
+        ``clipboard`` has the images that are pasted, ``images`` those that the terminal draws.
+        """
         super().__init__(id=id)
         self.start = start
         self.environment = environment
         self.gate = gate
+        self.clipboard = clipboard
+        self.images: TerminalImages | None = images
         self.leave = leave
+        self.pane = Pane()  # until the store is open: one of its own
+        self._panes: ScreenPanes | None = None
+        self._left: Widget | None = None  # that gets the keys when this pane does
+        self._waking = False  # the mouse button that was pressed last gave the keys to this pane
         self.still = "SSH_TTY" in environment
-        self._notify_terminal = notify_terminal
+        self._call_person = call_person
         self._keeping: Timer | None = None
         self._copied_at = float("-inf")  # when `y` copied how to install an agent
-        self._asked: str | None = None  # the permission request that was drawn last
+        self._asked: str | None = None  # the question that was drawn last
+        self.head = PaneHead()
         self.lineage = LineageLine(id="lineage")
         settings = start.settings
         half_rows = settings.half_rows and colour_depth(environment) is ColourDepth.FULL
         self.conversation = ConversationArea(
             do=self.do,
             directory=start.directory,
-            column=settings.column,
+            column=settings.width,
             half_rows=half_rows,
+            images=images,
             id="conversation",
         )
         self._startup = StartupCommands(outgoing, self.conversation.start, leave)
         self._commands: AreaCommands = self._startup
-        self.prompt = PromptArea(self._startup, directory=start.directory, id="prompt")
+        self.prompt = PromptArea(
+            self._startup,
+            directories=(start.directory, *start.further_directories),
+            shell=settings.shell,
+            keys=settings.keys,
+            vim=settings.vim,
+            id="prompt",
+        )
+        self.status = StatusRow(settings.status_line, environment=environment)
         self.prompt.composer.shortcut = self._copies_installation
+        self.prompt.composer.pastes_own_copy = lambda: clipboard.copied_here
         self.find_bar = self.prompt.find
         self.panels = PanelStack(
             self._startup, conversation=self.conversation, composer=self.prompt.composer, id="panels"
         )
-        self.panels.permission.pace = gate.pace
+        self.panels.permission.pace = self.panels.elicitation.pace = gate.pace
+        self.panels.heed_clicks(lambda: not self._waking)
         self._working = self._answered = False  # the shown tab, and since the person left its end
         if start.agent is not None:
             self.prompt.hints.address(f"Ask {start.agent.title}")
@@ -96,9 +134,12 @@ class ChatArea(Vertical):
     def compose(self) -> ComposeResult:
         """Yield everything but the transcript, which the first frame does not need."""
         with Centred():
+            yield self.head
             yield self.lineage
         yield self.panels
         yield self.prompt
+        with Centred():
+            yield self.status
 
     def on_mount(self) -> None:
         """Show hints from the first frame on."""
@@ -114,6 +155,13 @@ class ChatArea(Vertical):
     @commands.setter
     def commands(self, commands: AreaCommands) -> None:
         self._commands = self.prompt.commands = self.panels.commands = commands
+
+    def use(self, start: Start) -> None:
+        """Use what holds at once of changed settings."""
+        self.start, settings = start, start.settings
+        self.prompt.allow_shell(settings.shell)
+        half_rows = settings.half_rows and colour_depth(self.environment) is ColourDepth.FULL
+        self.conversation.widen(settings.width, half_rows=half_rows)
 
     # The keys.
 
@@ -135,8 +183,8 @@ class ChatArea(Vertical):
     def place(self) -> str:
         """The part that has the keys.
 
-        It is composer, browsing, choosing, branch, question, reason, trouble, queue or finding; elsewhere while they
-        are beside this area.
+        It is composer, browsing, choosing, branch, question, reason, form, page, trouble, queue or finding; elsewhere
+        while they are beside this area.
         """
         focused = self.focused
         if focused is None:
@@ -161,7 +209,13 @@ class ChatArea(Vertical):
             place = self.prompt.place
             if place == "composer":
                 place = self._waits_for
-        self.prompt.hint(HINTS[place], LEFT_HINTS.get(place, ()), of_composer=place in WRITING)
+        keys, hints = self.start.settings.keys, HINTS[place]
+        if place in WRITING and self._panes is not None and self._panes.several:
+            hints = (*hints[:-2], OTHER_PANE, *hints[-2:])
+        if place in WRITING:
+            hints = with_vi_modes(hints, inserting=self.prompt.composer.inserting)
+        right, left = keys.hints(hints), keys.hints(LEFT_HINTS.get(place, ()))
+        self.prompt.hint(right, left, of_composer=place in WRITING)
         self.prompt.edges.show_browsed(self.conversation.mode_words)
 
     @property
@@ -169,12 +223,15 @@ class ChatArea(Vertical):
         """What stands beside the composer while it has the keys, for its hints."""
         if self.conversation.start.display:
             return "starting"
-        if self.panels.permission.ask is not None:
+        if self.panels.question is not None:
             return "asked"
         if self.panels.trouble.can_act:
             return "troubled"
+        if self.prompt.shell.running is not None:
+            return "running"
         if not self._busy:
-            return "composer"
+            tab = self.commands.tab
+            return "new" if tab is not None and tab.untouched else "composer"
         return "away" if self.prompt.edges.away else "busy"
 
     @property
@@ -184,7 +241,7 @@ class ChatArea(Vertical):
 
     def on_key(self, event: events.Key) -> None:
         """Replace the shown message by the hints: it was read by the next key."""
-        if event.key != "escape":
+        if event.key not in self.start.settings.keys.names("stop"):
             self.prompt.hints.hush()
             self.commands.typed()
 
@@ -215,17 +272,21 @@ class ChatArea(Vertical):
             pass
         elif self.prompt.completion.is_open:
             self.prompt.close_completions()
+        elif place == "composer" and self.commands.stop_shell():
+            pass
         elif self.find_bar.is_open:
             self.find_bar.close()
             self.write_here()
         elif place == "reason":
             self.panels.permission.drop_reason()
-        elif place == "question":
+        elif place in ("question", "form", "page"):
             self.write_here()
-            self.say("The request stays open: Tab returns to it, Esc again stops the turn.")
+            self.say(
+                self._said("The request stays open: {Complete} returns to it, {Stop} again stops the turn.")
+            )
         elif place == "trouble":
             self.write_here()
-            self.say("Tab goes back to it; Esc again dismisses it.")
+            self.say(self._said("{Complete} goes back to it; {Stop} again dismisses it."))
         elif place == "branch":
             self.panels.fork.leave()
         elif place == "choosing":
@@ -234,6 +295,8 @@ class ChatArea(Vertical):
             self.write_here()
         elif self.screen.selections:
             self.screen.clear_selection()
+        elif not self._busy and self.conversation.unmark_found():
+            pass
         elif not self.commands.close_innermost():
             self.do("stop")
             return False
@@ -253,20 +316,55 @@ class ChatArea(Vertical):
             idle = self.place == "composer" and not (self._busy or open_beside)
             idle = not self._close_or_stop() and idle
             if idle:
-                self.say("Press Ctrl+D or type /quit to quit.")
+                self.say(self._said("Press {Quit} or type /quit to quit.", "Type /quit to quit."))
+
+    def _said(self, template: str, otherwise: str = "") -> str:
+        return self.start.settings.keys.said(template, otherwise)
 
     def page(self, step: int) -> None:
         """Scroll by a screenful; the focus stays."""
         self.conversation.page(step)
 
-    def say(self, text: str) -> None:
-        """Show a text in the hint line."""
-        self.prompt.hints.say(text)
+    def say(self, text: str, *, wrong: bool = False) -> None:
+        """Show a text in the hint line; ``wrong`` if something failed."""
+        self.prompt.hints.say(text, wrong=wrong)
+
+    # From pane to pane.
+
+    def leave_keys(self) -> None:
+        """Remember where the keys were: they are about to go to another pane."""
+        self._left = self.focused if self.place in ("browsing", "finding") else None
+
+    def take_keys(self) -> None:
+        """Focus what had the keys of this pane, or the composer; an open question gets them soon."""
+        left, self._left = self._left, None
+        there = left is not None and left.display and left.is_attached
+        self.set_focus(left if left is not None and there else self.prompt.composer)
+        if (ask := self.panels.question) is not None:
+            self.set_timer(_QUESTION_PAUSE, lambda: self._let_answer(ask.ask_id))
+
+    def stand_beside(self, beside: bool) -> None:
+        """Show at the head which tab this is, while another area stands ``beside``."""
+        self.head.set_class(beside, "-beside")
+        self.show_head()
+        self._hint()
+
+    def show_head(self) -> None:
+        """Show the name of the tab and what it is doing."""
+        tab = self.commands.tab
+        if tab is not None and self._panes is not None:
+            self.head.show(tab.name(), tab.mark, has_keys=self._panes.has_keys(self.pane))
+
+    def on_mouse_down(self) -> None:
+        """Ask for the keys, where another pane has them."""
+        self._waking = self.screen.focused is not None and self.focused is None
+        if self._waking:
+            self.post_message(self.Clicked(self))
 
     # The life of the area.
 
-    async def begin(self, tabs: OpenTabs, *, show_tabs: Callable[[Sequence[TabLabel]], None]) -> None:
-        """Restore the tabs when the store is open, and send what was submitted meanwhile."""
+    def connect(self, tabs: OpenTabs, pane: Pane, panes: ScreenPanes) -> Commands:
+        """Connect this area to the tabs, now that the store is open; it shows those that come into the pane."""
         from catena.screens.chat.commands.commands import Commands
         from catena.screens.chat.presenter import Parts, TabPresenter
 
@@ -279,27 +377,30 @@ class ChatArea(Vertical):
             queue=self.panels.queue,
             attached=self.prompt.attached,
             permission=self.panels.permission,
+            elicitation=self.panels.elicitation,
             trouble=self.panels.trouble,
             fork=self.panels.fork,
             edges=self.prompt.edges,
             composer=self.prompt.composer,
             hints=self.prompt.hints,
+            shell=self.prompt.shell,
         )
         presenter = TabPresenter(
             parts,
             tabs,
+            pane,
             attention=self._attention,
             looked_at=lambda: self.app.app_focus,
             changed=self._drawn,
-            show_tabs=show_tabs,
+            show_tabs=panes.show_tabs,
+            keys=self.start.settings.keys,
         )
-        commands = Commands(self, parts, tabs, presenter, self._startup)
-        self.commands = commands
+        self.pane, self._panes = pane, panes
+        self.commands = commands = Commands(self, parts, tabs, pane, panes, presenter, self._startup)
         self.run_worker(presenter.follow(), group="events")
-        commands.run(commands.begin())
-        tabs.on_repair(self.say)
-        trouble = tabs.watch_store(lambda text: self.prompt.hints.say(text, wrong=True))
-        self.run_worker(trouble, group="store")
+        self.watch(self.app, "app_focus", presenter.look, init=False)
+        self.status.begin(tabs, pane, self.say)
+        return commands
 
     def run(self, work: Awaitable[None]) -> None:
         """Run work in the background for as long as the area is on the screen."""
@@ -350,7 +451,7 @@ class ChatArea(Vertical):
         self._drawn()
 
     def _drawn(self) -> None:
-        """Update the hints after a drawing, and move the focus if a permission request came or went."""
+        """Update the hints after a drawing, and move the focus if a question came or went."""
         self.panels.fit()
         tab = self.commands.shown
         working = tab is not None and tab.at_work
@@ -359,27 +460,46 @@ class ChatArea(Vertical):
         self._away_changed()
         self._hint()
         self.commands.drawn()
-        ask = self.panels.permission.ask
-        if ask is None and self._asked is not None and self.place in ("question", "reason"):
+        self.status.follow(tab)
+        ask = self.panels.question
+        if self.panels.permission.ask is None and self.place in ("question", "reason"):
             self.write_here()
         if ask is not None and ask.ask_id != self._asked:
             self.set_timer(_QUESTION_PAUSE, lambda: self._let_answer(ask.ask_id))
+        if self._asked is not None and (ask is None or ask.ask_id != self._asked):
+            self.keep_soon()  # without what was typed into its form
         self._asked = ask.ask_id if ask else None
 
     def _let_answer(self, ask_id: str) -> None:
-        """Focus the permission request, unless the person writes or reads elsewhere."""
-        permission = self.panels.permission
+        """Focus the agent's question, unless the person writes or reads elsewhere."""
+        question = self.panels.question
         if self.commands.shown is not self.commands.tab:  # the request is about to belong to another tab
             return
-        asked = permission.ask is not None and permission.ask.ask_id == ask_id
+        asked = question is not None and question.ask_id == ask_id
         if asked and self.place == "composer" and self.prompt.composer.blank:
-            self.set_focus(permission)
+            self.panels.focus_question()
 
-    def _attention(self, tab: Tab, text: str) -> None:
-        if not self.app.app_focus:
-            self._notify_terminal(text)
-        elif tab is not self.commands.tab and tab.asks:
-            self.say(text)
+    def _attention(self, tab: Tab, event: Notification, lasted: float) -> None:
+        self._call_person(event, lasted)
+        if self.app.app_focus and self._panes is not None and tab.asks and not self._in_sight(tab):
+            self._panes.say(f"{event.title}: {event.body}")
+
+    def _in_sight(self, tab: Tab) -> bool:
+        return tab is self.commands.tab and self.pane.in_sight
+
+    def on_elicitation_panel_typed(self, event: ElicitationPanel.Typed) -> None:
+        """Save what is typed into a form when the person pauses."""
+        event.stop()
+        self.keep_soon()
+
+    def on_elicitation_panel_page_wanted(self, event: ElicitationPanel.PageWanted) -> None:
+        """Open a web page on the person's machine: over SSH only the clipboard reaches it."""
+        event.stop()
+        if "SSH_TTY" in self.environment:
+            self.app.copy_to_clipboard(event.address)
+            self.say("The address was sent to your clipboard: this terminal is on another machine.")
+        else:
+            self.app.open_url(event.address)
 
     def on_panel_stack_hint_posted(self, event: PanelStack.HintPosted) -> None:
         """Show the text of a panel in the hint line."""
@@ -416,7 +536,7 @@ class ChatArea(Vertical):
         start = self.conversation.start
         if start.display:
             title = start.addressed
-            self.prompt.hints.address(f"Ask {agent_name(title)}" if title else "Message")
+            self.prompt.hints.address(f"Ask {title}" if title else "Message")
             self.prompt.edges.show_status(
                 Status(title or "catena", directory=git_branch(self.start.directory))
             )
@@ -469,6 +589,11 @@ class ChatArea(Vertical):
         event.stop()
         self.commands.handle(event)
 
+    def on_transcript_images_wanted(self, event: Transcript.ImagesWanted) -> None:
+        """Give the terminal images that are drawn here."""
+        event.stop()
+        self.commands.handle(event)
+
     def on_transcript_sibling_requested(self, event: Transcript.SiblingRequested) -> None:
         """Go to another version of a prompt."""
         event.stop()
@@ -490,6 +615,13 @@ class ChatArea(Vertical):
             self.app.copy_to_clipboard(event.href)
         elif event.href.startswith(("http://", "https://")):
             self.app.open_url(event.href)
+
+    def open_address(self, address: str) -> None:
+        """Open a web page on the person's machine: over SSH only the clipboard reaches it."""
+        if "SSH_TTY" in self.environment:
+            self.app.copy_to_clipboard(address)
+        else:
+            self.app.open_url(address)
 
     # The end of the transcript.
 

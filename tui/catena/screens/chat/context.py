@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -10,16 +10,72 @@ from textual.app import App
 from textual.timer import Timer
 from textual.widget import Widget
 
+from catena.keys.keymap import KeyMap
 from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.presenter import Parts, TabPresenter
 from catena.settings.settings import Settings, Start
 from catena.terminal.key_gate import KeyGate
 from catena.widgets.sheet_head import Subject
+from catena.workspace.panes import Pane
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 
 if TYPE_CHECKING:
+    from catena.desktop.clipboard import ImageClipboard
+    from catena.screens.chat.bars.tabs import TabLabel
+    from catena.screens.history.acts import HistoryChoice
+    from catena.terminal.images import TerminalImages
     from catena.transcript import Transcript
+
+
+class ScreenPanes(Protocol):
+    """The panes of the screen, as far as actions need them."""
+
+    @property
+    def room(self) -> bool:
+        """True where two panes have room side by side."""
+
+    @property
+    def words_on_room(self) -> str:
+        """How much room two panes need, in words."""
+
+    @property
+    def several(self) -> bool:
+        """True while more than one pane is open."""
+
+    @property
+    def reasoned(self) -> Collection[str]:
+        """The ids of the permission requests for whose rejection a reason is being typed, in any pane."""
+
+    def has_keys(self, pane: Pane) -> bool:
+        """True for the pane that has the keys."""
+
+    def give_keys(self, pane: Pane) -> None:
+        """Give the keys to an open pane."""
+
+    async def show_beside(self, pane: Pane, tab: Tab, arrived: Callable[[], None]) -> None:
+        """Show a tab in the other pane than this one, and give it the keys; ``arrived``: its composer is the tab's."""
+
+    async def stand_beside(self, pane: Pane, tab: Tab) -> None:
+        """Show a tab in the other pane than this one; the keys stay where they are."""
+
+    async def open_choice(self, pane: Pane, choice: HistoryChoice) -> None:
+        """Do what was chosen in the history, in the pane where that conversation stands."""
+
+    def close(self, pane: Pane) -> None:
+        """Close a pane; its tab stays open."""
+
+    def close_empty(self, *, but: Pane | None = None) -> None:
+        """Close the panes whose tab is gone, all ``but`` one and the last."""
+
+    def swap(self) -> None:
+        """Let the panes change places."""
+
+    def say(self, text: str, *, wrong: bool = False) -> None:
+        """Tell the person something in the pane that has the keys."""
+
+    def show_tabs(self, labels: Sequence[TabLabel]) -> None:
+        """Show the tabs in their bar, and which one each pane shows."""
 
 
 class ChatHost(Protocol):
@@ -32,6 +88,14 @@ class ChatHost(Protocol):
     @property
     def gate(self) -> KeyGate:
         """The gate at which keys wait for the actions before them."""
+
+    @property
+    def clipboard(self) -> ImageClipboard:
+        """The images on the person's clipboard."""
+
+    @property
+    def images(self) -> TerminalImages | None:
+        """The images that the terminal draws."""
 
     @property
     def start(self) -> Start:
@@ -77,6 +141,9 @@ class ChatHost(Protocol):
     def open_link(self, event: Transcript.LinkOpened) -> None:
         """Open a link on the person's machine."""
 
+    def open_address(self, address: str) -> None:
+        """Open a web page on the person's machine."""
+
     def leave(self) -> None:
         """End the program."""
 
@@ -88,6 +155,8 @@ class ChatContext:
     screen: ChatHost
     parts: Parts
     tabs: OpenTabs
+    pane: Pane
+    panes: ScreenPanes
     presenter: TabPresenter
     drafts: Drafts
     run: Callable[[Awaitable[None]], None]  # runs an action, and shows its error
@@ -113,9 +182,14 @@ class ChatContext:
         return self.screen.start.settings
 
     @property
+    def keys(self) -> KeyMap:
+        """The keys in effect."""
+        return self.settings.keys
+
+    @property
     def tab(self) -> Tab | None:
-        """The active tab."""
-        return self.tabs.active
+        """The active tab: that of this pane."""
+        return self.pane.tab
 
     @property
     def subject(self) -> Subject:
@@ -132,8 +206,11 @@ class ChatContext:
         return self.tab if self.tab is self.presenter.shown else None
 
     def say(self, text: str, *, wrong: bool = False) -> None:
-        """Show a text in the hint line; ``wrong`` if something failed."""
-        self.parts.hints.say(text, wrong=wrong)
+        """Show a text in the hint line, where that is on the screen; ``wrong`` if something failed."""
+        if self.pane.in_sight:
+            self.parts.hints.say(text, wrong=wrong)
+        else:
+            self.panes.say(text, wrong=wrong)
 
     def place(self) -> object:
         """The focused widget and the composer's text, to compare before and after a wait."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
+from catena.keys.bindings import bindings
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.panels.welcome import Welcome
 from catena.text.safe_text import safe
 
 if TYPE_CHECKING:  # the first frame needs no transcript
+    from catena.terminal.images import TerminalImages
     from catena.transcript import Transcript
     from catena_store.records import Message as Record
 
@@ -46,39 +48,34 @@ class ConversationArea(Vertical):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "step(1)", "next message", id="browse.next"),
-        Binding("k,up", "step(-1)", "previous message", id="browse.previous"),
-        Binding("J,shift+j", "step(1, True)", "next prompt", id="browse.next_prompt"),
-        Binding("K,shift+k", "step(-1, True)", "previous prompt", id="browse.previous_prompt"),
-        Binding("g,home", "go_top", "top", id="browse.top"),
-        Binding("G,shift+g,end", "go_end", "end", id="browse.end"),
-        Binding("enter,space", "fold", "fold", id="browse.fold"),
-        Binding("x", "raw", "tool call as sent", id="browse.raw"),
-        Binding("y", "copy_message", "copy message", id="browse.copy"),
-        Binding("Y,shift+y", "copy_code", "copy code block", id="browse.copy_code"),
-        Binding("q", "quote", "quote", id="browse.quote"),
-        Binding("c", "act('context')", "what the agent knows", id="browse.context"),
-        Binding("u", "act('undo')", "undo", id="browse.undo"),
-        Binding("t", "act('tree')", "tree of branches", id="browse.tree"),
-        Binding("e", "act('edit')", "edit and resend the prompt", id="browse.edit"),
-        Binding("r", "act('again')", "retry the prompt", id="browse.retry"),
-        Binding("f", "act('fork')", "fork from here", id="browse.fork"),
-        Binding("F,shift+f", "act('fork-beside')", "fork in a new tab", id="browse.fork_beside"),
-        Binding("h,left", "act('sibling-before')", "previous version", id="browse.sibling_before"),
-        Binding("l,right", "act('sibling-after')", "next version", id="browse.sibling_after"),
-        Binding(
-            "left_square_bracket",
-            "act('branch-point-before')",
-            "branch point above",
-            id="browse.branch_before",
-        ),
-        Binding(
-            "right_square_bracket",
-            "act('branch-point-after')",
-            "branch point below",
-            id="browse.branch_after",
-        ),
-        *(Binding(str(number), f"screen.go_to_tab({number})", show=False) for number in range(1, 10)),
+        *bindings(
+            next_message="step(1)",
+            previous_message="step(-1)",
+            next_prompt="step(1, True)",
+            previous_prompt="step(-1, True)",
+            top="go_top",
+            end="go_end",
+            fold="fold",
+            raw="raw",
+            open_image="act('open-image')",
+            save_image="act('save-image')",
+            copy_message="copy_message",
+            copy_code="copy_code",
+            quote="quote",
+            context="act('context')",
+            turn_changes="act('turn-changes')",
+            undo="act('undo')",
+            tree="act('tree')",
+            edit="act('edit')",
+            retry="act('again')",
+            fork="act('fork')",
+            fork_beside="act('fork-beside')",
+            previous_version="act('sibling-before')",
+            next_version="act('sibling-after')",
+            branch_point_above="act('branch-point-before')",
+            branch_point_below="act('branch-point-after')",
+            **{f"tab_{number}": f"screen.go_to_tab({number})" for number in range(1, 10)},
+        )
     ]
     DEFAULT_CSS = """
     ConversationArea { height: 1fr; & > Transcript { height: 1fr; } }
@@ -115,6 +112,7 @@ class ConversationArea(Vertical):
         directory: str,
         column: int,
         half_rows: bool,
+        images: TerminalImages | None = None,
         id: str | None = None,
     ) -> None:
         """``do`` runs the command of a name, before the next key is handled; ``column`` is the text's width at most."""
@@ -122,6 +120,7 @@ class ConversationArea(Vertical):
         self._do = do
         self._column = column
         self._half_rows = half_rows
+        self._images = images
         self._tight = False
         self._most: int | None = None  # rows
         self.welcome = Welcome(id="welcome")
@@ -144,10 +143,25 @@ class ConversationArea(Vertical):
             still=still,
             column=self._column,
             half_rows=self._half_rows,
+            images=self._images,
         )
         self.transcript = transcript
         transcript.display = False
         return transcript
+
+    def widen(self, column: int, *, half_rows: bool) -> None:
+        """Draw in another width, with or without half rows."""
+        self._column, self._half_rows = column, half_rows
+        self.start.widen(column)
+        if self.transcript is not None:
+            self.transcript.widen(column, half_rows=half_rows)
+
+    def unmark_found(self) -> bool:
+        """Mark no longer what was looked for; False if nothing is marked."""
+        if self.transcript is None or not self.transcript.marks_found:
+            return False
+        self.transcript.find("")
+        return True
 
     def show_start(self) -> None:
         """Show the start: there is no tab."""
@@ -256,11 +270,23 @@ class ConversationArea(Vertical):
             self.transcript.follow()
 
     def action_fold(self) -> None:
-        """Fold or unfold the message; edit the prompt that is chosen."""
+        """Fold or unfold the message; open an image or a link; edit the prompt that is chosen."""
         if self.choosing:
             self.post_message(self.Chosen())
+        elif self._other_content:
+            self._do("open-image")
         elif self.transcript is not None:
             self.transcript.toggle_fold(self.transcript.current)
+
+    @property
+    def _other_content(self) -> Sequence[Mapping[str, Any]]:
+        """The images and links to the web in the answer that is browsed."""
+        record = self.transcript.record(self.browsed) if self.transcript is not None else None
+        other = record.data.get("other") if record is not None else None
+        items = other if isinstance(other, list | tuple) else ()
+        return [
+            each for each in items if isinstance(each, dict) and (each.get("image") or each.get("address"))
+        ]
 
     def action_raw(self) -> None:
         """Show a tool call as it was sent and answered, or its work again."""
@@ -268,8 +294,10 @@ class ConversationArea(Vertical):
             self.transcript.toggle_raw(self.transcript.current)
 
     def action_copy_message(self) -> None:
-        """Copy the message as it was written."""
-        if self.transcript is not None and self.transcript.current is not None:
+        """Copy the message as it was written; of an image the path of a copy."""
+        if any(item.get("image") for item in self._other_content):
+            self._do("copy-image-path")
+        elif self.transcript is not None and self.transcript.current is not None:
             self.post_message(self.Copied(self.transcript.text_of(self.transcript.current)))
 
     def action_copy_code(self) -> None:

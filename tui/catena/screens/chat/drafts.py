@@ -15,12 +15,13 @@ from catena_store.errors import StoreError
 if TYPE_CHECKING:
     from catena.screens.chat.presenter import TabPresenter
     from catena.workspace.outgoing import DraftPlace
+    from catena.workspace.panes import Pane
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
 
 
 class Drafts:
-    """The draft that the composer shows: a tab's, or one whose place is not there yet.
+    """The draft that the composer of a pane shows: a tab's, or one whose place is not there yet.
 
     An action that leads to another text sets out when it is asked for: from then on, what is typed is a draft of its
     own. It is put behind the draft of the place that the action arrives at, and returns if it arrives nowhere.
@@ -30,6 +31,7 @@ class Drafts:
         self,
         composer: Composer,
         tabs: OpenTabs,
+        pane: Pane,
         presenter: TabPresenter,
         first: UnplacedDraft,
         *,
@@ -44,6 +46,7 @@ class Drafts:
         """
         self._composer = composer
         self._tabs = tabs
+        self._pane = pane
         self._presenter = presenter
         self._go = go
         self._keep = keep
@@ -53,6 +56,7 @@ class Drafts:
         self.left_behind = False  # the composer shows a text that was left, until something is typed
         self._put = ""  # the text that it was given, and nobody typed
         presenter.returned = self._returned
+        pane.draft = self
 
     @property
     def place(self) -> DraftPlace:
@@ -154,7 +158,7 @@ class Drafts:
         self.write()
         self._coming.remove(way)
         typed = self._move(way, place)
-        active = self._tabs.active
+        active = self._pane.tab
         if self._place is way:
             if isinstance(place, UnplacedDraft) or active is None:
                 self._show(place)
@@ -175,7 +179,7 @@ class Drafts:
         way.place = place
         self._tabs.outgoing.move(way, place)
         if way.written.strip():
-            place.write(joined(place.written, way.written))
+            self._change(place, lambda: place.write(joined(place.written, way.written)))
             typed = True
         return typed
 
@@ -192,7 +196,7 @@ class Drafts:
         source = way.source and last_place(way.source)
         if isinstance(source, UnplacedDraft) or source in self._tabs.tabs:
             return source
-        return self._tabs.active
+        return self._pane.tab
 
     def _show(self, place: DraftPlace) -> None:
         self._place = place
@@ -204,6 +208,11 @@ class Drafts:
     def _show_text(self, place: DraftPlace) -> None:
         self.left_behind, self._put = False, place.written
         self._composer.put(place.written)
+
+    def put_away(self) -> None:
+        """Leave the draft that is shown to its tab: the composer is nobody's until it is given another one."""
+        self.write()
+        self._show(UnplacedDraft())
 
     # --- texts
 
@@ -236,7 +245,7 @@ class Drafts:
 
         self.rewrite(place, change)
 
-    def rewrite(self, draft: DraftPlace, change: Callable[[], None]) -> None:
+    def rewrite(self, draft: DraftPlace, change: Callable[[], object]) -> None:
         """Change a draft, and show it if it is in the composer."""
         if draft is self._place:
             self.begin_typing()
@@ -245,9 +254,21 @@ class Drafts:
             self._show_text(draft)
             self._changed()
         else:
-            change()
+            self._change(draft, change)
             if draft in self._tabs.tabs:
                 self._keep(draft)
+
+    def _change(self, draft: DraftPlace, change: Callable[[], object]) -> None:
+        """Change a draft, which the composer of another pane may show."""
+        writer = self._tabs.panes.writer_of(draft)
+        if writer is None or writer is self:
+            change()
+        else:
+            writer.rewrite(draft, change)
+
+    def append(self, tab: Tab, text: str) -> None:
+        """Put a text behind the draft of a tab that the composer does not show."""
+        self.rewrite(tab, lambda: tab.append(text))
 
     def prefix(self, text: str) -> None:
         """Put the beginning of a command before what is written."""
@@ -263,7 +284,7 @@ class Drafts:
     # --- what was sent
 
     def release(self) -> None:
-        """Send the outgoing texts whose place is there: the transcript of the active tab, or any other tab."""
+        """Send the outgoing texts whose place is there: the transcript of this pane's tab, or a tab in no pane."""
         for outgoing in self._tabs.outgoing.next_of_each():
             if self._may_go(outgoing):
                 self._go(outgoing)
@@ -271,9 +292,10 @@ class Drafts:
     def _may_go(self, outgoing: OutgoingText) -> bool:
         match outgoing.draft:
             case UnplacedDraft() as draft:
-                return draft not in self._coming
+                return draft is self._place and draft not in self._coming
             case tab:
-                return tab is not self._tabs.active or tab is self._presenter.shown
+                pane = self._tabs.panes.of(tab)
+                return pane is None or (pane is self._pane and tab is self._presenter.shown)
 
     async def store(self, outgoing: OutgoingText, step: Coroutine[Any, Any, None]) -> None:
         """Run the step that stores an outgoing text; if it fails, the text returns to its draft.

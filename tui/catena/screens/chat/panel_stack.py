@@ -1,6 +1,9 @@
-"""The conversation, the panels at its end (permission request, trouble, fork question), and plan and queue below."""
+"""The conversation, the panels at its end (the agent's questions, trouble, fork question), and plan and queue below."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
@@ -10,11 +13,15 @@ from textual.widget import Widget
 
 from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.conversation_area import ConversationArea
+from catena.screens.chat.panels.elicitation import ElicitationPanel
 from catena.screens.chat.panels.fork import ForkPanel
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.plan import PlanPanel
 from catena.screens.chat.panels.queue import QueueList
 from catena.screens.chat.panels.trouble import TroublePanel
+
+if TYPE_CHECKING:  # a name of types
+    from catena_acp.continuity.conversation_events import Question
 
 
 class PanelStack(Vertical):
@@ -55,6 +62,7 @@ class PanelStack(Vertical):
         self.plan = PlanPanel(id="plan")
         self.queue = QueueList(id="queue")
         self.permission = PermissionPanel(id="permission")
+        self.elicitation = ElicitationPanel(give_keys=self._write, id="elicitation")
         self.trouble = TroublePanel(id="trouble")
         self.fork = ForkPanel(give_keys=self._write, changed=self.fit, id="fork")
 
@@ -63,24 +71,35 @@ class PanelStack(Vertical):
         yield self.conversation
         with Vertical(classes="column"):
             yield self.permission
+            yield self.elicitation
             yield self.trouble
             yield self.fork
         with Vertical(id="standing", classes="column"):
             yield self.plan
             yield self.queue
 
+    def heed_clicks(self, heeds: Callable[[], bool]) -> None:
+        """Let a click choose an option only where ``heeds`` is true."""
+        for band in (self.permission.band, self.elicitation.band, self.trouble, self.fork):
+            band.heeds_click = heeds
+
     @property
     def standing(self) -> bool:
         """True while the plan or the queue stands above the composer."""
         return self.plan.has_class("-open") or self.queue.has_class("-any")
 
+    @property
+    def question(self) -> Question | None:
+        """The open question of the agent that is shown."""
+        return self.permission.ask or self.elicitation.ask
+
     def fit(self) -> None:
         """Let the conversation take no more rows than it has while a question stands below it."""
-        asked = self.permission.ask is not None or self.trouble.open or self.fork.open
+        asked = self.question is not None or self.trouble.open or self.fork.open
         self.conversation.fit(asked)
 
     def place_of(self, focused: Widget) -> str | None:
-        """The place that a focused widget is in: question, reason, trouble, queue, branch; None if in no panel."""
+        """The place that a focused widget is in, such as question, reason, form or trouble; None if in no panel."""
         places = (
             (self.permission, "question"),
             (self.trouble, "trouble"),
@@ -90,14 +109,23 @@ class PanelStack(Vertical):
         for panel, place in places:
             if focused is panel:
                 return place
+        if self.elicitation in focused.ancestors_with_self:
+            return "form" if self.elicitation.typing else "page"
         return "reason" if self.permission in focused.ancestors else None
 
     def enter(self) -> None:
-        """Focus an open permission request, else the trouble panel."""
-        if self.permission.ask is not None:
-            self.screen.set_focus(self.permission)
+        """Focus the agent's open question, else the trouble panel."""
+        if self.question is not None:
+            self.focus_question()
         elif self.trouble.can_act:
             self.screen.set_focus(self.trouble)
+
+    def focus_question(self) -> None:
+        """Focus the agent's open question, or the field of its form that had the keys last."""
+        if self.elicitation.ask is not None:
+            self.elicitation.enter()
+        else:
+            self.screen.set_focus(self.permission)
 
     def _write(self) -> None:
         self.screen.set_focus(self._composer)
@@ -109,6 +137,7 @@ class PanelStack(Vertical):
             self.permission.take_reason()
         self.commands.handle(event)
 
+    @on(ElicitationPanel.Answered)
     @on(PermissionPanel.ReasonLeft)
     @on(QueueList.Removed)
     @on(QueueList.Deleted)
@@ -116,7 +145,8 @@ class PanelStack(Vertical):
     @on(QueueList.Moved)
     def _decided(
         self,
-        event: PermissionPanel.ReasonLeft
+        event: ElicitationPanel.Answered
+        | PermissionPanel.ReasonLeft
         | QueueList.Removed
         | QueueList.Deleted
         | QueueList.SentNow
@@ -135,9 +165,12 @@ class PanelStack(Vertical):
             PageScreen("Full diff", SubjectBlock(event.ask.tool_call, event.directory, whole=True))
         )
 
+    @on(ElicitationPanel.Mistyped)
     @on(PermissionPanel.Mistyped)
     @on(TroublePanel.Mistyped)
-    def _mistyped(self, event: PermissionPanel.Mistyped | TroublePanel.Mistyped) -> None:
+    def _mistyped(
+        self, event: ElicitationPanel.Mistyped | PermissionPanel.Mistyped | TroublePanel.Mistyped
+    ) -> None:
         event.stop()
         self.post_message(self.HintPosted(event.text))
 

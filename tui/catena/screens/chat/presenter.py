@@ -9,28 +9,36 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.screens.chat.bars.composer_edges import ComposerEdges, EditWords, Status, acts_unasked
 from catena.screens.chat.bars.find import FindBar
-from catena.screens.chat.bars.tabs import TabLabel, marks_of
+from catena.screens.chat.bars.tabs import TabLabel, labels_of, marks_of
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.panels.attachments import AttachmentBar
+from catena.screens.chat.panels.elicitation import ElicitationPanel
 from catena.screens.chat.panels.fork import ForkPanel
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.plan import PlanPanel
 from catena.screens.chat.panels.queue import QueueList, note_of
+from catena.screens.chat.panels.shell import ShellPanel
 from catena.screens.chat.panels.trouble import TroublePanel
+from catena.terminal.control.notifications import Notification
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
 from catena.widgets.composer import Composer
 from catena.widgets.hint_line import HintLine
+from catena.workspace.panes import Pane
 from catena.workspace.tab import Editing, Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.conversation_events import (
+    BackgroundChanged,
     ConversationEvent,
     Doing,
     DoingChanged,
+    ElicitationClosed,
+    ElicitationOpened,
     HoldChanged,
     LeafMoved,
     LinkChanged,
@@ -53,21 +61,21 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.continuity.problems import problem_of_notice
 from catena_acp.conversation.inspection.todos import left_open_on
 from catena_store.errors import StoreError
-from catena_store.records import Kind, Message
+from catena_store.records import Kind, Message, MessageState
 
 STOP_PATIENCE = 5.0  # seconds after which ending the agent's process is offered
 
 
-def status_of(tab: Tab, *, stopping_for: float | None) -> Status:
+def status_of(tab: Tab, *, stopping_for: float | None, keys: KeyMap = DEFAULT_KEYS) -> Status:
     """What the composer of a tab says of it; ``stopping_for``: seconds since the person wanted the turn stopped."""
     session = tab.session or tab.window.session
     doing, ways = "", ""
     if tab.conversation.read_only:
         doing = _hold(tab)
     elif tab.busy:
-        doing, ways = _doing(tab.doing, session.agent_title)
+        doing, ways = _doing(tab.doing, session.agent_title, keys)
         if _unheeded(tab, stopping_for):
-            ways = "esc again kills the agent's process"
+            ways = keys.fill("{stop} again kills the agent's process")
     mode = mode_name(session)
     context, cost = meter(session.usage, used=not tab.untouched)
     return Status(
@@ -82,7 +90,8 @@ def status_of(tab: Tab, *, stopping_for: float | None) -> Status:
         ways=ways,
         busy=tab.busy,
         working=tab.at_work,
-        asking=bool(tab.asks),
+        asking=tab.mark == "?",
+        background=tab.window.background_count,
     )
 
 
@@ -95,19 +104,20 @@ def _hold(tab: Tab) -> str:
     return f"read-only: open in Catena ({holder.pid}) on {safe_line(holder.host)}"
 
 
-def unheeded_stop(tab: Tab, stopping_for: float | None) -> str:
+def unheeded_stop(tab: Tab, stopping_for: float | None, keys: KeyMap = DEFAULT_KEYS) -> str:
     """Text on an agent that does not stop; "" while it may still stop."""
     if not _unheeded(tab, stopping_for):
         return ""
     agent = (tab.session or tab.window.session).agent_title
-    return f"{agent} is not stopping. Esc kills its process; its partial answer is saved."
+    kills = keys.said("{Stop} kills its process; its partial answer is saved.")
+    return f"{agent} is not stopping. {kills}"
 
 
 def _unheeded(tab: Tab, stopping_for: float | None) -> bool:
     return tab.doing is Doing.STOPPING and stopping_for is not None and stopping_for >= STOP_PATIENCE
 
 
-def _doing(doing: Doing, agent: str) -> tuple[str, str]:
+def _doing(doing: Doing, agent: str, keys: KeyMap) -> tuple[str, str]:
     match doing:
         case Doing.IDLE:
             return "", ""
@@ -116,7 +126,7 @@ def _doing(doing: Doing, agent: str) -> tuple[str, str]:
         case Doing.OPENING:
             return "opening a session", ""
         case Doing.LOGGING_IN:
-            return f"waiting for {agent} to log in", "esc cancel"
+            return f"waiting for {agent} to log in", keys.fill("{stop} cancel")
         case Doing.WORKING | Doing.ASKING:
             return "", ""
         case Doing.STOPPING:
@@ -175,42 +185,48 @@ class Parts:
     queue: QueueList
     attached: AttachmentBar
     permission: PermissionPanel
+    elicitation: ElicitationPanel
     trouble: TroublePanel
     fork: ForkPanel
     edges: ComposerEdges
     composer: Composer
     hints: HintLine
+    shell: ShellPanel
 
 
 class TabPresenter:
-    """Draws the active tab, and the marks of the others in the bar.
+    """Draws the tab of one pane, and the marks of all tabs in the bar.
 
-    It alone takes the events; while the page of a tab is read, its events wait, so that nothing is drawn twice.
+    It alone takes the events of that tab; while the page of a tab is read, its events wait, so that nothing is drawn
+    twice.
     """
 
     def __init__(
         self,
         parts: Parts,
         tabs: OpenTabs,
+        pane: Pane,
         *,
-        attention: Callable[[Tab, str], None],
+        attention: Callable[[Tab, Notification, float], None],
         looked_at: Callable[[], bool],
         changed: Callable[[], None],
         show_tabs: Callable[[Sequence[TabLabel]], None],
+        keys: KeyMap = DEFAULT_KEYS,
     ) -> None:
-        """``attention``: something happened that the person may not see.
+        """``attention``: something happened that the person may not see, so many seconds after the turn began.
 
         ``looked_at``: whether the terminal has the focus. ``changed``: called after every drawing. ``show_tabs`` draws
         the bar of tabs.
         """
         self._parts = parts
         self._tabs = tabs
+        self._pane = pane
         self._attention = attention
         self._looked_at = looked_at
         self._changed = changed
         self._show_tabs = show_tabs
+        self._keys = keys
         self._loading: list[Tab] = []  # whose page is being read, once for each reading
-        self._held: deque[tuple[Tab, ConversationEvent]] = deque()
         self._rows: dict[str, Message] = {}
         self._oldest: Message | None = None
         self._reload = asyncio.Event()
@@ -226,9 +242,21 @@ class TabPresenter:
         self.returned: Callable[[Tab, str], None]  # a text is in the draft of the tab again: show it there
         self.moving: Tab | None = None  # it is moved to another leaf; its events wait until then
 
+    def look(self) -> None:
+        """Where the terminal got the focus back, or the pane came in sight: what came to its tab meanwhile is seen."""
+        tab = self._pane.tab
+        if tab is not None and self._pane.in_sight and self._looked_at() and (tab.unread or tab.failed):
+            tab.look()
+            self._tabs.saw(tab)
+            self.refresh()
+
     def newest(self, kind: Kind) -> Message | None:
         """The newest row of a kind, as far as rows are loaded."""
         return next((row for row in reversed(self._rows.values()) if row.kind is kind), None)
+
+    def newest_with(self, holds: Callable[[Message], bool]) -> Message | None:
+        """The newest row for which something holds, as far as rows are loaded."""
+        return next((row for row in reversed(self._rows.values()) if holds(row)), None)
 
     @property
     def oldest(self) -> Message | None:
@@ -242,7 +270,7 @@ class TabPresenter:
 
     async def follow(self) -> None:
         """Draw events for as long as the area lives, in the frames of the transcript."""
-        heard, frames = self._tabs.published, self._parts.transcript.frames
+        heard, frames = self._pane.published, self._parts.transcript.frames
         while True:
             await heard.wait()
             heard.clear()
@@ -256,28 +284,30 @@ class TabPresenter:
 
     async def _read_on(self) -> None:
         """Read the rows that the drawn events require."""
-        if self._reload.is_set() and (tab := self._tabs.active):
+        if self._reload.is_set() and (tab := self._pane.tab):
             self._reload.clear()
             await self.show(tab, anew=self._leaving_out and self.shown is tab)
-            shown = self._tabs.active  # None if it was closed meanwhile
+            shown = self._pane.tab  # None if it was closed meanwhile
             if shown and shown.attachments:  # they belong to the draft at the new leaf
                 await self._tabs.keep_attachments(shown)
-        if self._over and self._tabs.active is not None:
+        if self._over and self._pane.tab is not None:
             self._over = False
-            await self._look_for_open_work(self._tabs.active)
-        while self._prompts and (tab := self._tabs.active):
+            await self._look_for_open_work(self._pane.tab)
+        while self._prompts and (tab := self._pane.tab):
             self._parts.transcript.set_siblings(await self._tabs.siblings(tab, self._prompts.pop()))
 
-    def detach(self) -> None:
-        """Give back the events that are not drawn yet: the screen is left."""
-        self._tabs.events.extendleft(reversed(self._held))
-        self._held.clear()
+    def clear(self) -> None:
+        """Show no tab any more: the pane is closed."""
+        self.shown = self._oldest = self.stop_wanted_at = None
+        self._rows = {}
+        if self._parts.transcript.is_attached:
+            self._parts.transcript.show((), more_above=False)
 
     def want(self, tab: Tab) -> None:
-        """Make a tab active while the screen still shows another."""
-        if self._tabs.active is not tab:
+        """Let a tab stand in the pane while the screen still shows another."""
+        if self._pane.tab is not tab:
             self.stop_wanted_at = None
-            self._tabs.active = tab
+            self._pane.tab = tab
 
     async def show(self, tab: Tab, *, anew: bool = False) -> None:
         """Show a tab at its scroll position; ``anew``: it is on the screen, and only read again."""
@@ -285,13 +315,13 @@ class TabPresenter:
         self.want(tab)
         try:
             if not anew:
-                await self._tabs.make_active(tab)
+                await self._tabs.stand_in(self._pane, tab)
             page = await self._tabs.newest_page(tab)
             lineage = await self._tabs.lineage_line(tab)
         finally:
             self._loading.remove(tab)
-            self._tabs.published.set()  # its events have waited
-        if self._tabs.active is not tab:  # another one was wanted meanwhile
+            self._pane.published.set()  # its events have waited
+        if self._pane.tab is not tab:  # another one was wanted meanwhile
             return
         self.shown = tab
         self._parts.lineage.show(lineage)
@@ -309,27 +339,39 @@ class TabPresenter:
         self._draw_events()
         # Looked at with the next frame: between the drawing and the caller no key may come.
         self._over = self._over or not anew
-        self._tabs.published.set()
+        self._pane.published.set()
 
     async def _look_for_open_work(self, tab: Tab) -> None:
         plan_before = tab.plan
         left = await self._tabs.of_branch(tab, left_open_on)
         tab.take_left_open(left, plan_before=plan_before)
-        if self._tabs.active is tab:
+        if self._pane.tab is tab:
             self.refresh()
 
     async def show_older(self) -> None:
         """Read the page above and prepend it; what is on the screen does not move."""
-        tab, oldest = self._tabs.active, self._oldest
+        tab, oldest = self._pane.tab, self._oldest
         if tab is None or oldest is None or self._loading:
             return
         page = await self._tabs.page_above(tab, oldest)
-        if self._oldest is not oldest or self._tabs.active is not tab:
+        if self._oldest is not oldest or self._pane.tab is not tab:
             return
         self._oldest = page.rows[0] if page.rows else None
         self._rows = {row.id: row for row in page.rows} | self._rows
         self._parts.transcript.prepend(page.rows, more_above=page.more_above)
         self._parts.transcript.set_siblings(page.siblings)
+
+    async def load_up_to(self, message_id: str, tab: Tab) -> bool:
+        """Load older pages of a tab until a message of it is among them; False where it is not found."""
+        transcript, depth = self._parts.transcript, await self._tabs.depth_of(message_id)
+        while transcript.record(message_id) is None:
+            oldest = self._oldest
+            if tab is not self.shown or oldest is None or depth is None or oldest.depth <= depth:
+                return False
+            await self.show_older()
+            if self._oldest is oldest:
+                return False
+        return tab is self.shown
 
     async def show_seam_detail(self, message_id: str) -> None:
         """Show the prior context of a seam below it, byte for byte."""
@@ -339,24 +381,21 @@ class TabPresenter:
 
     def _draw_events(self) -> None:
         """Draw the events since the last frame, as far as there is time."""
-        coming = self._held
-        self._held = deque()
-        coming.extend(self._tabs.events)
-        self._tabs.events.clear()
+        coming, held = self._tabs.events.take(self._pane), deque[tuple[Tab, ConversationEvent]]()
         self._leaving_out = self._leaving_out or self._far_behind(coming)
         until = time.monotonic() + _SLICE
         while coming:
             if time.monotonic() > until:
-                self._tabs.events.extendleft(reversed(coming))
-                self._tabs.published.set()
+                self._pane.published.set()
                 break
             tab, event = coming.popleft()
             if (
-                tab is self._tabs.active and (tab in self._loading or tab is not self.shown)
+                tab is self._pane.tab and (tab in self._loading or tab is not self.shown)
             ) or tab is self.moving:
-                self._held.append((tab, event))
+                held.append((tab, event))
                 continue
             self._draw(tab, event)
+        self._tabs.events.put_back((*held, *coming))
         self._draw_added()
         self.refresh()
 
@@ -384,9 +423,14 @@ class TabPresenter:
             self._added.clear()
 
     def _draw(self, tab: Tab, event: ConversationEvent) -> None:
-        active = tab is self._tabs.active
+        active = tab is self._pane.tab
         stood = tab.leaf_id
-        tab.handle(event, seen=active and self._looked_at())
+        form = tab.forms.get(event.ask_id) if isinstance(event, ElicitationClosed) else None
+        typed = form.typed if form else ""
+        seen = active and self._pane.in_sight and self._looked_at()
+        tab.handle(event, seen=seen)
+        if seen and isinstance(event, TurnEnded):
+            self._tabs.saw(tab)
         self._call_for_attention(tab, event)
         if not active or self._left_out(tab, event):
             return
@@ -416,6 +460,9 @@ class TabPresenter:
             case PromptReturned(text=text):
                 if not tab.editing:  # else it waits with the draft
                     self.returned(tab, text)
+            case ElicitationClosed():
+                if typed and not event.sent and not tab.editing:
+                    self.returned(tab, typed)
             case TurnEnded():
                 self._over = self._over or bool(tab.todos)
                 self.stop_wanted_at = None
@@ -429,11 +476,13 @@ class TabPresenter:
                 | DoingChanged()
                 | PermissionOpened()
                 | PermissionClosed()
+                | ElicitationOpened()
                 | SessionChanged()
                 | QueueChanged()
                 | Renamed()
                 | LinkChanged()
                 | HoldChanged()
+                | BackgroundChanged()
             ):
                 pass
             case _:
@@ -441,29 +490,47 @@ class TabPresenter:
 
     def _call_for_attention(self, tab: Tab, event: ConversationEvent) -> None:
         match event:
-            case PermissionOpened(tool_call=call):
-                self._attention(tab, f"{tab.name()}: asks for a permission – {call.title or 'a tool'}")
-            case TurnEnded(problem=None):
-                self._attention(tab, f"{tab.name()}: answered")
-            case TurnEnded(problem=problem) if problem is not None:
-                self._attention(tab, f"{tab.name()}: {problem.text}")
+            case PermissionOpened(ask_id=ask_id, tool_call=call):
+                self._call(tab, f"asks for a permission: {call.title or 'a tool'}", ask_id)
+            case ElicitationOpened(ask_id=ask_id, opened=False, request=request):
+                self._call(tab, f"asks: {request.message}", ask_id)
+            case TurnEnded(turn=turn, problem=problem):
+                words = "answered" if problem is None else problem.text
+                self._call(tab, words, turn.id if turn is not None else f"{tab.window_id}.{tab.since}")
+            case Troubled(problem=problem):
+                self._call(tab, problem.text, f"{tab.window_id}.{problem.text}")
             case _:
                 pass
 
+    def _call(self, tab: Tab, words: str, event_id: str) -> None:
+        lasted = time.monotonic() - tab.since if tab.since else 0.0
+        self._attention(tab, Notification(tab.name(), words, event_id), lasted)
+
     def _notice_in_panel(self, tab: Tab) -> str | None:
-        """The notice of a trouble that its panel tells of, until the conversation goes on below it."""
+        """The notice of a question or a trouble that its panel tells of, until the conversation goes on below it."""
+        first = tab.asks[0] if tab.asks else None
+        if isinstance(first, ElicitationOpened):
+            return self._row_of_question(first)
         standing = tab.trouble_to_show
         if standing is None or standing.gone_on or not self._parts.trouble.open:
             return None
         row = self._rows.get(standing.leaf_id or "")
         return row.id if row is not None and row.kind is Kind.NOTICE else None
 
+    def _row_of_question(self, asked: ElicitationOpened) -> str | None:
+        """The row of a form or a web page, while its panel says what it says."""
+        for row in reversed(self._rows.values()):
+            kept = row.data.get("elicitation") if row.state is MessageState.OPEN else None
+            if isinstance(kept, dict) and kept.get("message") == asked.request.message:
+                return row.id
+        return None
+
     def refresh(self) -> None:
         """Draw everything around the transcript."""
-        parts, tab = self._parts, self._tabs.active
+        parts, tab = self._parts, self._pane.tab
         if not parts.composer.is_attached:  # the screen is being taken down, and conversations still end
             return
-        labels = [TabLabel(each.name(), each.mark, each is tab) for each in self._tabs.tabs]
+        labels = labels_of(self._tabs.tabs, self._tabs.panes)
         self._show_tabs(labels)
         if tab is None:
             return
@@ -481,13 +548,17 @@ class TabPresenter:
         parts.queue.show(
             tab.queue, [note_of(item, session, tab.conversation.record.cwd) for item in tab.queue]
         )
-        parts.attached.show([(file.name, len(file.content)) for file in tab.attachments])
-        parts.transcript.set_asked({ask.tool_call.tool_call_id for ask in tab.asks[:1]})
+        parts.attached.show([(file.name, len(file.content)) for file in tab.attached_files])
+        first = tab.asks[0] if tab.asks else None
+        permission = first if isinstance(first, PermissionOpened) else None
+        parts.transcript.set_asked({permission.tool_call.tool_call_id} if permission else ())
         parts.permission.show(tab.asks, directory=tab.conversation.record.cwd)
+        parts.elicitation.show(tab.asks, tab.form_draft)
         stopping = None if self.stop_wanted_at is None else time.monotonic() - self.stop_wanted_at
-        warning = unheeded_stop(tab, stopping)
+        warning = unheeded_stop(tab, stopping, self._keys)
         parts.transcript.edit(tab.editing.prompt.id if tab.editing else None)
         parts.trouble.show(tab.trouble_to_show, busy=tab.at_work, warning=warning)
+        parts.transcript.set_going_on([task.message_id for task in tab.window.background])
         parts.transcript.put_away(self._notice_in_panel(tab))
         self._show_composer(tab, stopping)
         parts.edges.show_others(marks_of(labels))
@@ -503,4 +574,4 @@ class TabPresenter:
         version = (siblings.position, siblings.of) if siblings is not None else None
         edges.show_edit(edit_words(tab.editing, version, busy=tab.at_work))
         edges.show_queued(len(tab.queue))
-        edges.show_status(status_of(tab, stopping_for=stopping_for))
+        edges.show_status(status_of(tab, stopping_for=stopping_for, keys=self._keys))

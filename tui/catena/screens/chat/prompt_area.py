@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
@@ -10,6 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.timer import Timer
 
+from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.screens.chat.bars.composer_edges import (
     CANCEL,
     CHIP,
@@ -20,17 +22,28 @@ from catena.screens.chat.bars.composer_edges import (
 )
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.commands.area_commands import AreaCommands
-from catena.screens.chat.commands.table import SLASH_COMMANDS
+from catena.screens.chat.commands.table import listed_commands, slash_command
+from catena.screens.chat.mention_completion import MentionCompletion
 from catena.screens.chat.panels.attachments import AttachmentBar
+from catena.screens.chat.panels.shell import ShellPanel
+from catena.screens.chat.template_reading import TemplateReading
+from catena.settings.templates import named_template
+from catena.text.shell_text import ShellText, may_be_shell_text, shell_text
 from catena.widgets.column import Centred
+from catena.widgets.commands import split_slash
 from catena.widgets.completion import CompletionList
-from catena.widgets.composer import Composer
+from catena.widgets.composer import Composer, Pasted
 from catena.widgets.hint_line import HintLine
 from catena.widgets.key_hints import Hint
 from catena.widgets.row_list import RowList
 from catena.widgets.typing_box import EdgeWords, TypingBox
 
+if TYPE_CHECKING:
+    from catena.mentions.index import FileIndex
+    from catena.screens.chat.dropped_files import DroppedFiles
+
 _WONDERED_AT = 0.5  # seconds after Enter without an effect
+_READ_FOR = 0.3  # seconds at least between the Enter that fills in a template and the one that sends it
 
 
 class PromptArea(Centred):
@@ -45,30 +58,65 @@ class PromptArea(Centred):
     class HintsStale(Message):
         """The keys have other meanings than before."""
 
-    def __init__(self, commands: AreaCommands, *, directory: str, id: str | None = None) -> None:
-        """``directory`` is the base of path completion while there is no tab."""
+    def __init__(
+        self,
+        commands: AreaCommands,
+        *,
+        directories: Sequence[str],
+        shell: bool = True,
+        keys: KeyMap = DEFAULT_KEYS,
+        vim: bool = False,
+        id: str | None = None,
+    ) -> None:
+        """``directories`` are those of path completion while there is no tab, the working directory first.
+
+        ``shell`` allows shell commands.
+        """
         super().__init__(id=id)
         self.commands = commands
-        self._directory = directory
+        self._directories = tuple(directories)
+        self._shell_allowed = shell
+        self._keys = keys
         self._offered: tuple[Sequence[str], str, str] | None = None  # pasted files, the text without and with
+        self._taken: tuple[Sequence[str], str] | None = (
+            None  # attached at once, and the text with their paths
+        )
+        self._closed_on: str | None = None  # the text beside which the completions were closed
+        self.templates = TemplateReading(
+            lambda directory: self.commands.templates(directory), self._templates_read
+        )
+        self._filled_in: tuple[str, float] | None = None  # the text of a template, and when it came
         self.attached = AttachmentBar(id="attached")
-        self.completion = CompletionList(SLASH_COMMANDS, id="completions")
-        self.composer = Composer(id="composer")
+        self.shell = ShellPanel(id="shell")
+        self.completion = CompletionList(listed_commands(keys), id="completions")
+        self.composer = Composer(id="composer", vim=vim)
+        self.composer.mode_changed = self._mode_changed
         self.composer.enter = self._enter
         self.composer.before_typing = self._begin_typing
         self.composer.empty_row = self._empty_row
+        self.composer.pasted = self._pasted
+        self.composer.undone = self._undone
+        self.mentions = MentionCompletion(
+            self.composer,
+            self.completion,
+            roots=lambda: self._roots,
+            look=self._look_for_files,
+            changed=self._completions_changed,
+        )
         self.box = TypingBox(self.composer, id="box")
         self.find = FindBar(id="find")
-        self.edges = ComposerEdges(self.box, narrow=lambda: self.narrow)
+        self.edges = ComposerEdges(self.box, narrow=lambda: self.narrow, keys=keys)
         self.hints = HintLine(room=self._room, id="hints")
         self.hints.changed = self._hints_changed
         self._was_empty = True
+        self._was_inserting: bool | None = None
         self._turn: Timer | None = None
 
     def compose(self) -> ComposeResult:
         """The row above, what belongs to the composer's text, and the box."""
         yield self.hints
         yield self.attached
+        yield self.shell
         yield self.completion
         yield self.box
         yield self.find
@@ -93,6 +141,16 @@ class PromptArea(Centred):
         """Let the box of the find bar take the place of the composer's."""
         event.stop()
         self.set_class(self.find.is_open, "-finding")
+
+    def on_mount(self) -> None:
+        """Say which of vi's modes the composer begins in."""
+        self._mode_changed(self.composer.vim_mode)
+
+    def _mode_changed(self, word: str) -> None:
+        self.edges.show_mode(word)
+        if self._was_inserting != self.composer.inserting:
+            self._was_inserting = self.composer.inserting
+            self.post_message(self.HintsStale())
 
     # The empty box.
 
@@ -127,9 +185,11 @@ class PromptArea(Centred):
 
     @property
     def place(self) -> str:
-        """What the composer is used for while it has the keys: completing, editing, composer."""
+        """What the composer is used for while it has the keys: completing, mentioning, shell, editing, composer."""
         if self.completion.is_open:
-            return "completing"
+            return "mentioning" if self.mentions.active else "completing"
+        if self.shell_command is not None:
+            return "shell"
         if self.edges.edit is not None:
             return "editing"
         return "composer"
@@ -146,15 +206,17 @@ class PromptArea(Centred):
         self.composer.clear()
         if text.strip():
             self.commands.cleared(text)
-            self.hints.say("Cleared. ↑ brings your text back.")
+            self.hints.say(self._keys.said("Cleared. {Text_up} brings your text back."))
 
     def close_completions(self) -> None:
         """Hide the completions, until something else is typed."""
+        self._closed_on = self.composer.text
         self.completion.close()
+        self.mentions.end()
         self._completions_changed()
 
     def _completions_changed(self) -> None:
-        self.composer.completing = self.completion.is_open
+        self.composer.completing = self.completion.is_open or self.mentions.looking
         self.post_message(self.HintsStale())
 
     # Sending.
@@ -164,6 +226,14 @@ class PromptArea(Centred):
         self._key_pressed()
         if not self.commands.may_submit:
             return
+        if (shell := self.shell_command) is not None:
+            self._run_shell(shell, text)
+            return
+        if self._may_name_template(text) and self.templates.expected:
+            self.run_worker(self.commands.led(self._enter_with_templates(text)))
+            return
+        if self._fill_in(text):
+            return
         if refusal := self.commands.refusal(text):
             self.hints.say(refusal, wrong=True)
             return
@@ -171,6 +241,87 @@ class PromptArea(Centred):
         self.commands.submit(text)
         if self.commands.text_waits:
             self.set_timer(_WONDERED_AT, self._say_what_waits)
+
+    @property
+    def shell_command(self) -> ShellText | None:
+        """The shell command that is written; None for a prompt, and where commands are not possible."""
+        tab = self.commands.tab
+        if not self._shell_allowed or not may_be_shell_text(self.composer.document.get_line(0)):
+            return None
+        return None if tab is not None and tab.conversation.read_only else shell_text(self.composer.text)
+
+    def allow_shell(self, allowed: bool) -> None:
+        """Allow shell commands, or take `!` as text."""
+        self._shell_allowed = allowed
+
+    def _run_shell(self, shell: ShellText, typed: str) -> None:
+        """Run what is written, if the person wants that: a paste alone runs nothing."""
+        if not shell.command:
+            return
+        if not self.composer.pressed_apart:
+            self.hints.say(self._keys.said("Press {Send} again to run this command."))
+        elif self.shell.running is not None:
+            self.hints.say(self._keys.said("Another command runs; {Stop} stops it."), wrong=True)
+        elif self.commands.run_shell(shell, typed):
+            self.composer.load_text(shell.before)
+            self.composer.move_cursor(self.composer.document.end)
+        else:
+            again = "Catena is still opening your conversations. Press {Send} again in a moment."
+            self.hints.say(self._keys.said(again))
+
+    def _fill_in(self, text: str) -> bool:
+        """Replace the name of a template by its text, to be read, changed and sent; False for any other text.
+
+        The next Enter sends it, but not one that came with the first: nobody has read the text by then.
+        """
+        if self._filled_in is not None and self.composer.text == self._filled_in[0]:
+            if self.composer.pressed_at - self._filled_in[1] < _READ_FOR:
+                self.hints.say(self._keys.said("Press {Send} again to send this."))
+                return True
+            return False
+        slash = split_slash(text)
+        if slash is None or not self._may_name_template(text):
+            return False
+        template = named_template(self.templates.known, slash[0])
+        if template is None:
+            return False
+        self.composer.put(template.with_arguments(slash[1]))
+        self._filled_in = (self.composer.text, self.composer.pressed_at)
+        whose = "This project's prompt" if template.of_project else "Your prompt"
+        asks = template.of_project and template.allowed is None
+        further = " /templates allows it for catena run." if asks else ""
+        self.hints.say(f"{whose} {template.name}. {self._keys.said('{Send} sends it.')}{further}")
+        return True
+
+    def _may_name_template(self, text: str) -> bool:
+        """True for a text that begins with a slash and is no command of ours."""
+        slash = split_slash(text)
+        return slash is not None and slash_command(slash[0]) is None
+
+    async def _enter_with_templates(self, text: str) -> None:
+        """Submit a text once the templates are read; one that was changed meanwhile stays."""
+        stood = self.composer.text
+        read = await self.templates.come()
+        if self.composer.text != stood:
+            return
+        if read:
+            self._enter(text)
+        else:
+            again = "Your prompt templates take long to read. Press {Send} again to send this as it stands."
+            self.hints.say(self._keys.said(again))
+
+    def _templates_read(self) -> None:
+        """Offer the templates, unless the person has closed the list meanwhile."""
+        if self.composer.text.startswith("/") and self.composer.text != self._closed_on:
+            self._offer_commands(keep=True)
+            self._completions_changed()
+
+    def _offer_commands(self, *, keep: bool = False) -> None:
+        tab = self.commands.tab
+        session = tab.session if tab else None
+        announced = (session.commands or ()) if session else ()
+        text = self.composer.text
+        self.completion.offer(text, announced, self._roots[0], self.templates.known, keep=keep)
 
     def _say_what_waits(self) -> None:
         if self.commands.text_waits:
@@ -216,12 +367,18 @@ class PromptArea(Centred):
         self.commands.begin_typing()
 
     def on_text_area_changed(self, event: Composer.Changed) -> None:
-        """Keep the draft, and complete a beginning slash."""
+        """Keep the draft, and complete a beginning slash or a mention."""
         event.stop()
-        tab = self.commands.tab
-        session = tab.session if tab else None
-        directory = tab.conversation.record.cwd if tab else self._directory
-        self.completion.offer(self.composer.text, (session.commands or ()) if session else (), directory)
+        self._closed_on = None
+        self.templates.typed(self.composer.text, self._roots[0])
+        self._offer_commands()
+        in_shell = self.shell_command is not None
+        self.composer.leaves_mode = in_shell
+        self.edges.show_shell(in_shell)
+        if in_shell:
+            self.close_completions()
+        elif not self.completion.is_open:
+            self.mentions.offer()
         self._completions_changed()
         empty = not self.composer.text
         if empty is not self._was_empty:
@@ -232,16 +389,39 @@ class PromptArea(Centred):
 
     # Files.
 
-    def on_composer_pasted(self, event: Composer.Pasted) -> None:
-        """Offer to attach a file: a terminal pastes the path of one that is dropped on it."""
-        from catena.widgets.completion import pasted_files
+    def _pasted(self, paste: Pasted) -> None:
+        """Take the paths of files that were dropped on the terminal, or offer to attach them."""
+        from catena.screens.chat.dropped_files import DroppedFiles
 
-        event.stop()
-        files = pasted_files(event.pasted)
-        self._offered = (files, event.before, event.after) if files else None
-        if files:
-            what = "the file" if len(files) == 1 else f"{len(files)} files"
-            self.hints.say(f"Tab attaches {what} instead of the path.")
+        self._taken = self._offered = None
+        dropped = DroppedFiles.of(paste.text, self._roots)
+        if dropped is None:
+            return
+        is_command = paste.before.startswith("/") or self.shell_command is not None
+        if dropped.taken and not is_command and (self.commands.tab is not None or not dropped.attached):
+            self._take_dropped(dropped, paste)
+        elif dropped.files:
+            self._offered = (dropped.files, paste.before, paste.after)
+            what = "the file" if len(dropped.files) == 1 else f"{len(dropped.files)} files"
+            self.hints.say(self._keys.said(f"{{Complete}} attaches {what} instead of the path."))
+
+    def _take_dropped(self, dropped: DroppedFiles, paste: Pasted) -> None:
+        """Replace the paths by mentions and attachments; undoing that brings them back."""
+        row, column = paste.start
+        joint = column > 0 and not self.composer.document.get_line(row)[column - 1].isspace()
+        mentions = "".join(dropped.mentions)
+        self.composer.replace(f" {mentions}" if joint and mentions else mentions, paste.start, paste.end)
+        self._taken = (dropped.attached, paste.after)
+        if dropped.attached:
+            self.commands.attach(dropped.attached)
+        undoes = self._keys.said("{Undo_typing} makes a path of it again.")
+        self.hints.say(f"{dropped.words} {undoes}")
+
+    def _undone(self) -> None:
+        """Detach what came with a text that is a path again."""
+        if self._taken is not None and self.composer.text == self._taken[1]:
+            self.commands.detach_paths(self._taken[0])
+            self._taken = None
 
     def _take_offer(self) -> bool:
         """Attach the pasted files, if nothing was written since."""
@@ -259,10 +439,15 @@ class PromptArea(Centred):
         event.stop()
         self.completion.move(event.step)
 
-    def on_composer_completion_taken(self, event: Composer.CompletionTaken) -> None:
+    async def on_composer_completion_taken(self, event: Composer.CompletionTaken) -> None:
         """Take a completion; with Enter it is run at once, if it is complete."""
         event.stop()
-        self._complete(run=event.run)
+        await self.mentions.found()
+        if self.completion.is_open:
+            self._complete(run=event.run)
+        elif event.run and not self.composer.blank:
+            self.close_completions()
+            self.composer.submit()
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """Take the completion that was clicked."""
@@ -274,6 +459,10 @@ class PromptArea(Centred):
         event.stop()
 
     def _complete(self, *, run: bool) -> None:
+        if (path := self.completion.chosen_file) is not None:
+            if self.mentions.take(path) and self.commands.tab is not None:
+                self.commands.tab.taken_paths.add(path)
+            return
         completed = self.completion.completed()
         self.close_completions()
         if completed is not None:
@@ -281,3 +470,30 @@ class PromptArea(Centred):
             self.composer.put(text)
             if run and whole:
                 self.composer.submit()
+
+    # Mentioning files.
+
+    @property
+    def _roots(self) -> tuple[str, ...]:
+        tab = self.commands.tab
+        return (
+            (tab.conversation.record.cwd, *tab.conversation.directories)
+            if tab is not None
+            else self._directories
+        )
+
+    def _look_for_files(self, index: FileIndex) -> None:
+        async def look() -> None:
+            await index.refresh(await self.commands.mentioned_paths())
+
+        self.run_worker(look(), group="files")
+
+    def on_text_area_selection_changed(self, event: Composer.SelectionChanged) -> None:
+        """Close the offered files when the cursor leaves their mention."""
+        event.stop()
+        self.mentions.cursor_moved()
+
+    def on_unmount(self) -> None:
+        """End what looks for files."""
+        self.mentions.forget()
+        self.templates.forget()

@@ -1,44 +1,57 @@
-"""The chat screen: the bar of tabs, a chat area, and the keys."""
+"""The chat screen: the bar of tabs, the panes, and the keys."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import Screen
+from textual.widget import Widget
 
+from catena.keys.bindings import BindingChain, bindings, with_own_keys
 from catena.screens.chat.area import ChatArea
 from catena.screens.chat.bars.tabs import TabBar
+from catena.screens.chat.panes import PaneRow
 from catena.terminal.compositor import SparingCompositor
+from catena.terminal.control.clipboard_reading import ClipboardFailure
 from catena.terminal.key_gate import KeyGate
 from catena.widgets.column import Centred
 from catena.workspace.outgoing import OutgoingTexts
 
 if TYPE_CHECKING:  # the first frame needs none of these
-    from catena.settings.settings import Start
+    from catena.desktop.clipboard import ImageClipboard
+    from catena.settings.settings import Settings, Start
+    from catena.terminal.control.clipboard_reading import ClipboardImage
+    from catena.terminal.control.notifications import CallPerson
+    from catena.terminal.images import TerminalImages
     from catena.workspace.tabs import OpenTabs
 
 
 class ChatScreen(Screen[None], inherit_bindings=False):
-    """Tabs, and the area that shows one of them."""
+    """Tabs, and the panes that show one or two of them."""
 
     AUTO_FOCUS = "Composer"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "escape", "stop, close", id="stop"),
-        Binding("ctrl+c,super+c", "copy_clear_or_stop", "copy, clear, stop", id="copy_clear_or_stop"),
-        Binding("shift+tab", "act('browse')", "browse", id="browse"),
-        Binding("ctrl+o", "act('history')", "history", id="history"),
-        Binding("ctrl+t", "act('new')", "new tab", id="tab.new"),
-        Binding("ctrl+pageup", "step_tab(-1)", "previous tab", id="tab.previous"),
-        Binding("ctrl+pagedown", "step_tab(1)", "next tab", id="tab.next"),
-        Binding("ctrl+n", "act('queue')", "queued prompts", id="queue"),
-        Binding("ctrl+f", "act('find')", "find", id="find"),
-        Binding("ctrl+p", "act('palette')", "all commands", id="palette"),
-        Binding("f1", "act('help')", "help", id="help"),
-        Binding("pageup", "page(-1)", "scroll up", id="scroll.up"),
-        Binding("pagedown", "page(1)", "scroll down", id="scroll.down"),
+        *bindings(
+            stop="escape",
+            copy_clear_or_stop="copy_clear_or_stop",
+            browse="act('browse')",
+            history="act('history')",
+            new_tab="act('new')",
+            previous_tab="step_tab(-1)",
+            next_tab="step_tab(1)",
+            other_pane="act('other-pane')",
+            next_question="act('next-question')",
+            queue="act('queue')",
+            find="act('find')",
+            palette="act('palette')",
+            help="act('help')",
+            scroll_up="page(-1)",
+            scroll_down="page(1)",
+        )
     ]
 
     def __init__(
@@ -48,36 +61,83 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         environment: Mapping[str, str],
         gate: KeyGate,
         outgoing: OutgoingTexts,
-        notify_terminal: Callable[[str], None],
+        call_person: CallPerson,
+        clipboard: ImageClipboard,
         leave: Callable[[], None],
+        images: TerminalImages,
     ) -> None:
-        """``notify_terminal`` notifies the person while the terminal has no focus; ``leave`` ends the program."""
+        """``call_person`` notifies who does not look at the terminal; ``leave`` ends the program.
+
+        ``clipboard`` has the images that are pasted, ``images`` those that the terminal draws.
+        """
         super().__init__()
+        self._keys = start.settings.keys
+        self._problems = start.settings.key_problems
         self._compositor = SparingCompositor()
         self.tab_bar = TabBar(start.directory, id="tabs")
-        self.area = ChatArea(
-            start,
-            environment=environment,
-            gate=gate,
-            outgoing=outgoing,
-            notify_terminal=notify_terminal,
-            leave=leave,
-            id="area",
-        )
+
+        self._start_options = start
+
+        def make_area() -> ChatArea:
+            return ChatArea(
+                self._start_options,
+                environment=environment,
+                gate=gate,
+                outgoing=outgoing,
+                call_person=call_person,
+                clipboard=clipboard,
+                leave=leave,
+                images=images,
+            )
+
+        self.panes = PaneRow(self.tab_bar, make_area, id="panes")
+
+    @property
+    def _binding_chain(self) -> BindingChain:
+        """The bindings of the focused widget and of all around it, with the person's own keys."""
+        return with_own_keys(super()._binding_chain, self._keys)
 
     def compose(self) -> ComposeResult:
-        """The bar of tabs over the area."""
+        """The bar of tabs over the panes."""
         with Centred():
             yield self.tab_bar
-        yield self.area
+        yield self.panes
+
+    @property
+    def area(self) -> ChatArea:
+        """The area of the pane that has the keys."""
+        return self.panes.area
 
     async def begin(self, tabs: OpenTabs) -> None:
         """Bring the tabs back now that the store is open."""
-        await self.area.begin(tabs, show_tabs=self.tab_bar.show)
+        await self.panes.begin(tabs)
+        for problem in self._problems[:1]:
+            self.say(f"{problem.path.name}:{problem.line}: {problem.why}. `catena config` has all of it.")
 
     def say(self, text: str) -> None:
         """Tell the person something in the hint line."""
-        self.area.say(text)
+        self.panes.say(text)
+
+    def use_settings(self, settings: Settings) -> None:
+        """Use changed settings in every pane; they are those that hold at once."""
+        self._start_options = replace(self._start_options, settings=settings)
+        self.panes.use(self._start_options)
+
+    def set_focus(
+        self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False
+    ) -> None:
+        """Focus a widget, but none of a pane that has not the keys: only the person goes from pane to pane."""
+        if widget is None or self.panes.may_focus(widget):
+            super().set_focus(widget, scroll_visible, from_app_focus)
+        elif self.focused is None or not (self.focused.display and self.focused.focusable):
+            super().set_focus(self.area.prompt.composer, scroll_visible, from_app_focus)
+
+    def take_clipboard(self, outcome: ClipboardImage | ClipboardFailure) -> None:
+        """Attach an image that the terminal pasted, or say why there is none."""
+        if isinstance(outcome, ClipboardFailure):
+            self.say(outcome.words)
+        else:
+            self.area.commands.attach_image(outcome.content)
 
     def on_tab_bar_wanted(self, event: TabBar.Wanted) -> None:
         """Go to the tab that was clicked."""

@@ -7,10 +7,11 @@ from enum import Enum
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.text.checkpoint_text import (
@@ -59,24 +60,24 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
     HEADING = "Checkpoints"
     EMPTY = "no checkpoints yet: /checkpoint saves one here"
     KEYS = (
-        SheetKey("enter", "go back", "choose('REWIND')"),
-        SheetKey("f", "fork", "choose('FORK')"),
-        SheetKey("F", "in a new tab", "choose('FORK_BESIDE')"),
-        SheetKey("r", "name", "name"),
-        SheetKey("d", "remove", "remove"),
-        SheetKey("esc", "close", "leave"),
+        SheetKey("{checkpoint_rewind}", "go back", "choose('REWIND')"),
+        SheetKey("{checkpoint_fork}", "fork", "choose('FORK')"),
+        SheetKey("{checkpoint_fork_beside}", "in a new tab", "choose('FORK_BESIDE')"),
+        SheetKey("{checkpoint_name}", "name", "name"),
+        SheetKey("{checkpoint_remove}", "remove", "remove"),
+        SheetKey("{leave}", "close", "leave"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+c", "leave", "back", priority=True),
-        Binding("q", "leave", "back", show=False),
+        *priority_bindings(leave="leave", cancel="leave"),
         *LETTER_KEYS,
-        Binding("enter", "choose('REWIND')", "go back to it", id="checkpoints.rewind"),
-        Binding("f", "choose('FORK')", "fork there", id="checkpoints.fork"),
-        Binding(
-            "F,shift+f", "choose('FORK_BESIDE')", "fork there in a new tab", id="checkpoints.fork_beside"
+        *bindings(
+            close_list="leave",
+            checkpoint_rewind="choose('REWIND')",
+            checkpoint_fork="choose('FORK')",
+            checkpoint_fork_beside="choose('FORK_BESIDE')",
+            checkpoint_name="name",
+            checkpoint_remove="remove",
         ),
-        Binding("r", "name", "name it", id="checkpoints.name"),
-        Binding("d", "remove", "remove it", id="checkpoints.remove"),
     ]
 
     def __init__(self, conversation: Conversation, window: Window, *, subject: Subject | None = None) -> None:
@@ -160,7 +161,8 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
         checkpoint = self._chosen
         price = self._prices.get(checkpoint.message_id) if checkpoint else None
         facts = checkpoint_facts(checkpoint) if checkpoint else ""
-        act = f"enter goes back to it: {price.words}. Files are not changed." if price else ""
+        key = keys_of(self).said("{checkpoint_rewind}")
+        act = f"{key} goes back to it: {price.words}. Files are not changed." if price else ""
         self.say(" · ".join(filter(None, (facts, act))))
         self._message = False
 
@@ -219,7 +221,8 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
             return
         if self._removal != checkpoint.id:
             self._removal = checkpoint.id
-            self.say(f"Press d again to remove {checkpoint_name(checkpoint)}. Messages are kept.")
+            again = keys_of(self).said("Press {checkpoint_remove} again")
+            self.say(f"{again} to remove {checkpoint_name(checkpoint)}. Messages are kept.")
         else:
             self._removal = None
             self.run_worker(self.attempt(self._remove(checkpoint)))

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 from textual.widgets import Static
 
+from catena.keys.bindings import BindingChain, bindings, keys_of, with_own_keys
 from catena.terminal.compositor import SparingCompositor
 from catena.text.safe_text import safe_line
 from catena.widgets.foot import Foot, SheetKey
@@ -41,12 +42,17 @@ class Dialog(ModalScreen[ScreenResultType]):
             self.title = title
             self.keys = keys
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("f1", "help", "help", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(help="help")]
 
     def __init__(self, words: SheetWords | None = None) -> None:
         super().__init__()
         self._compositor = SparingCompositor()
         self._words = words or SheetWords("")
+
+    @property
+    def _binding_chain(self) -> BindingChain:
+        """The bindings of the focused widget and of all around it, with the person's own keys."""
+        return with_own_keys(super()._binding_chain, keys_of(self))
 
     @property
     def subject(self) -> Subject:
@@ -97,6 +103,8 @@ class Dialog(ModalScreen[ScreenResultType]):
     def say(self, text: str) -> None:
         """Show a message on the line above the keys."""
         for part in self.query("#said").results(Static):  # none is left where work ends after the screen
+            if not (text or part.display):  # a key says nothing, and lays nothing out
+                continue
             part.update(Content(safe_line(text)))
             part.display = bool(text)
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import ScreenResultType
 from textual.widget import Widget
 
+from catena.keys.bindings import bindings, keys_of
 from catena.screens.common.dialog import Dialog
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import RowList
 from catena.widgets.sheet_head import SheetWords
 
-_MOVING = (("↑↓", "choose"), ("pgup pgdn", "a screenful up, down"))
+_MOVING = (("{row_up row_down}", "choose"), ("{page_up} {page_down}", "a screenful up, down"))
 
 
 class ListScreen(Dialog[ScreenResultType]):
@@ -26,10 +27,7 @@ class ListScreen(Dialog[ScreenResultType]):
     EMPTY: ClassVar[str] = ""  # instead of rows, if there are none
     KEYS: ClassVar[tuple[SheetKey, ...]] = ()
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", show=False),
-        Binding("down", "move(1)", show=False),
-        Binding("pageup", "page(-1)", show=False),
-        Binding("pagedown", "page(1)", show=False),
+        *bindings(row_up="move(-1)", row_down="move(1)", page_up="page(-1)", page_down="page(1)")
     ]
 
     def __init__(self, words: SheetWords | None = None) -> None:
@@ -38,7 +36,7 @@ class ListScreen(Dialog[ScreenResultType]):
     def compose(self) -> ComposeResult:
         """Head, rows, message, field, keys."""
         yield from self.compose_head(*self.compose_filter())
-        yield RowList(empty=self.EMPTY, id="rows")
+        yield RowList(empty=keys_of(self).said(self.EMPTY), id="rows")
         yield from self.compose_field()
         yield from self.compose_foot(*self.KEYS)
 
@@ -53,7 +51,7 @@ class ListScreen(Dialog[ScreenResultType]):
     @property
     def help_keys(self) -> Iterator[tuple[str, str]]:
         """Every key of the sheet, and what it does."""
-        yield from _MOVING
+        yield from keys_of(self).hints(_MOVING)
         yield from super().help_keys
 
     @property
@@ -77,7 +75,4 @@ class ListScreen(Dialog[ScreenResultType]):
 
 
 # For lists beside which nothing is typed.
-LETTER_KEYS: tuple[BindingType, ...] = (
-    Binding("j", "move(1)", show=False),
-    Binding("k", "move(-1)", show=False),
-)
+LETTER_KEYS: Sequence[BindingType] = bindings(list_down="move(1)", list_up="move(-1)")

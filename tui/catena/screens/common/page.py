@@ -7,12 +7,13 @@ from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from catena.screens.common.reading_screen import SCROLL_KEYS, Reader, ReadingScreen
+from catena.keys.bindings import priority_bindings
+from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingPane, ReadingScreen
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import SheetWords, Subject
 
@@ -20,11 +21,20 @@ from catena.widgets.sheet_head import SheetWords, Subject
 class PageScreen(ReadingScreen[None]):
     """A page of text, with any way out."""
 
-    KEYS: ClassVar[tuple[SheetKey, ...]] = (SheetKey("↑↓", "scroll"), SheetKey("esc", "close", "leave"))
+    KEYS: ClassVar[tuple[SheetKey, ...]] = (
+        SheetKey("{row_up row_down}", "scroll"),
+        SheetKey("{leave}", "close", "leave"),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter,f1,ctrl+c,d", "leave", "back", priority=True),
+        *priority_bindings(
+            leave="leave",
+            cancel="leave",
+            close_page="leave",
+            dismiss="leave",
+            help="leave",
+            next_page="page(1)",
+        ),
         *SCROLL_KEYS,
-        Binding("space", "page(1)", show=False, priority=True),
     ]
 
     def __init__(
@@ -44,7 +54,7 @@ class PageScreen(ReadingScreen[None]):
     def compose(self) -> ComposeResult:
         """Head, text, keys."""
         yield from self.compose_head()
-        with Reader(id="text", classes="-drawn" if isinstance(self._text, Widget) else None):
+        with ReadingPane(id="text", classes="-drawn" if isinstance(self._text, Widget) else None):
             match self._text:
                 case Widget() as drawn:
                     yield drawn
@@ -75,6 +85,7 @@ class Fitted(Static):
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay the text out for another width."""
-        if event.size.width != self._width:
-            self._width = event.size.width
+        width = event.size.width - self.gutter.width
+        if width != self._width:
+            self._width = width
             self.update(self._text(self._width))

@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.widgets import Static
 
+from catena.keys.bindings import bindings, priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import ListScreen
 from catena.text.safe_text import safe
@@ -56,8 +57,8 @@ class Picker(ListScreen[str | None]):
 
     CSS_PATH = STYLES
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "cancel"),
-        Binding("ctrl+c", "leave", "cancel", priority=True),
+        *bindings(leave="leave"),
+        *priority_bindings(cancel="leave"),
     ]
 
     def __init__(
@@ -86,10 +87,10 @@ class Picker(ListScreen[str | None]):
         self.set_rows(rows)
         self._keep = keep
         self._keys = (
-            SheetKey("↑↓", "choose"),
-            SheetKey("enter", enter, "take"),
+            SheetKey("{row_up row_down}", "choose"),
+            SheetKey("{accept}", enter, "take"),
             *keys,
-            SheetKey("esc", "close", "leave"),
+            SheetKey("{leave}", "close", "leave"),
         )
         self._empty = empty
         self._match = match
@@ -171,3 +172,9 @@ class Picker(ListScreen[str | None]):
         """Choose the row that was clicked."""
         event.stop()
         self.take(event.key)
+
+
+class PreviewPicker(Picker):
+    """A picker in the lower part of the screen, which leaves in sight what its choice changes."""
+
+    DEFAULT_CLASSES = "-full -lower"

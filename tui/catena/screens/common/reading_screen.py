@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from textual.binding import Binding, BindingType
+from collections.abc import Sequence
+
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.screen import ScreenResultType
 from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 
+from catena.keys.bindings import priority_bindings
 from catena.screens.common.dialog import Dialog
 from catena.widgets.scroll_bar import thin_scroll_bar
 
 
-class Reader(VerticalScroll):
+class ReadingPane(VerticalScroll):
     """A text that scrolls."""
 
     @property
@@ -40,9 +43,11 @@ class ReadingScreen(Dialog[ScreenResultType]):
 
 
 # For texts beside which nothing is typed.
-SCROLL_KEYS: tuple[BindingType, ...] = (
-    Binding("j,down", "scroll(1)", show=False, priority=True),
-    Binding("k,up", "scroll(-1)", show=False, priority=True),
-    Binding("pagedown", "page(1)", show=False, priority=True),
-    Binding("pageup", "page(-1)", show=False, priority=True),
+SCROLL_KEYS: Sequence[BindingType] = priority_bindings(
+    line_down="scroll(1)",
+    line_up="scroll(-1)",
+    row_down="scroll(1)",
+    row_up="scroll(-1)",
+    page_down="page(1)",
+    page_up="page(-1)",
 )

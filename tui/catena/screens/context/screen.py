@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from catena.keys.bindings import priority_bindings
 from catena.screens.common.dialog import STYLES
-from catena.screens.common.reading_screen import SCROLL_KEYS, Reader, ReadingScreen
+from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingPane, ReadingScreen
 from catena.text.chain_text import next_line
 from catena.text.safe_text import safe, safe_line
 from catena.widgets.foot import SheetKey
@@ -30,11 +31,16 @@ class ContextScreen(ReadingScreen[None]):
 
     CSS_PATH = [STYLES, "context.tcss"]  # noqa: RUF012 - as Textual declares them
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,c,ctrl+c", "leave", "back", priority=True),
-        Binding("left,h", "step(-1)", "turn before", priority=True, id="context.before"),
-        Binding("right,l", "step(1)", "turn after", priority=True, id="context.after"),
-        Binding("enter,space", "fold", "fold the text that was sent", priority=True, id="context.fold"),
-        Binding("y", "copy", "copy the text that was sent", priority=True, id="context.copy"),
+        *priority_bindings(
+            leave="leave",
+            cancel="leave",
+            close_page="leave",
+            context_close="leave",
+            turn_before="step(-1)",
+            turn_after="step(1)",
+            context_fold="fold",
+            context_copy="copy",
+        ),
         *SCROLL_KEYS,
     ]
 
@@ -57,16 +63,16 @@ class ContextScreen(ReadingScreen[None]):
     def compose(self) -> ComposeResult:
         """Head, facts, prior context, keys."""
         yield from self.compose_head()
-        with Reader(id="text", can_focus=False):
+        with ReadingPane(id="text", can_focus=False):
             yield Static("", id="facts", markup=False)
             yield Static("", id="told", markup=False)
             yield Static("", id="next", markup=False)
         yield from self.compose_foot(
-            SheetKey("←", "before", "step(-1)"),
-            SheetKey("→", "after", "step(1)"),
-            SheetKey("enter", "fold", "fold"),
-            SheetKey("y", "copy the text", "copy"),
-            SheetKey("esc", "close", "leave"),
+            SheetKey("{turn_before}", "before", "step(-1)"),
+            SheetKey("{turn_after}", "after", "step(1)"),
+            SheetKey("{context_fold}", "fold", "fold"),
+            SheetKey("{context_copy}", "copy the text", "copy"),
+            SheetKey("{leave}", "close", "leave"),
         )
 
     def on_mount(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from textual.app import ComposeResult
@@ -11,10 +12,13 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from catena.text.safe_text import safe, safe_line
+from catena.themes.variables import tells_code
 from catena_store.records import Kind, Message
 
 _LINES = 12  # of the answer, at most
 _CHARACTERS = 2_000
+_CODE = re.compile(r"`([^`\n]+)`")
+_CODE_STYLE = "$inline on $code-ground"
 
 
 class _Rule(Widget):
@@ -64,12 +68,20 @@ class BranchEnd(Vertical):
     def show(self, word: str, rows: Sequence[Message], price: str) -> None:
         """Show the end of a turn's rows, and a price."""
         self._rule.show(word)
-        self._answer.update(Content(_end_of(rows)))
+        self._answer.update(_with_code(_end_of(rows), marked=not tells_code(self.app.current_theme)))
         self._price.update(Content(safe_line(price)))
 
     def empty(self) -> None:
         """Show nothing but the rule."""
         self.show("", (), "")
+
+
+def _with_code(text: str, *, marked: bool) -> Content:
+    """A text with its inline code as the transcript has it; ``marked``: by its backticks, since no colour tells it."""
+    if marked:
+        return Content(text)
+    pieces = _CODE.split(text)
+    return Content.assemble(*((piece, _CODE_STYLE) if at % 2 else piece for at, piece in enumerate(pieces)))
 
 
 def _end_of(rows: Sequence[Message]) -> str:

@@ -10,8 +10,9 @@ from catena.text.safe_text import safe, safe_line
 from catena.text.tree import TreeLayout, TreeLine
 from catena.widgets.row_list import Columns, Lead, Row, Tone, Word
 from catena_acp.continuity.counts import counted
-from catena_store.conversations.search import TreeHit
+from catena_acp.continuity.problems import cause_name
 from catena_store.conversations.tree import TreeNode
+from catena_store.finding.search import TreeHit
 from catena_store.records import ContextSource, Kind, Message, MessageState, StopReason
 
 HERE, ACTIVE, ELSEWHERE, REFUSED, FORK = "◉", "●", "○", "✗", "◇"
@@ -36,8 +37,7 @@ _STOPS = {
     StopReason.MAX_TURN_REQUESTS: "cut short",
 }
 
-
-_FAILED = frozenset({"failed", "cut off"})
+_FAILED = frozenset({StopReason.ERROR, StopReason.AGENT_GONE})
 _COUNTED, _STATE, _AGENT = 5, 12, 14  # cells of the columns, at most
 
 
@@ -155,9 +155,11 @@ def _state(tree: TreeLayout, node: TreeNode) -> Word:
     above = tree.node(node.parent_id)
     if node.state is MessageState.REFUSED:
         return Word("not sent")
+    if cause := cause_name(node.trouble):
+        return Word(cause, Tone.FAILURE)
     if node.stop_reason in _STOPS:
-        stop = _STOPS[node.stop_reason]
-        return Word(stop, Tone.FAILURE if stop in _FAILED else Tone.MUTED)
+        failed = node.stop_reason in _FAILED
+        return Word(_STOPS[node.stop_reason], Tone.FAILURE if failed else Tone.MUTED)
     if node.id in tree.heads:
         return Word(_kin(tree, node), Tone.FAINT)
     number, count = tree.version(node) if node.id in tree.active else (1, 1)

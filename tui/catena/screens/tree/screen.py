@@ -11,17 +11,16 @@ from functools import partial
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.css.query import NoMatches
 from textual.events import Resize
 from textual.widget import Widget
 from textual.worker import WorkType
 
+from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
-from catena.screens.common.page import PageScreen
 from catena.screens.tree.branch_end import BranchEnd
-from catena.screens.tree.comparison import comparison_page
 from catena.screens.tree.rows import branch_title, tree_columns, tree_count, tree_kin, tree_row
 from catena.screens.tree.search import TreeSearch
 from catena.screens.tree.updates import TreeUpdates
@@ -30,6 +29,7 @@ from catena.text.tree import TreeLayout, TreeLine
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, RowsOnDemand
 from catena.widgets.sheet_head import SheetWords, Subject
+from catena_acp.conversation.inspection.changes import ConversationChanges
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError, ReadOnly
@@ -43,20 +43,20 @@ def tree_keys(*, lines: bool, typing: bool, found: bool) -> Sequence[SheetKey]:
 
     ``lines``: there are any; ``typing``: letters go into the search; ``found``: the lines are search hits.
     """
-    back = SheetKey("esc", "whole tree" if typing or found else "close", "leave")
+    back = SheetKey("{leave}", "whole tree" if typing or found else "close", "leave")
     if typing:
-        return (SheetKey("enter", "keep these", "keep"), back) if lines else (back,)
-    search = SheetKey("/", "search", "search")
+        return (SheetKey("{accept}", "keep these", "keep"), back) if lines else (back,)
+    search = SheetKey("{tree_search}", "search", "search")
     if not lines:
         return (search, back) if found else (back,)
     return (
-        SheetKey("enter", "go there", "go"),
+        SheetKey("{tree_go}", "go there", "go"),
         search,
-        *(() if found else (SheetKey("space", "fold", "fold"),)),
-        SheetKey("m", "mark", "mark"),
-        SheetKey("d", "compare", "compare"),
-        SheetKey("f", "fork", "fork"),
-        SheetKey("q", "quote", "quote"),
+        *(() if found else (SheetKey("{tree_fold}", "fold", "fold"),)),
+        SheetKey("{tree_mark}", "mark", "mark"),
+        SheetKey("{tree_compare}", "compare", "compare"),
+        SheetKey("{tree_fork}", "fork", "fork"),
+        SheetKey("{tree_quote}", "quote", "quote"),
         back,
     )
 
@@ -64,12 +64,12 @@ def tree_keys(*, lines: bool, typing: bool, found: bool) -> Sequence[SheetKey]:
 _WIDE = 60
 _LOW = 24  # rows of a screen that has no room for the end of a turn
 _PAUSE = 0.1  # seconds on a prompt after which its end is read
-_FOREIGN = "That is in another conversation. Press Enter to go there, then fork."
-_NOTHING_THERE = "That prompt was never sent. q copies it to the composer."
+_FOREIGN = "That is in another conversation. Press {Tree_go} to go there, then fork."
+_NOTHING_THERE = "That prompt was never sent. {tree_quote} copies it to the composer."
 _MARKED = (
     "",
-    "Marked. d compares its branch with the one under the cursor, q quotes it.",
-    "Two marked. d compares their branches, q quotes both.",
+    "Marked. {tree_compare} compares its branch with the one under the cursor, {tree_quote} quotes it.",
+    "Two marked. {tree_compare} compares their branches, {tree_quote} quotes both.",
 )
 
 
@@ -89,20 +89,22 @@ class TreeScreen(ListScreen[TreeChoice | None]):
     HEADING = "Tree"
     EMPTY = "no prompts yet"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+c", "leave", "back", priority=True),
+        *priority_bindings(leave="leave", cancel="leave"),
         *LETTER_KEYS,
-        Binding("g,home", "to_end(-1)", show=False),
-        Binding("G,shift+g,end", "to_end(1)", show=False),
-        Binding("enter", "go", "go there", id="tree.go"),
-        Binding("space", "fold", "fold", id="tree.fold"),
-        Binding("left_square_bracket", "to_parting(-1)", "previous branch point", id="tree.parting_before"),
-        Binding("right_square_bracket", "to_parting(1)", "next branch point", id="tree.parting_after"),
-        Binding("e", "to_end_of_branch", "end of its branch", id="tree.branch_end"),
-        Binding("slash", "search", "search", id="tree.search"),
-        Binding("m", "mark", "mark", id="tree.mark"),
-        Binding("d", "compare", "compare", id="tree.compare"),
-        Binding("f", "fork", "fork from there", id="tree.fork"),
-        Binding("q", "quote", "quote it here", id="tree.quote"),
+        *bindings(
+            tree_top="to_end(-1)",
+            tree_end="to_end(1)",
+            tree_go="go",
+            tree_fold="fold",
+            tree_branch_above="to_parting(-1)",
+            tree_branch_below="to_parting(1)",
+            tree_branch_end="to_end_of_branch",
+            tree_search="search",
+            tree_mark="mark",
+            tree_compare="compare",
+            tree_fork="fork",
+            tree_quote="quote",
+        ),
     ]
 
     def __init__(
@@ -110,26 +112,30 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         branches: ConversationTree,
         window: Window,
         *,
-        cwd: str,
+        changes: ConversationChanges,
         clock: Callable[[], datetime],
         updates: TreeUpdates,
         price: Callable[[str], Awaitable[str]],
         subject: Subject,
+        at: str | None = None,
     ) -> None:
-        """``price``: what the next prompt below a row would need, in words. Raises ReadOnly."""
+        """``price``: what the next prompt below a row would need, in words. Raises ReadOnly.
+
+        ``at``: the prompt that the cursor begins on; by default the window's.
+        """
         super().__init__(SheetWords(self.HEADING, subject=subject))
         self._price = price
         self._updates = updates
         self._branches = branches
         self._of_window = window
-        self._cwd = cwd
+        self._changes = changes
         self._clock = clock
         self._tree = TreeLayout(FamilyTree())
         self._lines: Sequence[TreeLine] = ()  # that are shown
         self._whole: Sequence[TreeLine] = ()  # of the tree, with its folds
         self._folded: set[str] = set()
         self._marked: list[str] = []  # the latest two
-        self._selected: str | None = None
+        self._selected = at
 
     def compose_filter(self) -> Iterator[Widget]:
         """The search."""
@@ -298,7 +304,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         if (node := self._node) is None or not self._tree.below(node.id):
             return
         if self._search.value:
-            self.say("Search results are a list; Esc shows the tree.")
+            self.say(keys_of(self).said("Search results are a list; {Leave} shows the tree."))
             return
         self._fold(self._folded ^ {node.id})
         self._draw()
@@ -352,7 +358,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
     def action_fork(self) -> None:
         """Fork at the prompt."""
         if (node := self._node) is not None and self._tree.foreign(node.id):
-            self.say(_FOREIGN)
+            self.say(keys_of(self).said(_FOREIGN))
         else:
             self._choose("fork")
 
@@ -368,7 +374,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         if (node := self._node) is None:
             return
         if node.state is MessageState.REFUSED and act != "quote":
-            self.say(_NOTHING_THERE)
+            self.say(keys_of(self).said(_NOTHING_THERE))
         else:
             self.dismiss(TreeChoice(act, self._tree, (node,)))
 
@@ -381,7 +387,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         else:
             self._marked = [*self._marked[-1:], node.id]
         self._draw()
-        self.say(_MARKED[len(self._marked)])
+        self.say(keys_of(self).fill(_MARKED[len(self._marked)]))
 
     def action_compare(self) -> None:
         """Compare two branches: the marked ones, or the marked or the active one with that under the cursor."""
@@ -392,10 +398,14 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         tree = self._tree
         pair = tree.pair(self._marked, node.id)
         if pair is None:
-            self.say("Both are on one branch. Mark another with m, then press d.")
+            self.say(
+                keys_of(self).said(
+                    "Both are on one branch. Mark another with {tree_mark}, then press {tree_compare}."
+                )
+            )
             return
-        left, right = pair
-        found = await self._branches.compare(left.end_id, right.end_id)
-        titles = (branch_title(tree, left), branch_title(tree, right))
-        page = comparison_page(found, titles, self._cwd)
-        await self.app.push_screen(PageScreen("Compare two branches", page))
+        from catena.screens.comparison.screen import ComparedBranch, ComparisonScreen
+
+        left, right = (ComparedBranch(branch_title(tree, node), node.end_id) for node in pair)
+        screen = ComparisonScreen(self._branches, self._changes, left, right, subject=self.subject)
+        await self.app.push_screen(screen)

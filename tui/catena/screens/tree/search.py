@@ -12,8 +12,8 @@ from textual.worker import WorkType
 from catena.screens.tree.rows import hit_line, matches
 from catena.text.tree import TreeLayout, TreeLine
 from catena.widgets.text_fields import SafeInput
-from catena_store.conversations.search import TreeHit, TreeHits
 from catena_store.errors import StoreError
+from catena_store.finding.search import TreeHit, TreeHits
 
 _PAUSE = 0.15  # seconds without another letter, after which the store is asked
 

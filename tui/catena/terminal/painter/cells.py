@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.segment import Segment
+from textual.strip import Strip
 
+from catena.terminal.control.placeholders import is_placeholder
 from catena.terminal.painter.looks import Look, Looks
 
 # Terminals agree that these take one cell. Left out is what joins with its neighbours, what may be shown as an emoji,
@@ -29,6 +31,9 @@ _ALL_SURE = re.compile(f"[{_SURE}]*")
 _IS_SURE = re.compile(f"[{_SURE}]|[{_SURE_WIDE}]").fullmatch
 _JOINER = "\u200d"
 _MOST_CELLS = 2  # of a code point
+_MOST_STRIPS = 256
+
+_Cells = tuple[list[str], list[Look]]
 
 
 class CellRow:
@@ -106,8 +111,29 @@ def blank_row(width: int, blank: Look) -> CellRow:
     return CellRow([" "] * width, [blank] * width, width)
 
 
-def cells(segments: Iterable[Segment], looks: Looks, system: ColorSystem) -> tuple[list[str], list[Look]]:
-    """The cells of a strip's segments."""
+class CellsOfStrips:
+    """The cells of the strips that were drawn last: a row that only moved is the strip that it was."""
+
+    def __init__(self, looks: Looks) -> None:
+        self._looks = looks
+        self._system = ColorSystem.TRUECOLOR
+        # By the identity of the strip, which is kept with them; those that were drawn last at the end.
+        self._known: dict[int, tuple[Strip, _Cells]] = {}
+
+    def of(self, strip: Strip, system: ColorSystem) -> _Cells:
+        """The cells of a strip; whoever gets them leaves them as they are."""
+        if system is not self._system:
+            self._known.clear()
+            self._system = system
+        key = id(strip)
+        known = self._known.pop(key, None) or (strip, _cells(strip, self._looks, system))
+        self._known[key] = known
+        if len(self._known) > _MOST_STRIPS:
+            del self._known[next(iter(self._known))]
+        return known[1]
+
+
+def _cells(segments: Iterable[Segment], looks: Looks, system: ColorSystem) -> _Cells:
     texts: list[str] = []
     of_texts: list[Look] = []
     for text, style, _ in segments:
@@ -170,4 +196,4 @@ def _first_doubtful(texts: list[str]) -> int:
 
 def is_sure(text: str) -> bool:
     """True for a character that takes as many cells in each terminal as it does here."""
-    return _IS_SURE(text) is not None
+    return _IS_SURE(text) is not None or is_placeholder(text) is not None

@@ -61,6 +61,13 @@ class Looks:
         """The look of blanks on a background."""
         return self._look("", background, frozenset(), "")
 
+    def blank_in(self, look: Look, pen: Look) -> Look:
+        """The look of blanks of ``look`` that a pen takes with the fewest changes: they have no foreground."""
+        blank = look.of_blank
+        if blank.attributes & _SEEN_ON_BLANKS:
+            return look
+        return self._look(pen.foreground, blank.background, blank.attributes, blank.link)
+
     def change(self, before: Look, after: Look) -> str:
         """The shortest sequence after which the pen has another look."""
         if before is after:

@@ -9,10 +9,10 @@ from itertools import chain
 
 from rich.color import ColorSystem
 from rich.console import Console
-from rich.segment import Segment
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.strip import Strip
 
-from catena.terminal.painter.cells import CellRow, blank_row, cells, is_sure
+from catena.terminal.painter.cells import CellRow, CellsOfStrips, blank_row, is_sure
 from catena.terminal.painter.looks import Look, Looks
 
 _FEWEST_MOVED = 3  # rows that have to move together before the terminal is told to move them
@@ -44,11 +44,13 @@ class Painter:
     def __init__(self, *, erases_with_background: bool) -> None:
         self._erases_with_background = erases_with_background
         self._looks = Looks(erases_with_background=erases_with_background)
+        self._cells = CellsOfStrips(self._looks)
         self._pen = Pen(self._looks)
         self._width = 0
         self._wanted: list[CellRow] = []
         self._shown: list[CellRow] = []  # empty: nothing is known
         self._cursor: tuple[int, int] | None = None  # where it stands, if that is known
+        self._way = ("", "")  # of the cursor behind the last frame: as Textual writes it, and shorter
         self._forgotten = 0  # how often; a signal may come in the middle of a frame
         self._remembered = 0  # the number of times before the last frame began
 
@@ -70,7 +72,15 @@ class Painter:
         for y in sorted(changed):
             self._paint_row(y)
         self._cursor = cursor
-        return self._pen.end()
+        sent = self._pen.end()
+        self._way = self._pen.way_to(*cursor)
+        return sent
+
+    def shortened(self, written: str) -> str:
+        """What a frame writes, with a shorter way of the cursor to its place at the end, if there is one."""
+        whole, short = self._way
+        self._way = ("", "")
+        return written.removesuffix(whole) + short if whole and written.endswith(whole) else written
 
     def _prepare(self, width: int, height: int) -> None:
         """Begin anew where the terminal has another size, or may show anything."""
@@ -87,8 +97,8 @@ class Painter:
         """Note what is wanted; the rows that it is about."""
         touched = set()
         pieces = _pieces_of_layout(update) if isinstance(update, LayoutUpdate) else _pieces_of_chops(update)
-        for x, y, segments in pieces:
-            self._wanted[y] = self._wanted[y].with_cells(x, *cells(segments, self._looks, system))
+        for x, y, strip in pieces:
+            self._wanted[y] = self._wanted[y].with_cells(x, *self._cells.of(strip, system))
             touched.add(y)
         return touched
 
@@ -202,12 +212,15 @@ def _size(update: LayoutUpdate | ChopsUpdate) -> tuple[int, int]:
     return update.chop_ends[0][-1], len(update.chops)
 
 
-_Piece = tuple[int, int, Iterable[Segment]]  # column, row, segments
+_Piece = tuple[int, int, Strip]  # column, row, what is to stand there
 
 
 def _pieces_of_layout(update: LayoutUpdate) -> Iterator[_Piece]:
     for y, strips in enumerate(update.strips, update.region.y):
-        yield update.region.x, y, chain.from_iterable(strips)
+        x = update.region.x
+        for strip in strips:
+            yield x, y, strip
+            x += strip.cell_length
 
 
 def _pieces_of_chops(update: ChopsUpdate) -> Iterator[_Piece]:
@@ -234,7 +247,7 @@ class Pen:
     def begin(self, cursor: tuple[int, int] | None) -> None:
         """Begin a frame with the cursor at this cell, or nobody knows where."""
         self._sent = []
-        self.x, self.y = cursor or (-1, -1)
+        self.x, self.y = (-1, -1) if cursor is None else cursor  # the first cell is false as a truth value
 
     def end(self) -> str:
         """End the frame; what was sent."""
@@ -257,6 +270,16 @@ class Pen:
         else:
             self._sent.append(f"\x1b[{y + 1};{x + 1}H")
         self.x, self.y = x, y
+
+    def way_to(self, x: int, y: int) -> tuple[str, str]:
+        """The sequence that moves the cursor to a cell from wherever it is, and the shortest one from here."""
+        whole = f"\x1b[{y + 1};{x + 1}H"
+        if y != self.y:
+            return whole, whole
+        if x == self.x:
+            return whole, ""
+        # One cell back by a sequence: a bare backspace is nothing that should ever leave this program.
+        return whole, "\x1b[D" if x == self.x - 1 else f"\x1b[{x + 1}G"
 
     def draws(self, texts: list[str], looks: list[Look]) -> bool:
         """True for cells that the pen would draw without another look, each a character of one cell."""
@@ -302,7 +325,7 @@ class Pen:
 
     def _turn_for_blanks(self, look: Look) -> None:
         if look.of_blank is not self._look.of_blank:
-            self._turn(look)
+            self._turn(self._looks.blank_in(look, self._look))
 
     def _turn(self, look: Look) -> None:
         self._sent.append(self._looks.change(self._look, look))

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
-from textual.strip import Strip
+
+if TYPE_CHECKING:  # exports read messages without Textual
+    from textual.strip import Strip
+
+    from catena.terminal.images import ImageSlot
+
+MARKS = 2  # cells of a column's left margin, for marks
+
+
+@dataclass(frozen=True, slots=True)
+class ImageRow:
+    """A row of an image, in the place of blanks behind the line's ``lead``; number None: the terminal has it not."""
+
+    slot: ImageSlot
+    row: int
+    number: int | None
+
+    @property
+    def number_bytes(self) -> tuple[int, int, int]:
+        """The number as red, green and blue."""
+        red, green, blue = (self.number or 0).to_bytes(3, "big")
+        return red, green, blue
 
 
 @dataclass(slots=True)
@@ -29,6 +51,7 @@ class Line:
     note: tuple[Segment, ...] = ()  # at the right edge, where there is room; never copied
     ground: Style | None = None  # of the whole column; None: the screen's
     padded: bool = False  # the ground reaches half a row into the blank rows above and below
+    image: ImageRow | None = None
     strip: Strip | None = field(
         default=None, compare=False, repr=False
     )  # composed with its gutter, at ``strip_key``
@@ -78,6 +101,21 @@ def with_mark(lines: Iterable[Line], mark: str, style: Style, *, first: bool = F
     for line in result[:1] if first else result:
         line.mark, line.mark_style = mark, style
     return result
+
+
+def indented(line: Line, cells: int) -> Line:
+    """Return a row further to the right, its mark in the last two of the ``cells``."""
+    pieces = [Segment(" " * (cells - MARKS)), Segment(line.mark.ljust(MARKS), line.mark_style)]
+    segments = [*(piece for piece in pieces if piece.text), *line.segments]
+    return replace(
+        line,
+        segments=segments,
+        cells=line.cells + cells,
+        lead=line.lead + cells,
+        mark="",
+        mark_style=None,
+        strip=None,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from rich.style import Style
 
 from catena.transcript.drawing.highlight import HighlightCache
+from catena.transcript.drawing.lines import MARKS
+
+if TYPE_CHECKING:  # exports read messages without the terminal
+    from catena.transcript.drawing.images import DrawnImages
 
 PREFIX = "transcript--"
 
@@ -41,6 +46,13 @@ class Palette:
     heading_3: Style
     link: Style
     quote: Style
+
+    output_red: Style  # what a command printed in a colour
+    output_green: Style
+    output_yellow: Style
+    output_blue: Style
+    output_magenta: Style
+    output_cyan: Style
 
     table_head: Style
 
@@ -118,7 +130,6 @@ def component_class(role: str) -> str:
 NARROW = 60
 SHORT = 15  # rows of a screen, below which tool calls show only their lines
 COLUMN = 100
-MARKS = 2  # cells of a column's left margin, for marks
 SECOND_AXIS = 8  # cells from the text's edge to files, code and output of tool calls
 _NARROW_SECOND_AXIS = 6
 
@@ -132,6 +143,7 @@ class RenderOptions:
     narrow: bool = False
     directory: str = ""  # paths below it are shown relative to it
     highlights: HighlightCache | None = None  # None: code stays plain
+    images: DrawnImages | None = None  # None: an image is a line
     half_rows: bool = False  # grounds reach half a row above and below
     short: bool = False  # the screen has few rows: tool calls show only their lines
     now: Callable[[], datetime] | None = None  # while the agent works: running calls show for how long

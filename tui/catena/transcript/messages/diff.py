@@ -75,14 +75,21 @@ def _with_context(hunks: Sequence[Hunk], around: int) -> Iterator[DiffLine | Non
             begun, last = True, index
 
 
-def draw_diff(rows: Sequence[DiffLine | None], options: RenderOptions, *, wrapped: bool = True) -> list[Line]:
+def draw_diff(
+    rows: Sequence[DiffLine | None],
+    options: RenderOptions,
+    *,
+    wrapped: bool = True,
+    side_by_side: bool | None = None,
+) -> list[Line]:
     """Draw lines of a diff, with a gap for None; where there is much room, both versions beside each other.
 
-    The lines begin at the text's edge; a line that is too long is cut unless ``wrapped``.
+    The lines begin at the text's edge; a line that is too long is cut unless ``wrapped``. ``side_by_side``: whatever
+    room there is.
     """
     known = [row for row in rows if row is not None]
     words = changed_words(known)
-    if options.width >= SIDE_BY_SIDE:
+    if options.width >= SIDE_BY_SIDE if side_by_side is None else side_by_side:
         return _side_by_side(rows, words, options)
     lines: list[Line] = []
     index = 0

@@ -7,8 +7,8 @@ from rich.style import Style
 
 from catena.text.formats import duration_of, duration_text
 from catena.text.safe_text import safe_line
-from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of, with_mark
-from catena.transcript.drawing.render_options import MARKS, RenderOptions
+from catena.transcript.drawing.lines import MARKS, Line, LinePrefix, add_prefix, line_of, with_mark
+from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import shorten, wrap_runs
 from catena_store.records import ContextSource, Message, MessageState, StopReason
 
@@ -93,8 +93,10 @@ def seam_words(message: Message) -> str:
 
 
 def line_words(message: Message) -> str:
-    """Return what a seam's line says: two clauses at most."""
-    return " · ".join(seam_words(message).split(" · ")[:_CLAUSES])
+    """Return what a seam's line says: two clauses at most, without the trouble that the row above tells of."""
+    line = message.data.get("line")
+    words = safe_line(line) if isinstance(line, str) and line else seam_words(message)
+    return " · ".join(words.split(" · ")[:_CLAUSES])
 
 
 def is_drawn(message: Message) -> bool:

@@ -11,7 +11,7 @@ from rich.cells import split_graphemes
 from rich.style import Style
 
 from catena.text.safe_text import safe
-from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix
+from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, indented
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.drawing.wrapping import wrap_text
 from catena.transcript.markdown.code import draw_code_lines, highlighted_lines, with_language
@@ -91,11 +91,13 @@ class Part:
         "draw",
         "heads",
         "height",
+        "indent",
         "joint",
         "lead",
         "lines",
         "measured",
         "opens",
+        "pictured",
         "provisional",
         "verbatim",
     )
@@ -124,6 +126,8 @@ class Part:
         self.provisional = False  # drawn before its code was highlighted
         self.heads = False  # ends with a heading: what follows stands directly below
         self.opens = False  # a click on it opens or closes the message
+        self.pictured = False  # an image, as far as the terminal has it
+        self.indent = 0  # cells
 
     @property
     def source(self) -> str:
@@ -140,7 +144,11 @@ class Part:
         """Return the lines below the lead, drawn if needed, and set the height."""
         if self.lines is None:
             misses = options.highlights.misses if options.highlights else 0
-            self.lines = self.draw(options)
+            self.lines = (
+                [indented(line, self.indent) for line in self.draw(options.within(self.indent))]
+                if self.indent
+                else self.draw(options)
+            )
             self.provisional = options.highlights is not None and options.highlights.misses > misses
             self.height = len(self.lines) + self.lead if self.lines else 0
             self.measured = True

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from catena.text.formats import duration_of
-from catena.text.safe_text import safe_line
-from catena_acp.continuity.tool_record import ToolRecord
+from catena.text.image_text import image_words
+from catena.text.safe_text import safe, safe_line
+from catena_acp.continuity.tool_record import ToolPart, ToolRecord
+from catena_acp.images import ImageNote, notes_in
 from catena_acp.session_events import ToolDiff
+from catena_acp.terminals.screen_text import without_colours
 from catena_store.records import Message, MessageState
 
 _VERBS = {
@@ -25,6 +28,7 @@ _VERBS = {
     "fetch": "Fetch",
     "switch_mode": "Mode",
 }
+SUBAGENT_VERB = "Task"
 _FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
 _GLYPHS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗"}
 _UNKNOWN = "◌"  # cancelled, or of unknown outcome
@@ -46,9 +50,16 @@ class ToolCall:
     locations: tuple[str, ...]
     diffs: tuple[ToolDiff, ...]
     texts: tuple[str, ...]  # outputs and descriptions, in order
+    outputs: tuple[str, ...]  # the same, those of terminals with their colours
+    hidden_lines: int  # of terminals, above their outputs, not kept
+    has_terminal: bool
     exit_code: int | None  # of a command
+    signal: str  # that ended it
     raw_input: str
     raw_output: str
+    background: bool = False  # its work went on after it had returned
+    rule: str = ""  # of the person's: what answered its permission request
+    images: tuple[str, ...] = ()  # a line for each
 
     @property
     def body(self) -> str:
@@ -56,16 +67,32 @@ class ToolCall:
         return "\n".join(self.texts).strip("\n")
 
     @property
+    def ending(self) -> str:
+        """How its command ended, where not well: `exit 1`, `SIGKILL`."""
+        return f"exit {self.exit_code}" if self.exit_code else self.signal
+
+    @property
+    def coloured_body(self) -> str:
+        """The same, with the colours of terminals."""
+        return "\n".join(self.outputs).strip("\n")
+
+    @property
     def has_details(self) -> bool:
         """True if there is more than its line, other than what it was called with."""
-        return bool(self.diffs or self.texts or self.raw_output or len(self.locations) > 1)
+        return bool(
+            self.diffs or self.texts or self.images or self.rule or self.raw_output or len(self.locations) > 1
+        )
 
     @classmethod
     def of(cls, message: Message, directory: str = "") -> ToolCall:
         """Read ``message``; paths below ``directory`` become relative."""
         record = ToolRecord.from_data(message.data)
         kind, status = record.kind or "other", record.status
-        diffs, texts = _content(record)
+        parts = record.parts
+        diffs, outputs = _content(parts)
+        terminals = (
+            [part for part in record.parts if part.type == "terminal"] if outputs or record.content else []
+        )
         locations = tuple(_locations(record, directory))
         over = message.state is not MessageState.OPEN
         if over and status not in ("completed", "failed"):
@@ -77,16 +104,29 @@ class ToolCall:
             glyph=glyph,
             failed=status == "failed",
             running=not over and status == "in_progress",
-            verb=_VERBS.get(kind, "Tool"),
+            verb=SUBAGENT_VERB if record.starts_subagent else _VERBS.get(kind, "Tool"),
             object=_object(kind, record, message.text, locations, diffs, directory),
             seconds=duration_of(message.data),
             locations=locations,
             diffs=tuple(diffs),
-            texts=tuple(texts),
-            exit_code=_exit_code(record.raw_output) if kind == "execute" else None,
+            texts=tuple(map(without_colours, outputs)),
+            outputs=tuple(outputs),
+            hidden_lines=sum(part.hidden_lines for part in terminals),
+            has_terminal=bool(terminals),
+            exit_code=_exit_code_of(record, parts),
+            signal=next((part.signal for part in terminals if part.signal), ""),
             raw_input=_raw(record.raw_input),
             raw_output=_raw(record.raw_output),
+            background=bool(record.background),
+            rule=_rule(message.data.get("rule")),
+            images=tuple(image_words(note, "o") for note in notes_in(message.data)),
         )
+
+
+def failed_run(message: Message) -> bool:
+    """Return whether a command ended with an exit code that is not 0, whatever the agent calls that."""
+    record = ToolRecord.from_data(message.data)
+    return bool(_exit_code_of(record, record.parts))
 
 
 def relative(path: str, directory: str) -> str:
@@ -132,10 +172,20 @@ def _command(raw_input: object) -> str:
         for key in _COMMAND_KEYS:
             value = raw_input.get(key)
             if isinstance(value, str):
-                return safe_line(value)
+                arguments = raw_input.get("args")
+                words = arguments if isinstance(arguments, list) else []
+                return safe_line(" ".join((value, *(word for word in words if isinstance(word, str)))))
             if isinstance(value, list) and all(isinstance(word, str) for word in value):
                 return safe_line(" ".join(value))
     return ""
+
+
+def _exit_code_of(record: ToolRecord, parts: Sequence[ToolPart]) -> int | None:
+    """The exit code of a command: as the agent tells it, else as the terminal ended that we ran for it."""
+    code = _exit_code(record.raw_output) if record.kind == "execute" else None
+    return (
+        next((part.exit_code for part in parts if part.exit_code is not None), None) if code is None else code
+    )
 
 
 def _exit_code(raw_output: object) -> int | None:
@@ -158,17 +208,20 @@ def _locations(record: ToolRecord, directory: str) -> Iterator[str]:
             yield relative(place.path, directory) + (f":{place.line}" if (place.line or 0) > 0 else "")
 
 
-def _content(record: ToolRecord) -> tuple[list[ToolDiff], list[str]]:
+def _content(parts: Sequence[ToolPart]) -> tuple[list[ToolDiff], list[str]]:
     diffs: list[ToolDiff] = []
     texts: list[str] = []
-    for part in record.parts:
+    for part in parts:
         match part.type:
             case "diff":
                 diffs.append(ToolDiff(part.path, part.old, part.new or ""))
             case "text":
-                texts.append(_strip_fence(part.text))
+                text = _strip_fence(part.text)
+                texts.append(safe(text) if "\x1b" in text else text)  # only terminals tell their colours
             case "terminal":
-                texts.append(part.text or "output of the agent's own terminal")
+                texts.append("output of the agent's own terminal" if part.output is None else part.output)
+            case _ if ImageNote.from_data(part.image) is not None:
+                pass  # a line of its own
             case _:
                 texts.append(part.description or part.kind)
     return diffs, [text for text in texts if text.strip()]
@@ -187,6 +240,11 @@ def _strip_fence(text: str) -> str:
         return text
     inside = text[fence.end() : end]
     return text if fence[1] in inside else inside.removesuffix("\n")
+
+
+def _rule(value: object) -> str:
+    text = value.get("text") if isinstance(value, Mapping) else None
+    return safe_line(text) if isinstance(text, str) else ""
 
 
 def _raw(value: object) -> str:

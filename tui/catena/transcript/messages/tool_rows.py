@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from enum import Enum
 from functools import partial
 from pathlib import PurePosixPath
@@ -14,14 +14,18 @@ from rich.style import Style
 
 from catena.text.formats import duration_text, seconds_since_start
 from catena.text.safe_text import safe
-from catena.transcript.drawing.lines import Line, line_of, with_mark
+from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of, with_mark
+from catena.transcript.drawing.output_colours import fit_runs, runs_of
 from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.drawing.wrapping import Run, fit, shorten, total_cells, width_of
+from catena.transcript.drawing.wrapping import Run, shorten, total_cells, width_of, wrap_runs
 from catena.transcript.messages.diff import change_of, counts, draw_diff, draw_gap, excerpt_of
-from catena.transcript.messages.parts import Part, one_row, text_parts
+from catena.transcript.messages.images import image_part
+from catena.transcript.messages.parts import LINES, Part, one_row, text_parts
 from catena.transcript.messages.tool_call import ToolCall, relative
 from catena_acp.diff import DiffLine
+from catena_acp.images import notes_in
 from catena_acp.session_events import ToolDiff
+from catena_acp.terminals.screen_text import without_colours
 from catena_store.records import Message
 
 _ASKED = "?"
@@ -54,12 +58,14 @@ class _Tail(NamedTuple):
     last: Sequence[str]
 
 
-def draw_tool_line(call: ToolCall, message: Message, shown: Shown, options: RenderOptions) -> Line:
-    """Draw the line of a tool call, which was read from its message."""
+def draw_tool_line(
+    call: ToolCall, message: Message, shown: Shown, goes_on: bool, options: RenderOptions
+) -> Line:
+    """Draw the line of a tool call, which was read from its message; ``goes_on``: its work does in the background."""
     palette = options.palette
     right: list[Run] = counts(*_sizes(call.diffs), options)
     if shown is Shown.ASKED:
-        return _line(
+        return draw_call_line(
             _ASKED, palette.asking, call.verb, palette.heading_2, call.object, "", right, "", options
         )
     fold = ""
@@ -67,15 +73,28 @@ def draw_tool_line(call: ToolCall, message: Message, shown: Shown, options: Rend
         fold = "▾"
     elif call.has_details and (shown is Shown.LINE or options.short or not _has_preview(call)):
         fold = "▸"
-    if call.exit_code:
-        right.append((f"exit {call.exit_code}", palette.error))
-    time = "" if call.seconds is None else duration_text(call.seconds)
+    if call.ending:
+        right.append((call.ending, palette.error))
+    if call.background:
+        right.append(("in background", palette.running) if goes_on else ("background ended", palette.faint))
+    time = "" if call.seconds is None or call.background else duration_text(call.seconds)
     if call.running and options.now is not None:
         elapsed = seconds_since_start(message.data, options.now())
         time = "" if elapsed is None or elapsed < 1 else duration_text(elapsed, precise=False)
-    mark_style = palette.failed if call.failed else palette.running if call.running else palette.muted
+    running = call.running or goes_on
+    mark_style = palette.failed if call.failed else palette.running if running else palette.muted
     verb_style = palette.failed if call.failed else palette.muted
-    return _line(call.glyph, mark_style, call.verb, verb_style, call.object, fold, right, time, options)
+    return draw_call_line(
+        "◐" if goes_on else call.glyph,
+        mark_style,
+        call.verb,
+        verb_style,
+        call.object,
+        fold,
+        right,
+        time,
+        options,
+    )
 
 
 def draw_group_line(messages: Sequence[Message], folded: bool, options: RenderOptions) -> Line:
@@ -85,7 +104,7 @@ def draw_group_line(messages: Sequence[Message], folded: bool, options: RenderOp
     running = next((call for call in calls if call.running or call.glyph == "○"), None)
     seconds = [call.seconds for call in calls if call.seconds is not None]
     time = duration_text(sum(seconds)) if seconds and running is None else ""
-    return _line(
+    return draw_call_line(
         running.glyph if running else calls[0].glyph,
         palette.running if running and running.running else palette.muted,
         calls[0].verb,
@@ -102,19 +121,30 @@ def _group_words(calls: Sequence[ToolCall]) -> str:
     """What a group of calls was about: `4 files in auth`."""
     match calls[0].kind:
         case "read":
-            files = {_LINE_NUMBER.sub("", call.object) for call in calls}
-            if len(files) == 1:
-                return files.pop()
-            folders = {str(PurePosixPath(file).parent) for file in files}
-            where = f" in {folders.pop()}" if len(folders) == 1 and folders != {"."} else ""
-            return f"{len(files)} files{where}"
+            files = _files(calls)
+            return files.pop() if len(files) == 1 else _files_words(files)
+        case "edit":
+            files = _files(calls)
+            return f"{files.pop()} {len(calls)} times" if len(files) == 1 else _files_words(files)
+        case "execute":
+            return f"{len(calls)} commands"
         case "search":
             return f"{len(calls)} times"
         case _:
             return f"{len(calls)} pages"
 
 
-def _line(
+def _files(calls: Sequence[ToolCall]) -> set[str]:
+    return {_LINE_NUMBER.sub("", call.object) for call in calls}
+
+
+def _files_words(files: Collection[str]) -> str:
+    folders = {str(PurePosixPath(file).parent) for file in files}
+    where = f" in {folders.pop()}" if len(folders) == 1 and folders != {"."} else ""
+    return f"{len(files)} files{where}"
+
+
+def draw_call_line(
     glyph: str,
     mark_style: Style,
     verb: str,
@@ -156,11 +186,23 @@ _LEAST_OBJECT = 16  # cells of an object that is shortened for the time
 
 
 def tool_parts(
-    message: Message, *, shown: Shown, raw: bool, directory: str, options: RenderOptions
+    message: Message,
+    *,
+    shown: Shown,
+    raw: bool,
+    directory: str,
+    options: RenderOptions,
+    goes_on: bool = False,
+    head: Callable[[ToolCall, RenderOptions], Line] | None = None,
 ) -> Iterator[Part]:
-    """Make the parts of a tool call: its line, and below it what ``shown`` says; ``raw``: input and output as sent."""
+    """Make the parts of a tool call: its line, and below it what ``shown`` says; ``raw``: input and output as sent.
+
+    ``head`` draws another line than that of a usual call.
+    """
     call = ToolCall.of(message, directory)  # once: it may name thousands of places
-    line = one_row(partial(draw_tool_line, call, message, shown), "")
+    line = one_row(
+        partial(head, call) if head else partial(draw_tool_line, call, message, shown, goes_on), ""
+    )
     line.opens = True
     yield line
     if raw:
@@ -168,17 +210,23 @@ def tool_parts(
         return
     if shown in (Shown.LINE, Shown.ASKED):
         return
+    if call.rule:
+        yield _preview(partial(_draw_output, [call.rule], False), call.rule, 1)
     if shown is Shown.SOME:
         if _has_preview(call):
             yield from _preview_parts(call, directory)
+        yield from _image_parts(call, message)
         return
     if len(call.locations) > 1:
         yield from _body_parts("\n".join(call.locations), options)
     for diff in call.diffs:
         yield from _diff_parts(diff, named=len(call.diffs) > 1, directory=directory)
-    for text in call.texts:
-        yield from _body_parts(text.strip("\n"), options)
-    if not (call.diffs or call.texts):
+    if call.hidden_lines:
+        yield _label(f"{call.hidden_lines:,} line{'s' if call.hidden_lines != 1 else ''} above are not kept")
+    for output in call.outputs:
+        yield from _output_parts(output.strip("\n"), options)
+    yield from _image_parts(call, message)
+    if not (call.diffs or call.texts or call.images or call.has_terminal or head):
         yield from _raw_parts(call, options)
 
 
@@ -195,7 +243,7 @@ def hides_some(message: Message, *, short: bool) -> bool:
 
 def _has_preview(call: ToolCall) -> bool:
     """Return whether some of a call's work is shown without being asked for: changes, output and failures."""
-    return bool(call.diffs or (call.texts and (call.kind == "execute" or call.failed)))
+    return bool(call.diffs or (call.texts and (call.kind == "execute" or call.has_terminal or call.failed)))
 
 
 # What is shown at first
@@ -218,7 +266,14 @@ def _preview_parts(call: ToolCall, directory: str) -> Iterator[Part]:
         yield more
     if not call.diffs and tail.last:
         failed = call.failed and not tail.error and len(tail.last) == 1
-        yield _preview(partial(_draw_output, tail.last, failed), "\n".join(tail.last), len(tail.last))
+        copied = without_colours("\n".join(tail.last))
+        yield _preview(partial(_draw_output, tail.last, failed), copied, len(tail.last))
+
+
+def _image_parts(call: ToolCall, message: Message) -> Iterator[Part]:
+    for words, note in zip(call.images, notes_in(message.data), strict=True):
+        yield _preview(partial(_draw_output, [words], False), words, 1)
+        yield image_part(message.id, note, lambda options: options.second_axis)
 
 
 def _preview(draw: partial[list[Line]], copied: str, rows: int) -> Part:
@@ -279,15 +334,19 @@ def _draw_output(rows: Sequence[str], failed: bool, options: RenderOptions) -> l
     lead, room = " " * options.second_axis, max(8, options.width - options.second_axis)
     lines = []
     for row in rows:
-        text = row.expandtabs(4)
-        text = text if width_of(text) <= room else f"{fit(text, room - 1)}…"
-        lines.append(line_of((lead, Style.null()), (text, style), lead=len(lead)))
+        runs = fit_runs(runs_of(row.expandtabs(4), style, options.palette), room)
+        lines.append(line_of((lead, Style.null()), *runs, lead=len(lead)))
     return lines
 
 
 def _tail_of(call: ToolCall) -> _Tail:
     """Choose the most telling lines of an output."""
-    body = call.body
+    tail = _kept_tail_of(call)
+    return tail._replace(hidden=tail.hidden + call.hidden_lines)
+
+
+def _kept_tail_of(call: ToolCall) -> _Tail:
+    body = call.coloured_body
     if not call.failed:
         rows, above = _last_rows(body, _TAIL)
         return _Tail("", above, rows)
@@ -308,8 +367,13 @@ def _last_rows(body: str, count: int) -> tuple[list[str], int]:
     for _ in range(count):
         at = body.rfind("\n", 0, at)
         if at < 0:
-            return (safe(body).split("\n") if body else []), 0
-    return safe(body[at + 1 :]).split("\n"), body.count("\n", 0, at) + 1
+            return (_rows(body) if body else []), 0
+    return _rows(body[at + 1 :]), body.count("\n", 0, at) + 1
+
+
+def _rows(text: str) -> list[str]:
+    """The rows of an output; those with colours are made safe when they are drawn."""
+    return (text if "\x1b" in text else safe(text)).split("\n")
 
 
 # All of it
@@ -317,6 +381,27 @@ def _last_rows(body: str, count: int) -> tuple[list[str], int]:
 
 def _body_parts(text: str, options: RenderOptions) -> Iterator[Part]:
     return text_parts(text, lambda palette: palette.muted, indent=options.second_axis)
+
+
+def _output_parts(output: str, options: RenderOptions) -> Iterator[Part]:
+    """Make parts of an output; one with colours has as many rows in a part as code has."""
+    if "\x1b" not in output:
+        yield from _body_parts(output, options)
+        return
+    rows = output.split("\n")
+    for start in range(0, len(rows), LINES):
+        chunk = rows[start : start + LINES]
+        copied = without_colours("\n".join(chunk))
+        yield Part(partial(_draw_coloured, chunk), copied, size=len(copied), breaks=len(chunk) - 1)
+
+
+def _draw_coloured(rows: Sequence[str], options: RenderOptions) -> list[Line]:
+    lead = " " * options.second_axis
+    room = max(8, options.width - options.second_axis)
+    lines: list[Line] = []
+    for row in rows:
+        lines += wrap_runs(runs_of(row, options.palette.muted, options.palette), room)
+    return add_prefix(lines, LinePrefix(lead, lead, Style.null()))
 
 
 def _raw_parts(call: ToolCall, options: RenderOptions) -> Iterator[Part]:

@@ -13,12 +13,17 @@ from catena.transcript.messages.parts import Part, RowCache
 from catena.transcript.messages.prompt import Siblings
 from catena.transcript.model.entry import Entry
 from catena.transcript.model.heights import Heights
+from catena_acp.continuity.subagents import is_words
 from catena_store.records import Kind, Message, MessageState
 
+_STEP = 1 << 24  # between the ordinals of entries: what subagents say and do comes between
 _GROWING = 50  # number of last messages among which growing ones are
 IN_GAP = -1
 
+_DEEPEST = 8  # subagents of subagents; those of deeper ones count as theirs
 _LARGEST_GROUP = 200  # calls; drawing its line reads them all
+_NEW = 4  # calls of a run whose work is shown: these at least,
+_GATHERED_AT_ONCE = 6  # and as many more before so many go into a group together, since rows go then
 _LINE_LIKE = frozenset({Kind.THOUGHT, Kind.TOOL})
 
 
@@ -51,8 +56,12 @@ class Column:
         self.away: str | None = None  # the notice that is put away, since it is said elsewhere
         self.details: dict[str, str] = {}  # by message: prior context of a seam
         self.tail = 0  # rows below the last message
+        self._gathers = True
+        self._going_on: set[str] = set()  # rows of calls whose work goes on in the background
+        self._left_open: Entry | None = None  # the first call of a run that was not gathered
         self._heights = Heights()
         self._positions: dict[str, int] = {}
+        self._calls: dict[str, Entry] = {}  # by the agent's id
         self._row_cache = RowCache()
 
     # Entries
@@ -92,12 +101,24 @@ class Column:
             return None
         return others[min(step, len(others)) - 1] if step > 0 else others[max(step, -len(others))]
 
+    @property
+    def _recent(self) -> list[Entry]:
+        """The entries among which growing ones are: the last ones, and those of the subagents that are at work."""
+        recent = {id(entry): entry for entry in self.entries[-_GROWING:]}
+        for call in self._calls.values():
+            if call.inner and call.message.state is MessageState.OPEN:
+                recent |= {id(entry): entry for entry in (call, *call.inner[-_GROWING:])}
+        return list(recent.values())
+
     # Changes
 
     def replace(self, messages: Sequence[Message]) -> None:
         """Replace all messages."""
         self._row_cache.forget()
-        self.entries = [Entry(message, ordinal) for ordinal, message in enumerate(order_messages(messages))]
+        self._going_on.clear()
+        self._calls.clear()
+        self.entries = self._in_place([Entry(message, 0) for message in order_messages(messages)])
+        _number(self.entries, 0)
         self._prepare(self.entries)
         self._recount()
 
@@ -108,10 +129,12 @@ class Column:
         seam: list[Entry] = []
         if older and self.entries and precedes_prompt(self.entries[0].message, older[-1].message):
             seam = [self.entries.pop(0)]
-        first = self.entries[0].ordinal if self.entries else 0
-        above = [*older[:-1], *seam, older[-1]] if seam else older
-        for index, entry in enumerate(reversed(above), 1):
-            entry.ordinal = first - index
+        first = _top_level(self.entries[0].ordinal) if self.entries else 0
+        parted = [entry for entry in self.entries if entry.inside and entry.owner is None]
+        if parted:  # the calls that started these subagents may be among what is older
+            self.entries = [entry for entry in self.entries if entry not in parted]
+        above = self._in_place([*older[:-1], *seam, *older[-1:], *parted])
+        _number(above, first - _STEP * sum(entry.owner is None for entry in above))
         self.entries[:0] = above
         self._prepare(older)
         self._recount()
@@ -119,8 +142,12 @@ class Column:
     def add(self, message: Message) -> Entry:
         """Add a message at the end; a seam goes above its prompt."""
         last = self.entries[-1] if self.entries else None
-        entry = Entry(message, last.ordinal + 1 if last else 0)
+        entry = Entry(message, _top_level(last.ordinal) + _STEP if last else 0)
+        self._know(entry)
         self._prepare([entry])
+        if entry.owner is not None:
+            self._add_inside(entry)
+            return entry
         position = len(self.entries)
         if last is not None and precedes_prompt(message, last.message):
             entry.ordinal, last.ordinal = last.ordinal, entry.ordinal
@@ -128,6 +155,53 @@ class Column:
         self.entries.insert(position, entry)
         self._recount(position)
         return entry
+
+    def _add_inside(self, entry: Entry) -> None:
+        """Add what a subagent says or does below the last of the call that started it."""
+        root = entry.root
+        position = self.position(root) + sum(1 for _ in root.below)
+        entry.ordinal = self.entries[position - 1].ordinal + 1
+        self.entries.insert(position, entry)
+        self._recount(position, connect=not entry.folded_away)
+        self._redraw_owners(entry)
+
+    def _place_inside(self, entry: Entry) -> None:
+        """Estimate the heights and set the gaps of what a subagent says and does, which come into sight or go."""
+        before = entry
+        for each in entry.below:
+            if each.folded_away:
+                continue
+            each.estimate(self.options.width)
+            place_below(each, before)
+            before = before if each.empty else each
+
+    def _know(self, entry: Entry) -> None:
+        """Note a call by its id, and find the one that started the subagent whose row this is."""
+        message = entry.message
+        owner = self._calls.get(str(message.data["subagent_of"])) if entry.inside else None
+        # An agent may name any call, also one that is part of this one.
+        while owner is not None and owner.root is not entry and owner.nesting >= _DEEPEST:
+            owner = owner.owner
+        if owner is not None and owner.root is not entry:
+            entry.owner = owner
+            owner.inner.append(entry)
+        if message.kind is Kind.TOOL and message.agent_message_id:
+            self._calls[message.agent_message_id] = entry
+
+    def _in_place(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Return the entries with those of each subagent below the call that started it."""
+        for entry in entries:
+            self._know(entry)
+        return [each for entry in entries if entry.owner is None for each in (entry, *entry.below)]
+
+    def _redraw_owners(self, entry: Entry) -> None:
+        """Draw the lines of the calls again that tell of what a subagent does."""
+        while (owner := entry.owner) is not None:
+            if owner.inner == [entry]:
+                self.rebuild(owner)  # it was drawn as a call like others
+            elif owner.parts:
+                owner.parts[0].lines = None
+            entry = owner
 
     def change(self, message: Message, *, draw: bool) -> None:
         """Replace a message by a new version."""
@@ -146,7 +220,9 @@ class Column:
         else:
             entry.message = message
             entry.rebuild(self.options)
-        self._connect(self.position(entry))
+        if not entry.folded_away:
+            self._connect(self.position(entry))
+        self._redraw_owners(entry)
 
     def grow(self, message_id: str, text: str, *, draw: bool) -> None:
         """Append text to a message."""
@@ -154,7 +230,7 @@ class Column:
         if entry is None:
             return
         empty = entry.empty
-        if entry.message.kind in (Kind.AGENT, Kind.THOUGHT):
+        if entry.message.kind in (Kind.AGENT, Kind.THOUGHT) and not entry.folded_away:
             entry.open(self.options)
         entry.grow(text, self.options, draw=draw)
         position = self.position(entry)
@@ -167,6 +243,18 @@ class Column:
         self.folds[entry.message.id] = folded
         entry.set_folded(folded)
         self.rebuild(entry)
+        if entry.inner:
+            self._regroup(self.position(entry), count=False)
+            self._place_inside(entry)
+            self._recount(self.position(entry))
+            self._connect(self.position(entry) + sum(1 for _ in entry.below) + 1)
+
+    def unfold_around(self, entry: Entry) -> None:
+        """Unfold the calls that started the subagent whose row this is."""
+        while (owner := entry.owner) is not None:
+            if owner.folded:
+                self.fold(owner, False)
+            entry = owner
 
     def fold_group(self, entry: Entry, folded: bool) -> None:
         """Fold or unfold the group of calls that begins with ``entry``."""
@@ -182,7 +270,7 @@ class Column:
         """Draw the lines of running tool calls again; return whether there are any."""
         running = [
             entry
-            for entry in self.entries[-_GROWING:]
+            for entry in self._recent
             if entry.message.kind is Kind.TOOL and entry.message.state is MessageState.OPEN and entry.parts
         ]
         for entry in running:
@@ -198,6 +286,14 @@ class Column:
                 entry.hidden = each == message_id
                 self.rebuild(entry)
                 self._connect(self.position(entry))
+
+    def gather(self, gathers: bool) -> None:
+        """Put work that is no longer new into groups from now on, or leave what is shown of it: somebody reads it."""
+        self._gathers, left_open = gathers, self._left_open
+        if gathers and left_open is not None:
+            self._left_open = None
+            if left_open.message.id in self._positions:
+                self._connect(self.position(left_open))
 
     def group_of(self, entry: Entry) -> Entry | None:
         """Return the first call of the folded group that hides ``entry``."""
@@ -221,13 +317,26 @@ class Column:
     def set_asked(self, calls: Collection[str]) -> bool:
         """Mark the calls of these ids as asked for, and no others; return whether that changed any."""
         changed = False
-        for entry in self.entries[-_GROWING:]:
+        for entry in self._recent:
             asked = entry.message.kind is Kind.TOOL and entry.message.agent_message_id in calls
             if asked != entry.asked:
                 entry.asked, changed = asked, True
                 self.rebuild(entry)
                 self._connect(self.position(entry))
+                self._redraw_owners(entry)
         return changed
+
+    def set_going_on(self, message_ids: Collection[str]) -> bool:
+        """Mark the calls of these rows as going on in the background, and no others; return whether any changed."""
+        wanted = {id for id in message_ids if id in self._positions}
+        changed = (wanted ^ self._going_on) & self._positions.keys()
+        self._going_on = wanted
+        for each in changed:
+            entry = self.entries[self._positions[each]]
+            entry.goes_on = each in wanted
+            self.rebuild(entry)
+            self._connect(self.position(entry))
+        return bool(changed)
 
     def set_options(self, options: RenderOptions) -> None:
         """Change the render options and drop all rows; heights stay while the width does."""
@@ -249,11 +358,7 @@ class Column:
 
     def release(self) -> bool:
         """Draw the held-back ends of growing messages; return whether there were any."""
-        held = [
-            entry
-            for entry in self.entries[-_GROWING:]
-            if entry.answer is not None and entry.answer.has_held_text
-        ]
+        held = [entry for entry in self._recent if entry.answer is not None and entry.answer.has_held_text]
         for entry in held:
             entry.release(self.options)
             self._heights[self.position(entry)] = entry.rows
@@ -262,6 +367,13 @@ class Column:
     def drop_uncoloured_rows(self) -> bool:
         """Drop rows of code drawn before it was highlighted; return whether there were any."""
         return self._row_cache.drop_provisional()
+
+    def redraw_images(self) -> bool:
+        """Make the parts of messages with images again; return whether there are any."""
+        pictured = [each for each in self.entries if each.parts and any(part.pictured for part in each.parts)]
+        for entry in pictured:
+            self.rebuild(entry)
+        return bool(pictured)
 
     # Rows
 
@@ -324,6 +436,12 @@ class Column:
                     line = lines[index - part.lead] if 0 <= index - part.lead < len(lines) else None
                     yield ColumnRow(entry, place.part, index, line)
             row += count
+
+    def known_line(self, row: int) -> Line | None:
+        """Return the line of a row beyond the screen, if it was drawn before."""
+        if not 0 <= row < self.end or not self._position_at(row).measured:
+            return None
+        return next(self.rows(row, 1)).line
 
     def parts(self, entry: Entry) -> list[Part]:
         """Return the parts of a message, made if needed."""
@@ -407,8 +525,8 @@ class Column:
             entry.hidden = message_id == self.away
             entry.estimate(width)
 
-    def _recount(self, start: int = 0) -> None:
-        if start == 0:
+    def _recount(self, start: int = 0, *, connect: bool = True) -> None:
+        if start == 0 and connect:
             self._positions = {entry.message.id: position for position, entry in enumerate(self.entries)}
             self._connect(0, count=False)
             self._heights = Heights([entry.rows for entry in self.entries])
@@ -418,7 +536,8 @@ class Column:
         self._heights.cut(start)
         for entry in self.entries[start:]:
             self._heights.append(entry.rows)
-        self._connect(start)
+        if connect:
+            self._connect(start)
 
     def _regroup(self, start: int, *, count: bool) -> None:
         """Set the groups of calls around entry ``start``, or from it on unless rows are counted."""
@@ -426,18 +545,19 @@ class Column:
         position = min(start, len(entries))
         while position > 0 and (position == len(entries) or not entries[position].group):
             before = entries[position - 1]
-            if before.group_key is None and (before.hidden or not before.empty):
+            if not before.folded_away and before.group_key is None and (before.hidden or not before.empty):
                 break
             position -= 1
         run: list[Entry] = []
         for at in range(position, len(entries)):
             entry = entries[at]
             key = entry.group_key
-            if key is None and entry.empty and not entry.hidden:
+            if entry.folded_away or (key is None and entry.empty and not entry.hidden):
                 continue
-            joins = run and key == run[0].group_key and not entry.group and len(run) < _LARGEST_GROUP
+            same = run and key == run[0].group_key
+            joins = same and not entry.group and len(run) < _LARGEST_GROUP
             if key is None or not joins:
-                self._set_group(run, count=count)
+                self._set_group(run, count=count, goes_on=bool(same))
                 run = [entry] if entry.message.kind is Kind.TOOL else []
             else:
                 run.append(entry)
@@ -445,20 +565,45 @@ class Column:
                 break
         self._set_group(run, count=count)
 
-    def _set_group(self, run: Sequence[Entry], *, count: bool) -> None:
+    def _set_group(self, run: Sequence[Entry], *, count: bool, goes_on: bool = False) -> None:
+        """Set the group of a run of calls; ``goes_on``: it is full, and more of its kind follow."""
+        grouped = self._grouped(run, goes_on=goes_on)
         for index, entry in enumerate(run):
-            group = tuple(each.message for each in run) if index == 0 and len(run) > 1 else ()
+            group = tuple(each.message for each in run[:grouped]) if index == 0 and grouped > 1 else ()
             folded = self.group_folds.get(run[0].message.id, True)
-            hidden = index > 0 and folded
+            hidden = 0 < index < grouped and folded
             if (entry.group, entry.group_folded, entry.hidden) != (group, folded, hidden):
                 entry.group, entry.group_folded, entry.hidden = group, folded, hidden
                 entry.rebuild(self.options)
                 if count:
                     self._heights[self.position(entry)] = entry.rows
 
+    def _grouped(self, run: Sequence[Entry], *, goes_on: bool) -> int:
+        """How many calls of a run are in its group: all, but of those that show their work not the newest."""
+        if not run or not run[0].shows_work or goes_on:
+            return len(run)
+        grouped = max(0, len(run) - _NEW) // _GATHERED_AT_ONCE * _GATHERED_AT_ONCE
+        before = min(len(run[0].group), len(run))
+        if grouped > before and not self._gathers:
+            self._left_open = self._left_open or run[0]
+            return before
+        return grouped
+
+    def _explain(self, start: int, *, count: bool) -> None:
+        """Draw no mark of an interruption above the notice that tells of it."""
+        last = len(self.entries) - 1
+        for position in range(max(0, start - 1), min(start + 1, last) if count else last):
+            entry, explained = self.entries[position], _explains(self.entries[position + 1])
+            if entry.message.state is MessageState.INTERRUPTED and entry.explained != explained:
+                entry.explained = explained
+                entry.rebuild(self.options)
+                if count:
+                    self._heights[position] = entry.rows
+
     def _connect(self, start: int, *, count: bool = True) -> None:
         """Set the groups and the gaps from entry ``start`` on."""
         self._regroup(start, count=count)
+        self._explain(start, count=count)
         before: Entry | None = None
         for position in range(start - 1, -1, -1):
             if not self.entries[position].empty:
@@ -475,6 +620,22 @@ class Column:
                     return
             if not entry.empty:
                 before = entry
+
+
+def _top_level(ordinal: int) -> int:
+    return ordinal // _STEP * _STEP
+
+
+def _number(entries: Sequence[Entry], first: int) -> None:
+    """Give entries their ordinals from ``first`` on, those of subagents below the one of their call."""
+    ordinal = first - _STEP
+    for entry in entries:
+        ordinal = ordinal + 1 if entry.owner is not None else _top_level(ordinal) + _STEP
+        entry.ordinal = ordinal
+
+
+def _explains(entry: Entry) -> bool:
+    return entry.message.kind is Kind.NOTICE and bool(entry.message.data.get("trouble"))
 
 
 def precedes_prompt(message: Message, last: Message) -> bool:
@@ -496,6 +657,9 @@ def order_messages(messages: Sequence[Message]) -> list[Message]:
 
 def place_below(entry: Entry, before: Entry | None) -> None:
     """Set the gap of ``entry`` below ``before``."""
-    kind = entry.message.kind
-    hangs_on = before is not None and kind in _LINE_LIKE and before.message.kind in _LINE_LIKE
+    hangs_on = before is not None and _is_line_like(entry) and _is_line_like(before)
     entry.gap = 0 if hangs_on else 1
+
+
+def _is_line_like(entry: Entry) -> bool:
+    return entry.message.kind in _LINE_LIKE and not is_words(entry.message)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import assert_never
+from typing import Any, assert_never
 
+from catena.text.image_text import image_words, link_words
 from catena.text.safe_text import safe_line
-from catena.transcript.drawing.lines import Line
+from catena.transcript.drawing.lines import MARKS, Line
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import wrap_runs
 from catena.transcript.messages.answer import Answer
+from catena.transcript.messages.images import image_part
 from catena.transcript.messages.notices import (
     draw_interrupted,
     draw_notice,
@@ -27,15 +29,27 @@ from catena.transcript.messages.notices import (
 )
 from catena.transcript.messages.parts import Part, one_row, text_parts
 from catena.transcript.messages.prompt import Siblings, draw_footer, draw_more, draw_prompt, has_footer
+from catena.transcript.messages.subagent import (
+    SubagentWork,
+    draw_subagent_line,
+    starts_subagent,
+)
+from catena.transcript.messages.tool_call import ToolCall, failed_run
 from catena.transcript.messages.tool_rows import Shown, draw_group_line, hides_some, tool_parts
 from catena.transcript.model.heights import Heights
+from catena_acp.continuity.subagents import is_words
+from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.images import ImageNote, notes_in
 from catena_store.records import Kind, Message, MessageState
 
 _FOLDED_AT_FIRST = frozenset({Kind.THOUGHT, Kind.TOOL, Kind.SEAM, Kind.NOTICE})
 _GROUPED = frozenset(
     {"read", "search", "fetch"}
 )  # kinds of calls whose work is not shown unless it is asked for
+_GATHERED = frozenset({"edit", "execute"})  # kinds whose work is shown, and grouped when it is no longer new
 _UNDER_WAY = ("pending", "in_progress", "completed", None)
+_INDENT = 2  # cells of what a subagent says and does; its mark stands in them
+_FURTHEST = 4  # subagents of subagents that are drawn further to the right
 _SHOWN_AT_FIRST = 4  # rows of work below a call, as an estimate
 _SCREENFUL = 200  # rows of the largest screen
 _MOST_OLD = 2000  # rows of the largest text drawn as Markdown
@@ -45,22 +59,29 @@ class Entry:
     """A message in the column, with ``gap`` blank rows above; heights are in rows.
 
     Calls of one kind that follow one another are a group: the first of them has the group's line, and while the group
-    is folded it is all that is drawn of them.
+    is folded it is all that is drawn of them. What a subagent says and does stands below the call that started it,
+    further to the right, and not at all while that is folded.
     """
 
     __slots__ = (
+        "_key",
+        "_keyed",
         "answer",
         "asked",
         "detail",
         "estimated_rows",
+        "explained",
         "folded",
         "gap",
+        "goes_on",
         "group",
         "group_folded",
         "heights",
         "hidden",
+        "inner",
         "message",
         "ordinal",
+        "owner",
         "parts",
         "raw",
         "siblings",
@@ -72,24 +93,34 @@ class Entry:
     def __init__(self, message: Message, ordinal: int) -> None:
         self.message = message
         self.ordinal = ordinal  # grows downwards; never changes while the message stays
-        self.folded = message.kind in _FOLDED_AT_FIRST
+        self.folded = message.kind in _FOLDED_AT_FIRST and not is_words(message)
         self.touched = False  # folded or unfolded by the person: until then some of a call's work is shown
         self.asked = False  # a permission request for this tool call is open
+        self.goes_on = False  # the work of this tool call does, in the background
         self.raw = False  # a tool call's raw data is shown instead of its work
         self.group: tuple[Message, ...] = ()  # the calls of the group that begins here
         self.group_folded = True
         self.hidden = False  # in a folded group, of which it is not the first; or a notice that is put away
+        self.owner: Entry | None = (
+            None  # the call that started the subagent whose row this is, if it is loaded
+        )
+        self.inner: list[Entry] = []  # of a call that started a subagent: what that says and does
+        self.explained = False  # the notice below it tells why it was interrupted
         self.gap = 0
         self.siblings: Siblings | None = None
         self.detail: str | None = None  # the prior context of a seam
         self.answer: Answer | None = None
         self.parts: list[Part] | None = None  # None until the message is near the screen
         self.estimated_rows = 0
+        self._keyed: Message | None = None  # the version that the key is of
+        self._key: str | None = None
 
     @property
     def empty(self) -> bool:
         """True while there is nothing to draw."""
         message = self.message
+        if self.folded_away:
+            return True
         match message.kind:
             case Kind.TOOL | Kind.NOTICE:
                 return self.hidden
@@ -106,7 +137,57 @@ class Entry:
                 return False
 
     @property
+    def inside(self) -> bool:
+        """True for what a subagent said or did."""
+        return bool(self.message.data.get("subagent_of"))
+
+    @property
+    def folded_away(self) -> bool:
+        """True while the call is folded, or not loaded, that started the subagent whose row this is."""
+        entry: Entry | None = self
+        while entry is not None and entry.inside:
+            entry = entry.owner
+            if entry is None or entry.folded:
+                return True
+        return False
+
+    @property
+    def root(self) -> Entry:
+        """The agent's own call that this is part of; itself for what is none of a subagent."""
+        entry = self
+        while entry.owner is not None:
+            entry = entry.owner
+        return entry
+
+    @property
+    def nesting(self) -> int:
+        """How many subagents it is inside of."""
+        depth, entry = 0, self
+        while entry.owner is not None:
+            depth, entry = depth + 1, entry.owner
+        return depth
+
+    @property
+    def indent(self) -> int:
+        """Cells that it stands further to the right."""
+        return _INDENT * min(self.nesting, _FURTHEST)
+
+    @property
+    def delegates(self) -> bool:
+        """True for a call that started a subagent."""
+        return bool(self.inner) or starts_subagent(self.message)
+
+    @property
+    def below(self) -> Iterator[Entry]:
+        """What its subagent, and theirs, said and did."""
+        for entry in self.inner:
+            yield entry
+            yield from entry.below
+
+    @property
     def rows(self) -> int:
+        if self.folded_away:
+            return 0
         body = self.estimated_rows if self.parts is None else self.heights.total
         return self.gap + body if body else 0
 
@@ -114,7 +195,7 @@ class Entry:
     def foldable(self) -> bool:
         match self.message.kind:
             case Kind.THOUGHT | Kind.TOOL:
-                return True
+                return not is_words(self.message)
             case Kind.SEAM:
                 return not (self.message.barrier or self.message.data.get("cleared"))
             case Kind.NOTICE:
@@ -126,26 +207,33 @@ class Entry:
     def group_key(self) -> str | None:
         """The kind of calls that it may be in a group with; None for what always stands for itself."""
         message = self.message
-        if message.kind is not Kind.TOOL or self.asked:
+        if message.kind is not Kind.TOOL or self.asked or self.goes_on:
             return None
-        kind, status = message.data.get("kind"), message.data.get("status")
-        over = message.state is not MessageState.OPEN
-        if kind not in _GROUPED or status not in (("completed",) if over else _UNDER_WAY):
-            return None
-        return str(kind)
+        if self._keyed is not message:
+            self._keyed, self._key = message, self._new_key()
+        return None if self.shows_work and self.touched and not self.folded else self._key
+
+    def _new_key(self) -> str | None:
+        key = None if self.delegates else _group_key(self.message)
+        return f"{key} of {self.message.data['subagent_of']}" if key and self.inside else key
+
+    @property
+    def shows_work(self) -> bool:
+        """True for a done call whose work is shown at first."""
+        return self._keyed is self.message and (self._key or "").partition(" ")[0] in _GATHERED
 
     @property
     def shown(self) -> Shown:
         """How much of a tool call is shown."""
         if self.asked:
             return Shown.ASKED
-        if not self.touched:
+        if not self.touched and not (self.delegates and self.message.data.get("status") != "failed"):
             return Shown.SOME
         return Shown.LINE if self.folded else Shown.ALL
 
     def toggled(self, *, short: bool) -> bool:
         """Return whether it is folded after the person folds it, or unfolds it."""
-        if self.message.kind is Kind.TOOL and not self.touched:
+        if self.message.kind is Kind.TOOL and not self.touched and not self.delegates:
             return not hides_some(self.message, short=short)
         return not self.folded
 
@@ -164,6 +252,8 @@ class Entry:
         message = self.message
         if self.empty:
             return 0
+        if self.group and self.group_folded:
+            return 1
         if message.kind is Kind.TOOL and not self.touched:
             works = message.data.get("kind") in ("edit", "execute") and message.data.get("content")
             return 1 + (_SHOWN_AT_FIRST if works else 0)
@@ -175,6 +265,8 @@ class Entry:
         """Return the parts, made if needed."""
         if self.parts is None:
             self.parts = list(self._make_parts(options))
+            for part in self.parts if (indent := self.indent) else ():
+                part.indent = indent
             self.heights = Heights(part.estimate(options.width) for part in self.parts)
         return self.parts
 
@@ -195,7 +287,7 @@ class Entry:
 
     def grow(self, text: str, options: RenderOptions, *, draw: bool) -> None:
         """Append text; with ``draw`` the parts that it completes are drawn, so that nothing below moves."""
-        if self.answer is None or not self.answer.growing:
+        if self.answer is None or not self.answer.growing or self.folded_away:
             self.message = replace(self.message, text=self.message.text + text)
             self.rebuild(options)
             return
@@ -225,7 +317,8 @@ class Entry:
 
     def _replace_parts(self, parts: list[Part], first: int, options: RenderOptions, *, draw: bool) -> None:
         assert self.answer is not None
-        head = 1 if self.message.kind is Kind.THOUGHT else 0
+        head = 1 if self.message.kind is Kind.THOUGHT and not is_words(self.message) else 0
+        indent = self.indent
         first += head
         # Only rows up to the old end can be on the screen; the rest keeps estimated heights.
         old = self.heights.total - self.heights.top(min(first, len(parts)))
@@ -235,6 +328,7 @@ class Entry:
         if self.folded and head:
             return
         for part in chain(self.answer.parts[first - head :], self._trailing_parts(self.answer)):
+            part.indent = indent
             part.estimate(options.width)
             if left > 0:
                 part.measure(options)
@@ -251,7 +345,8 @@ class Entry:
                 return self._prompt_parts(message)
             case Kind.AGENT:
                 growing = message.state is MessageState.OPEN
-                self.answer = Answer(message.text, growing=growing, style=lambda palette: palette.text)
+                text = "" if _stands_for_other(message) else message.text
+                self.answer = Answer(text, growing=growing, style=lambda palette: palette.text)
                 return chain(self.answer.parts, self._trailing_parts(self.answer))
             case Kind.THOUGHT:
                 return self._thought_parts(message)
@@ -295,11 +390,33 @@ class Entry:
             if self.group_folded:
                 return
         yield from tool_parts(
-            message, shown=self.shown, raw=self.raw, directory=options.directory, options=options
+            message,
+            shown=Shown.LINE if self._report_is_below else self.shown,
+            raw=self.raw,
+            directory=options.directory,
+            options=options,
+            goes_on=self.goes_on,
+            head=self._draw_subagent_line if self.delegates and not self.asked else None,
         )
 
+    @property
+    def _report_is_below(self) -> bool:
+        """True where the subagent's last words, which are drawn below, are what the call came to."""
+        said = next((entry.message for entry in reversed(self.inner) if is_words(entry.message)), None)
+        return said is not None and any(
+            part.type == "text" and said.text.strip() in part.text
+            for part in ToolRecord.from_data(self.message.data).parts
+        )
+
+    def _draw_subagent_line(self, call: ToolCall, options: RenderOptions) -> Line:
+        below = list(self.below)
+        work = SubagentWork.of([entry.message for entry in below])
+        asks = any(entry.asked for entry in below)
+        return draw_subagent_line(call, self.message, work, self.folded, asks, options)
+
     def _thought_parts(self, message: Message) -> Iterator[Part]:
-        yield one_row(partial(draw_thought_line, message, self.folded), "")
+        if not is_words(message):
+            yield one_row(partial(draw_thought_line, message, self.folded), "")
         self.answer = Answer(
             message.text,
             growing=message.state is MessageState.OPEN,
@@ -317,11 +434,13 @@ class Entry:
         other = message.data.get("other")
         for item in other if isinstance(other, (list, tuple)) else ():
             if isinstance(item, dict):
-                words = safe_line(str(item.get("description") or item.get("kind") or "non-text content"))
+                words = _other_words(item)
                 draw = partial(_draw_other, words)
                 yield Part(draw, words, size=len(words), breaks=0, lead=lead)
                 lead = 0
-        if message.state is MessageState.INTERRUPTED:
+                if (image := ImageNote.from_data(item.get("image"))) is not None:
+                    yield image_part(message.id, image, lambda _: MARKS)
+        if message.state is MessageState.INTERRUPTED and not self.explained:
             yield one_row(draw_interrupted, "")
 
     def _notice_parts(self, message: Message) -> Iterator[Part]:
@@ -342,8 +461,33 @@ class Entry:
             yield from text_parts(told, lambda palette: palette.muted, lead=1)
 
 
+def _group_key(call: Message) -> str | None:
+    if notes_in(call.data):
+        return None  # its images would be out of sight
+    kind, status = call.data.get("kind"), call.data.get("status")
+    over = call.state is not MessageState.OPEN
+    if kind in _GATHERED:
+        return str(kind) if over and status == "completed" and not failed_run(call) else None
+    return str(kind) if kind in _GROUPED and status in (("completed",) if over else _UNDER_WAY) else None
+
+
 def _blank(text: str) -> bool:
     return not text or text.isspace()  # unlike strip(), this does not copy a long text
+
+
+def _stands_for_other(message: Message) -> bool:
+    """True where a message's text only names the content that has a line of its own."""
+    other = message.data.get("other")
+    items = other if isinstance(other, list | tuple) else ()
+    return any(isinstance(item, dict) and message.text == f"[{item.get('description')}]" for item in items)
+
+
+def _other_words(item: Mapping[str, Any]) -> str:
+    """The line of content that is not text."""
+    if (image := ImageNote.from_data(item.get("image"))) is not None:
+        return image_words(image)
+    words = safe_line(str(item.get("description") or item.get("kind") or "non-text content"))
+    return link_words(words) if item.get("address") else words
 
 
 def _draw_other(words: str, options: RenderOptions) -> list[Line]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from textwrap import indent
 
 from catena.transcript.markdown.markdown import parser
 from catena.transcript.markdown.splitter import split
@@ -20,7 +21,12 @@ _MAY_HOLD_CODE = re.compile(r"```|~~~| {4}|\t")
 
 
 def text_of(entry: Entry) -> str:
-    """Return the exact text of a message; of a tool call its line, diffs and output."""
+    """Return the exact text of a message; of a tool call its line, diffs and output, and what its subagent did."""
+    own = _own_text(entry)
+    return "\n".join((own, *(indent(text_of(each), "  ") for each in entry.inner))) if entry.inner else own
+
+
+def _own_text(entry: Entry) -> str:
     message = entry.message
     match message.kind:
         case Kind.USER:

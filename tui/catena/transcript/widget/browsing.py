@@ -155,7 +155,7 @@ class BrowsableTranscript(TranscriptView):
         def decorate(row: ColumnRow, strip: Strip) -> Strip:
             if edited is not None and row.entry.ordinal >= edited.ordinal:
                 if row.entry is edited:
-                    return renderer.chosen(strip)
+                    return renderer.chosen(strip, blank=row.line is None)
                 directly_below = row.entry is below and row.part == IN_GAP and row.row == 0
                 return renderer.below_chosen() if directly_below else renderer.left_behind(strip)
             message_id = row.entry.message.id

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from catena.terminal.control.placeholders import PLACEHOLDER, placeholder_row
 from catena.text.safe_strips import safe_segments
-from catena.transcript.drawing.lines import Line
+from catena.transcript.drawing.lines import ImageRow, Line
 from catena.transcript.drawing.render_options import COLUMN, NARROW, ColumnLayout, Palette, RenderOptions
 from catena.transcript.model.column import IN_GAP, ColumnRow
 from catena_store.records import Kind
@@ -43,6 +45,11 @@ class RowRenderer:
         self.half_rows = half_rows and palette.has_grounds
         self._blanks: dict[tuple[bool, Style | None, Style | None], Strip] = {}
         self._space = Style(bgcolor=palette.text.bgcolor) if palette.text.bgcolor else Style.null()
+
+    @property
+    def made_for(self) -> tuple[int, bool, Palette, int, bool]:
+        """What it draws for: width, whether there are few rows, palette, column, half rows."""
+        return self.width, self.short, self.palette, self.column, self.half_rows
 
     def options(self, template: RenderOptions) -> RenderOptions:
         """Return ``template`` for this width and palette."""
@@ -91,7 +98,18 @@ class RowRenderer:
 
     def _strip(self, line: Line, mark: str, mark_style: Style | None) -> Strip:
         strip = Strip(safe_segments(self._segments(line, mark, mark_style)))
+        if line.image is not None and line.image.number is not None:
+            strip = self._with_image(strip, self.layout.before + self.layout.left + line.lead, line.image)
         return strip.adjust_cell_length(self.width, self._space)
+
+    def _with_image(self, strip: Strip, x: int, image: ImageRow) -> Strip:
+        """A strip with the cells of an image, which nothing but this puts there."""
+        color = Color.from_rgb(*image.number_bytes)
+        cells = Segment(
+            placeholder_row(image.row, image.slot.columns), Style(color=color, bgcolor=self._space.bgcolor)
+        )
+        end = x + image.slot.columns
+        return Strip([*strip.crop(0, x), cells, *strip.crop(end, strip.cell_length)])
 
     def _segments(self, line: Line, mark: str, mark_style: Style | None) -> list[Segment]:
         layout, space = self.layout, self._space
@@ -117,10 +135,10 @@ class RowRenderer:
         """The ground that reaches into the blank row beside a line."""
         return line.ground if line is not None and line.padded and self.half_rows else None
 
-    def chosen(self, strip: Strip) -> Strip:
-        """Return a row of a prompt on the ground of what is selected, instead of its own."""
+    def chosen(self, strip: Strip, *, blank: bool) -> Strip:
+        """Return a row of a prompt, or the ``blank`` one above it, on the ground of what is selected."""
         if not self.half_rows and not self.palette.has_grounds:
-            return strip.apply_style(self.palette.selection)
+            return strip if blank else strip.apply_style(self.palette.selection)
         band, selected = self.palette.prompt.bgcolor, self.palette.selection.bgcolor
         return Strip(
             [
@@ -154,7 +172,7 @@ class RowRenderer:
                         italic=style.italic,
                         meta=style.meta,
                     )
-                    if style
+                    if style and not text.startswith(PLACEHOLDER)  # whose colour is the image's number
                     else style,
                 )
                 for text, style, _ in strip
@@ -199,7 +217,7 @@ def _restyle(segments: Sequence[Segment], start: int, end: int, style: Style) ->
     at = 0
     for text, own, _ in segments:
         a, b = max(0, start - at), min(len(text), end - at)
-        if a >= b:
+        if a >= b or text.startswith(PLACEHOLDER):
             result.append(Segment(text, own))
         else:
             for piece, piece_style in (

@@ -37,11 +37,12 @@ class HitLocation:
 
 
 class TextMatcher:
-    """Case-insensitive matcher of one text."""
+    """Case-insensitive matcher of one text, or of any of several."""
 
-    def __init__(self, text: str) -> None:
-        self._pattern = re.compile(re.escape(text), re.IGNORECASE)
-        self._lower = text.lower() if text.isascii() else None
+    def __init__(self, text: str | Sequence[str]) -> None:
+        texts = (text,) if isinstance(text, str) else tuple(filter(None, text))
+        self._pattern = re.compile("|".join(map(re.escape, texts)), re.IGNORECASE)
+        self._lower = texts[0].lower() if len(texts) == 1 and texts[0].isascii() else None
 
     def hits(self, column: Column) -> list[TextHit]:
         """Return the hits in the loaded messages, oldest first; at most 10,000."""
@@ -131,9 +132,9 @@ def searchable_text(entry: Entry) -> str:
 
 
 class Search:
-    """A search for one text: its hits and the current one."""
+    """A search for one text or for any of several: its hits and the current one."""
 
-    def __init__(self, text: str, column: Column) -> None:
+    def __init__(self, text: str | Sequence[str], column: Column) -> None:
         self.matcher = TextMatcher(text)
         self.hits: list[TextHit] = self.matcher.hits(column)
         self.index: int | None = None
@@ -153,6 +154,12 @@ class Search:
                 self.index = index
                 return
         self.index = 0 if self.hits else None
+
+    def begin_in(self, message_id: str) -> bool:
+        """Start at the first hit in a message; False if it has none."""
+        first = next((at for at, hit in enumerate(self.hits) if hit.message_id == message_id), None)
+        self.index = first
+        return first is not None
 
     def entry(self, column: Column) -> Entry | None:
         """Return the message of the current hit."""

@@ -85,6 +85,8 @@ def selected_text(column: Column, selection: Selection) -> str:
     pieces: list[str] = []
     before: Entry | None = None
     for entry in column.entries:
+        if entry.folded_away:
+            continue
         if (start is not None and entry.ordinal < start.ordinal) or (
             end is not None and entry.ordinal > end.ordinal
         ):

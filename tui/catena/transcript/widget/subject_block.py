@@ -11,9 +11,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from catena.text.safe_strips import safe_segments
-from catena.transcript.drawing.lines import Line
+from catena.transcript.drawing.lines import MARKS, Line
 from catena.transcript.drawing.render_options import (
-    MARKS,
     NARROW,
     Palette,
     RenderOptions,
@@ -25,16 +24,22 @@ from catena.transcript.messages.tool_rows import draw_more
 from catena_acp.session_events import ToolCallChanged, ToolDiff
 
 _ROLES = Path(__file__).with_name("transcript.tcss").read_text(encoding="utf-8")
+ROLE_CLASSES = frozenset(component_class(role) for role in role_names())
 _LEAST = 3  # rows; with less room there is nothing
 _BELOW = 13  # rows for the call's line above, the options below, and the composer
+
+
+def role_styles(widget: str) -> str:
+    """The styles of the transcript's roles for a widget of this class name, which draws as the transcript does."""
+    return _ROLES.replace("Transcript {", f"{widget} {{", 1)
 
 
 class SubjectBlock(Widget):
     """What a tool call is about, as tall as half of the screen allows unless it is ``whole``."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(role) for role in role_names()}
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(ROLE_CLASSES)
     DEFAULT_CSS = (
-        _ROLES.replace("Transcript {", "SubjectBlock {", 1)
+        role_styles("SubjectBlock")
         + """
     SubjectBlock { height: auto; overflow: hidden; }
     """

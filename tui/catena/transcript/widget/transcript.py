@@ -9,10 +9,12 @@ from time import monotonic
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.selection import Selection
 
+from catena.keys.bindings import bindings
+from catena.terminal.images import ImageSlot, TerminalImages
 from catena.transcript.drawing.render_options import COLUMN, component_class, role_names
 from catena.transcript.markdown.inline import HREF
 from catena.transcript.messages.prompt import SIBLING_STEP, Siblings
@@ -37,10 +39,7 @@ class Transcript(BrowsableTranscript):
 
     DEFAULT_CSS = Path(__file__).with_name("transcript.tcss").read_text(encoding="utf-8")
     COMPONENT_CLASSES: ClassVar[set[str]] = {component_class(role) for role in role_names()}
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("shift+up", "extend(-1)", "select upwards", show=False),
-        Binding("shift+down", "extend(1)", "select downwards", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(extend_up="extend(-1)", extend_down="extend(1)")]
 
     class OlderRequested(Message):
         """A request for older messages, to be passed to ``prepend``."""
@@ -83,6 +82,13 @@ class Transcript(BrowsableTranscript):
             super().__init__()
             self.message_id = message_id
 
+    class ImagesWanted(Message):
+        """Images that the terminal does not have, with the ids of their messages; `TerminalImages` keeps them."""
+
+        def __init__(self, wanted: Mapping[ImageSlot, str]) -> None:
+            super().__init__()
+            self.wanted = wanted
+
     def __init__(
         self,
         *,
@@ -93,10 +99,11 @@ class Transcript(BrowsableTranscript):
         column: int = COLUMN,
         half_rows: bool = False,
         still: bool = False,
+        images: TerminalImages | None = None,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        """``still``: nothing turns while the agent works, as over a slow line."""
+        """``still``: nothing turns while the agent works, as over a slow line; ``images`` are those of the terminal."""
         super().__init__(
             directory=directory,
             clock=clock,
@@ -105,6 +112,7 @@ class Transcript(BrowsableTranscript):
             column=column,
             half_rows=half_rows,
             still=still,
+            images=images,
             id=id,
             classes=classes,
         )
@@ -140,6 +148,7 @@ class Transcript(BrowsableTranscript):
     def add_all(self, messages: Sequence[Record]) -> None:
         """Add new messages at the end, drawn once."""
         anchor = self._viewport.anchor()
+        self._column.gather(self.following and self.current is None)
         for message in messages:
             self._column.add(message)
         self._place(anchor)
@@ -148,6 +157,7 @@ class Transcript(BrowsableTranscript):
         """Replace a message by a new version."""
         anchor = self._viewport.anchor()
         self._pending_text.pop(message.id, None)
+        self._column.gather(self.following and self.current is None)
         self._column.change(message, draw=not self.following)
         self._place(anchor)
 
@@ -161,6 +171,12 @@ class Transcript(BrowsableTranscript):
         """Mark the tool calls of these ids as asked for: what they would do stands beside the question."""
         anchor = self._viewport.anchor()
         if self._column.set_asked(calls):
+            self._place(anchor)
+
+    def set_going_on(self, message_ids: Collection[str]) -> None:
+        """Mark the tool calls of these rows as going on in the background."""
+        anchor = self._viewport.anchor()
+        if self._column.set_going_on(message_ids):
             self._place(anchor)
 
     def put_away(self, message_id: str | None) -> None:
@@ -190,6 +206,9 @@ class Transcript(BrowsableTranscript):
 
     def _request_older(self) -> None:
         self.post_message(self.OlderRequested())
+
+    def _request_images(self, wanted: Mapping[ImageSlot, str]) -> None:
+        self.post_message(self.ImagesWanted(wanted))
 
     # Folding
 
@@ -240,6 +259,9 @@ class Transcript(BrowsableTranscript):
         anchor = self._anchor_on(entry)
         entry.raw = False
         self._column.fold(entry, folded)
+        current = self._column.entry(self.current or "")
+        if current is not None and current.folded_away:
+            self.current = entry.message.id
         self._scroll_to_anchor(anchor)
         self.post_message(self.FoldToggled(entry.message.id, folded))
         if not folded and entry.message.kind is Kind.SEAM and entry.detail is None:
@@ -303,6 +325,28 @@ class Transcript(BrowsableTranscript):
         self._show_hit(self._search)
         return self._search.hits
 
+    def show_found(self, message_id: str, words: Sequence[str]) -> None:
+        """Go to a message and mark these words in all that are loaded; the first hit in it is the current one."""
+        self._flush()
+        entry = self._column.entry(message_id)
+        if entry is None:
+            return
+        self._column.unfold_around(entry)
+        search = Search(words, self._column) if any(words) else None
+        self._search = search
+        if search is not None and search.begin_in(message_id):
+            self._show_hit(search)
+            return
+        anchor = self._viewport.anchor()
+        self._viewport.place(anchor)
+        self._viewport.reveal(entry)
+        self._sync()
+
+    @property
+    def marks_found(self) -> bool:
+        """True while what was looked for is marked."""
+        return self._search is not None
+
     def find_step(self, step: int) -> TextHit | None:
         """Move by ``step`` hits, around the ends; None without hits."""
         if self._search is None:
@@ -325,6 +369,7 @@ class Transcript(BrowsableTranscript):
             self._repaint()
             return
         anchor = self._viewport.anchor()
+        self._column.unfold_around(entry)
         if (first := self._column.group_of(entry)) is not None:
             self._column.fold_group(first, False)
         elif entry.group and entry.group_folded:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.filter import LineFilter
 from textual.geometry import Region, Size
 from textual.reactive import reactive
@@ -19,8 +19,11 @@ from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
 
+from catena.keys.bindings import bindings
+from catena.terminal.images import ImageSlot, TerminalImages
 from catena.text.safe_strips import SafeStrips
 from catena.transcript.drawing.highlight import HighlightCache, lex_all
+from catena.transcript.drawing.images import DrawnImages
 from catena.transcript.drawing.render_options import COLUMN, SHORT, Palette, RenderOptions
 from catena.transcript.markdown.markdown import parser
 from catena.transcript.messages.working import FRAMES_A_SECOND, draw_working
@@ -34,6 +37,8 @@ from catena_acp.growing_text import GrowingText
 
 class FrameClock:
     """Frames of drawing: at most one in ``frame`` seconds, and so that drawing takes at most half of the time.
+
+    Of that half, each of several clocks has its share: ``among`` is how many there are.
 
     Each ends with a call of ``flush``, which draws growing text; one in which none was drawn takes half as long, since
     what a person did is in such frames. Whoever draws something else, too, begins a frame itself and rests after it;
@@ -57,6 +62,7 @@ class FrameClock:
         self._cost = 0.0  # seconds that the last frame took, painting included
         self._drawing = False
         self.waiting = False
+        self.among = 1
 
     def request(self) -> None:
         """Request a frame; within one there is no need of another."""
@@ -67,7 +73,7 @@ class FrameClock:
     def add_cost(self, seconds: float) -> None:
         """Add the seconds that painting after the last frame took."""
         self._cost += seconds
-        self._due = max(self._due, self._began + 2 * self._cost)
+        self._due = max(self._due, self._began + 2 * self.among * self._cost)
 
     @contextmanager
     def frame(self) -> Iterator[None]:
@@ -81,7 +87,8 @@ class FrameClock:
             self._drawing = False
         ended = self._now()
         self._cost = ended - began
-        self._due = max(began + (self._frame if grown else self._frame / 2), ended + self._cost)
+        least = self._frame if grown else self._frame / 2
+        self._due = began + max(least, 2 * self.among * self._cost)
 
     async def rest(self) -> None:
         """Wait until the next frame may begin."""
@@ -110,10 +117,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     """Scrolling view of a column of messages; a change of the column takes an anchor before and places it after."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("pageup", "page_up", "page up", show=False),
-        Binding("pagedown", "page_down", "page down", show=False),
-        Binding("home", "scroll_home", "top", show=False),
-        Binding("end", "scroll_end", "end", show=False),
+        *bindings(scroll_up="page_up", scroll_down="page_down", top="scroll_home", end="scroll_end")
     ]
 
     current: reactive[str | None] = reactive[str | None](None, repaint=False)
@@ -134,13 +138,22 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         column: int = COLUMN,
         half_rows: bool = False,
         still: bool = False,
+        images: TerminalImages | None = None,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
         super().__init__(id=id, classes=classes)
         self._highlights = HighlightCache()
+        self._terminal_images = images
+        self._images = DrawnImages(images) if images is not None else None
         self._column = Column(
-            RenderOptions(80, Palette.plain(), directory=directory, highlights=self._highlights)
+            RenderOptions(
+                80,
+                Palette.plain(),
+                directory=directory,
+                highlights=self._highlights,
+                images=self._images,
+            )
         )
         self._viewport = Viewport(self._column, widest=column, half_rows=half_rows)
         self._more_above = False
@@ -314,17 +327,48 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         if not self._pending_text and self._column.release():
             self._place(self._viewport.anchor())
 
+    # Images
+
+    def seen_images(self) -> set[ImageSlot]:
+        """The images on the screen."""
+        return {row.line.image.slot for row in self._viewport.rows if row.line and row.line.image}
+
+    def redraw_images(self) -> None:
+        """Draw all images anew: the terminal has others than before."""
+        if self._images is None or not self.is_attached:
+            return
+        self._images.forget()
+        anchor = self._viewport.anchor()
+        if self._column.redraw_images():
+            self._place(anchor)
+
+    def on_unmount(self) -> None:
+        """Draw images no more."""
+        if self._terminal_images is not None:
+            self._terminal_images.unwatch(self)
+
+    def _request_images(self, wanted: Mapping[ImageSlot, str]) -> None:
+        """Request images that the terminal does not have, by the ids of their messages."""
+
     # Drawing
 
     def on_mount(self) -> None:
         """Import the Markdown parser in a thread, so that the first answer does not wait for it."""
         self.call_after_refresh(asyncio.to_thread, parser)
+        if self._terminal_images is not None:
+            self._terminal_images.watch(self)
         if self._pending_text:
             self.frames.request()
 
     def on_resize(self) -> None:
         """Wrap all rows for the new size, keeping the top row."""
         self._resize()
+
+    def widen(self, column: int, *, half_rows: bool) -> None:
+        """Wrap all rows for a column of another width, with or without half rows, keeping the top row."""
+        self._viewport.widen(column, half_rows=half_rows)
+        if self._viewport.ready and self.is_attached:
+            self._resize()
 
     def notify_style_update(self) -> None:
         """Draw all rows in the styles of the new theme."""
@@ -375,13 +419,16 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         if self._highlights.has_requests and not self._lex_running:
             self._lex_running = True
             self.call_later(self._lex)
+        if self._images is not None and self._images.has_wanted:
+            self._request_images(self._images.take_wanted())
 
     def _move_thumb(self, total: int) -> None:
         """Update the scroll bar, and redraw it only where the thumb moved."""
         bar, viewport = self._bar, self._viewport
         bar.set_reactive(ScrollBar.window_virtual_size, total)
         bar.set_reactive(ScrollBar.position, float(viewport.top))
-        shown = not viewport.following and total > viewport.height
+        covers_text = viewport.ready and not viewport.renderer.layout.right
+        shown = not viewport.following and total > viewport.height and not covers_text
         if shown != self._bar_shown:
             self._bar_shown = bar.display = shown
             self.refresh(layout=True)

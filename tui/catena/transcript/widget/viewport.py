@@ -75,6 +75,10 @@ class Viewport:
     def at_end(self) -> bool:
         return self.top >= self.column.total - self.height
 
+    def widen(self, widest: int, *, half_rows: bool) -> None:
+        """Take another width of the column, at most, from the next change of size on."""
+        self._widest, self._half_rows = widest, half_rows
+
     def resize(self, width: int, height: int, palette: Palette, *, short: bool = False) -> None:
         """Change size or palette, keeping the top row; ``short``: the screen has few rows."""
         anchor = self.anchor()
@@ -83,7 +87,8 @@ class Viewport:
             before = anchor.entry.parts[anchor.part].height
         self.height = height
         renderer = self._renderer
-        if renderer is None or (renderer.width, renderer.short, renderer.palette) != (width, short, palette):
+        of_now = (width, short, palette, self._widest, self._half_rows and palette.has_grounds)
+        if renderer is None or renderer.made_for != of_now:
             self._renderer = renderer = RowRenderer(
                 width, palette, column=self._widest, half_rows=self._half_rows, short=short
             )
@@ -159,7 +164,8 @@ class Viewport:
         """Return the strips of the screen's rows; ``decorate`` changes each at the end."""
         renderer = self.renderer
         strips: list[Strip] = []
-        lines = [None, *(row.line for row in self.rows), None]
+        beyond = self.column.known_line
+        lines = [beyond(self.top - 1), *(row.line for row in self.rows), beyond(self.top + len(self.rows))]
         for row, above, below in zip(self.rows, lines, lines[2:], strict=False):
             focused = focus is not None and row.entry.message.id == focus
             strip = renderer.render(row, focused=focused, above=above, below=below)

@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
 
-from catena.screens.chat.actions.asides import AsideActions
-from catena.screens.chat.actions.attachments import AttachmentActions
-from catena.screens.chat.actions.branches import BranchActions
-from catena.screens.chat.actions.checkpoints import CheckpointActions
-from catena.screens.chat.actions.editing import EditActions
-from catena.screens.chat.actions.inspection import ChainActions, TreeActions, UsageActions
+from catena.screens.chat.actions.branching.asides import AsideActions
+from catena.screens.chat.actions.branching.asking import AskActions
+from catena.screens.chat.actions.branching.branches import BranchActions
+from catena.screens.chat.actions.branching.checkpoints import CheckpointActions
+from catena.screens.chat.actions.branching.editing import EditActions
+from catena.screens.chat.actions.branching.undo import UndoActions
+from catena.screens.chat.actions.conversations.changes import ChangesActions
+from catena.screens.chat.actions.conversations.directories import DirectoryActions
+from catena.screens.chat.actions.conversations.exports import ExportActions
+from catena.screens.chat.actions.conversations.inspection import ChainActions, TreeActions, UsageActions
 from catena.screens.chat.actions.logins import LoginActions
-from catena.screens.chat.actions.prompts import PromptActions, QueueActions
+from catena.screens.chat.actions.panes import PaneActions
+from catena.screens.chat.actions.permissions import PermissionActions
+from catena.screens.chat.actions.prompting.attachments import AttachmentActions
+from catena.screens.chat.actions.prompting.prompts import PromptActions, QueueActions
+from catena.screens.chat.actions.prompting.shell import ShellActions
+from catena.screens.chat.actions.prompting.templates import TemplateActions
 from catena.screens.chat.actions.quitting import QuitActions
+from catena.screens.chat.actions.servers import ServerActions
 from catena.screens.chat.actions.settings import SettingsActions
 from catena.screens.chat.actions.start import StartActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.actions.trouble import TroubleActions
-from catena.screens.chat.actions.undo import UndoActions
 from catena.screens.chat.actions.view import ViewActions
 from catena.screens.chat.context import ChatContext
 from catena.widgets.commands import CommandWords
+
+if TYPE_CHECKING:
+    from catena.screens.chat.actions.conversations.history import HistoryActions
+    from catena.screens.chat.actions.conversations.images import ImageActions
 
 
 class ChatActions:
@@ -34,10 +49,14 @@ class ChatActions:
         do: Callable[[str], Awaitable[None]],
     ) -> None:
         """``commands`` are those that are listed; ``do`` does the command of a name."""
-        self.tabs = TabActions(context)
-        self.start = StartActions(context, self.tabs)
+        self._context = context
+        self.directories = DirectoryActions(context)
+        self.tabs = TabActions(context, self.directories)
+        self.permissions = PermissionActions(context, self.tabs)
+        self.servers = ServerActions(context)
         self.prompts = PromptActions(context)
         self.queue = QueueActions(context)
+        self.shell = ShellActions(context, self.prompts)
         self.attachments = AttachmentActions(context)
         self.chains = ChainActions(context)
         self.settings = SettingsActions(context, prices=self.chains.prices, open_with=self.tabs.open_with)
@@ -49,11 +68,41 @@ class ChatActions:
             choose_agent=self.settings.agent,
         )
         self.usage = UsageActions(context)
+        self.changes = ChangesActions(context)
         self.undo = UndoActions(context, self.tabs)
         self.asides = AsideActions(context, self.tabs)
         self.edits = EditActions(context)
         self.branches = BranchActions(context, self.tabs, self.edits)
+        self.asking = AskActions(context, self.tabs, self.edits, self.prompts)
         self.trees = TreeActions(context, self.tabs, self.branches)
+        self.exports = ExportActions(context)
+        self.start = StartActions(context, self.tabs, history=self.choose_from_history)
+        self.panes = PaneActions(
+            context, self.tabs, fork=self.branches.fork_beside, history=self.choose_beside
+        )
         self.checkpoints = CheckpointActions(context, self.branches)
-        self.view = ViewActions(context, commands=commands, do=do)
+        self.templates = TemplateActions(context, commands)
+        self.view = ViewActions(context, commands=commands, do=do, templates=self.templates)
         self.quitting = QuitActions(context)
+
+    @cached_property
+    def images(self) -> ImageActions:
+        """Actions on images, which few conversations have."""
+        from catena.screens.chat.actions.conversations.images import ImageActions
+
+        return ImageActions(self._context)
+
+    @cached_property
+    def history(self) -> HistoryActions:
+        """Actions on the history: 2 MiB that nobody needs before it is opened."""
+        from catena.screens.chat.actions.conversations.history import HistoryActions
+
+        return HistoryActions(self._context, self.tabs, self.branches, self.edits, self.trees, self.exports)
+
+    async def choose_beside(self) -> None:
+        """Let the person choose a conversation, and show it side by side."""
+        await self.history.choose(beside=True)
+
+    async def choose_from_history(self) -> None:
+        """Let the person choose a conversation."""
+        await self.history.choose()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from catena.screens.chat.actions.prompts import PromptActions
+from catena.screens.chat.actions.prompting.prompts import PromptActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker
 from catena.settings.agents import stored_agent_name
@@ -161,7 +161,8 @@ class LoginActions:
             self._say(tab, done)
             await self._prompts.send(tab, owed.returned)
         else:
-            self._say(tab, f"{done} You edited the prompt: press Enter to send it.")
+            sends = self._context.keys.said("You edited the prompt: press {Send} to send it.")
+            self._say(tab, f"{done} {sends}")
 
     def _take_from_draft(self, tab: Tab, prompt: str) -> bool:
         """Remove the prompt from the draft and keep what was typed behind it; False if the prompt was changed."""

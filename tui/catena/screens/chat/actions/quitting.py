@@ -4,23 +4,53 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 
+from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.screens.chat.context import ChatContext
+from catena.text.formats import truncate
+from catena.text.safe_text import safe_line
 from catena.workspace.tab import Tab
 
 
-def quit_question(working: Sequence[Tab], active: Tab | None) -> str:
-    """The question before quitting stops the turns of these tabs; "" if there are none."""
-    if not working:
+def quit_question(
+    working: Sequence[Tab],
+    active: Tab | None,
+    background: Sequence[str] = (),
+    keys: KeyMap = DEFAULT_KEYS,
+) -> str:
+    """The question before quitting stops the turns of these tabs, and work in the ``background``; "" for nothing."""
+    if not working and not background:
         return ""
     agents = list(dict.fromkeys((tab.session or tab.window.session).agent_title for tab in working))
-    *others, last = agents
-    who = f"{', '.join(others)} and {last} are working" if others else f"{last} is working"
-    if len(working) > 1:
-        where = f" in {len(working)} tabs"
-    else:
-        where = "" if working[0] is active else f" in the tab “{working[0].name()}”"
-    stopped = "them" if others else "it"
-    return f"{who}{where}. Ctrl+D or /quit again stops {stopped} and quits; Esc cancels."
+    parts = []
+    if agents:
+        *others, last = agents
+        who = f"{', '.join(others)} and {last} are working" if others else f"{last} is working"
+        if len(working) > 1:
+            where = f" in {len(working)} tabs"
+        else:
+            where = "" if working[0] is active else f" in the tab “{working[0].name()}”"
+        parts.append(f"{who}{where}")
+    if background:
+        parts.append(background_words(background))
+    several = len(agents) + len(background) > 1
+    ways = keys.said(
+        f"{{Quit}} or /quit again stops {'them' if several else 'it'} and quits; {{Stop}} cancels."
+    )
+    return f"{'; '.join(parts)}. {ways}"
+
+
+def background_words(titles: Sequence[str]) -> str:
+    """Work that goes on in the background, in words: its first two are named."""
+    named = [f"“{truncate(safe_line(title), _LONGEST_TITLE)}”" for title in titles[:_NAMED]]
+    if len(titles) > _NAMED:
+        named.append(f"{len(titles) - _NAMED} more")
+    *others, last = named
+    who = f"{', '.join(others)} and {last}" if others else last
+    return f"{who} {'runs' if len(titles) == 1 else 'run'} in the background"
+
+
+_NAMED = 2
+_LONGEST_TITLE = 30  # cells
 
 
 class QuitActions:
@@ -34,7 +64,8 @@ class QuitActions:
         """End the program, the tabs come back with the next one; ask first while an agent works."""
         context = self._context
         working = [tab for tab in context.tabs.tabs if tab.window.in_turn and not tab.conversation.read_only]
-        question = quit_question(working, context.tab)
+        left_running = [task.title for tab in context.tabs.tabs for task in tab.window.background]
+        question = quit_question(working, context.tab, left_running, context.keys)
         if self._question or not question:
             return self._leave()
         self._question = question

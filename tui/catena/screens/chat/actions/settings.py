@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from textual.app import App
-from textual.theme import Theme
 
+from catena.screens.chat.actions.installing import install_in_terminal
+from catena.screens.chat.actions.quitting import background_words
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker, fuzzy_match
-from catena.settings.agent_choices import AgentChoice, agent_choices, with_versions
-from catena.settings.agents import find_agent, stored_agent, stored_agent_name
+from catena.screens.common.themes import theme_picker
+from catena.settings.agent_choices import AgentChoice, Readiness, agent_choices, offered_agents, with_versions
+from catena.settings.agents import REHEARSAL, find_agent, stored_agent, stored_agent_name
 from catena.settings.installed_agents import agent_versions
 from catena.settings.settings import Settings
-from catena.themes.variables import has_dim_steps
-from catena.widgets.row_list import Row, Word
+from catena.widgets.row_list import Row, Tone, Word
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.sessions.session_state import option_of_category
@@ -23,7 +24,6 @@ from catena_acp.port import AgentSpec
 from catena_acp.session_events import Option
 
 WHICH_AGENT = "Which agent?"
-_OURS, _PREFIX = "Catena", "catena-"
 
 # What the next prompt would need with each of some agents, in words.
 Prices = Callable[[Sequence[AgentSpec]], Awaitable[Sequence[str]]]
@@ -37,6 +37,17 @@ def kept_agent(tab: Tab, settings: Settings) -> AgentSpec | None:
         return None
 
 
+def other_agents(tab: Tab, settings: Settings) -> list[AgentSpec]:
+    """The agents that are ready to go on in place of a tab's; rehearsal only where there is no other."""
+    ready = [
+        find_agent(choice.name, settings)
+        for choice in agent_choices(settings, None)
+        if choice.readiness is Readiness.READY
+    ]
+    others = [spec for spec in ready if not tab.answered_by(spec)]
+    return [spec for spec in others if spec.name != REHEARSAL] or others
+
+
 def agent_rows(choices: Sequence[AgentChoice], priced: Mapping[str, str]) -> list[Row]:
     """The rows of agents: name, price and what is worth knowing, version, state."""
     return [
@@ -44,8 +55,10 @@ def agent_rows(choices: Sequence[AgentChoice], priced: Mapping[str, str]) -> lis
             choice.name,
             choice.title,
             note=" · ".join(words for words in (priced.get(choice.name), choice.about) if words),
-            columns=(Word(choice.version),),
-            detail=choice.readiness,
+            columns=(
+                Word(choice.version),
+                Word(choice.readiness, Tone.ASKING if choice.needs_login else Tone.MUTED),
+            ),
             dim=not choice.found,
         )
         for choice in choices
@@ -66,7 +79,7 @@ async def choose_agent(
     """
     note = ""
     keep = stored_agent_name(*last_used, settings) if last_used else None
-    known = agent_choices(settings, last_used)
+    known = agent_choices(settings, last_used, await offered_agents())
     priced = await _prices_of(known, settings, prices)
 
     async def rows_with_versions() -> list[Row]:
@@ -86,8 +99,14 @@ async def choose_agent(
         choice = next(choice for choice in known if choice.name == chosen)
         if choice.found:
             return find_agent(chosen, settings)
-        note = f"{choice.title} is not installed. To install: {choice.how}"
         keep = chosen
+        if not choice.installable:
+            note = f"{choice.title} is not installed. To install: {choice.how}"
+            continue
+        done, note = await install_in_terminal(app, choice)
+        if done:
+            known = agent_choices(settings, last_used, await offered_agents())
+            priced = await _prices_of(known, settings, prices)
 
 
 async def _prices_of(
@@ -149,22 +168,9 @@ async def choose_theme(app: App[object], named: str = "") -> bool:
     if named in app.available_themes:
         app.theme = named
         return True
-    rows = [_theme_row(name, app.available_themes[name]) for name in sorted(app.available_themes)]
-    rows.sort(key=lambda row: row.group != _OURS)
-
-    def preview(name: str) -> None:
-        app.theme = name
-
-    chosen = await app.push_screen_wait(Picker("Theme", rows, keep=before, preview=preview))
+    chosen = await app.push_screen_wait(theme_picker(app))
     app.theme = chosen or before
     return chosen is not None
-
-
-def _theme_row(name: str, theme: Theme) -> Row:
-    """The row of a theme: a shipped one without the word that all of them begin with."""
-    ours = name.startswith(_PREFIX)
-    brightness = "the terminal's own" if has_dim_steps(theme) else "dark" if theme.dark else "light"
-    return Row(name, name.removeprefix(_PREFIX), detail=brightness, group=_OURS if ours else "More")
 
 
 def _named(named: str, rows: Sequence[Row]) -> str | None:
@@ -227,7 +233,12 @@ class SettingsActions:
         else:
             (price,) = await self._prices([spec])
             await tab.window.set_agent(spec)
-            context.say(f"Switched to {spec.title}." + (f" Your next prompt: {price}." if price else ""))
+            said = [f"Switched to {spec.title}."]
+            if running := [task.title for task in tab.window.background]:
+                said.append(f"{background_words(running)} of the agent before.")
+            if price:
+                said.append(f"Your next prompt: {price}.")
+            context.say(" ".join(said))
             await tab.window.prepare()
 
     async def model(self, argument: str = "") -> None:
@@ -276,7 +287,17 @@ class SettingsActions:
         """Switch to another theme for as long as this Catena runs; the settings keep one for good."""
         context = self._context
         if await choose_theme(context.app, argument):
-            context.say(f'To keep it, set `theme = "{context.app.theme}"` in the settings file.')
+            context.say(f"To keep it: /settings, or catena config set theme {context.app.theme}")
+
+    async def sheet(self) -> None:
+        """Show every setting, to be changed."""
+        from catena.screens.settings.screen import SettingsScreen
+
+        context = self._context
+        sheet = SettingsScreen(
+            context.settings, environment=context.screen.environment, subject=context.subject
+        )
+        await context.app.push_screen_wait(sheet)
 
 
 async def _session(tab: Tab) -> SessionState:

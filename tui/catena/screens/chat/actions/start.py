@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
+from catena.screens.chat.actions.installing import install_in_terminal
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.panels.start import AgentRow, ConversationRow, FoldRow, HistoryRow, StartPanel
-from catena.settings.agent_choices import agent_choices, with_versions
+from catena.screens.chat.panels.start import AgentRow, ConversationRow, FoldRow, RecentRow, StartPanel
+from catena.settings.agent_choices import AgentChoice, agent_choices, offered_agents, with_versions
 from catena.settings.agents import find_agent, titles_of
 from catena.settings.installed_agents import agent_versions
 from catena.text.formats import time_or_day, title_of
@@ -28,12 +29,13 @@ async def open_start(context: ChatContext) -> None:
     conversation = context.parts.conversation
     last_used = await context.tabs.last_used_agent()
     newest, count = await context.tabs.newest_here(_LISTED)
+    offered = await offered_agents()
     if context.tab is not None:
         return
     conversation.show_start()
-    conversation.start.show_agents(agent_choices(context.settings, last_used))
+    conversation.start.show_agents(agent_choices(context.settings, last_used, offered))
     title_of_agent = titles_of(context.settings)
-    in_catalogue = {entry.name: entry.title for entry in catalog()}
+    in_catalogue = {entry.name: entry.short_title for entry in catalog()}
 
     def row(summary: Summary, last: Message | None) -> ConversationRow:
         agent = title_of_agent(summary.agent, summary.profile) or in_catalogue.get(summary.agent)
@@ -59,22 +61,25 @@ async def _show_versions(context: ChatContext) -> None:
 class ShowsTabs(Protocol):
     """What leads from the start to a tab."""
 
+    beginning: bool  # the first tab is being looked for, and is the one of the agent that is chosen meanwhile
+
     async def show(self, tab: Tab, way: UnplacedDraft | None = None) -> None:
         """Show a tab, with what was written on the ``way`` to it."""
 
     async def first_tab(self, way: UnplacedDraft) -> None:
         """Open the first tab if it is known with which agent."""
 
-    async def history(self) -> None:
-        """Let the person choose a conversation, and show it."""
-
 
 class StartActions:
     """Actions on the start."""
 
-    def __init__(self, context: ChatContext, tabs: ShowsTabs) -> None:
+    def __init__(
+        self, context: ChatContext, tabs: ShowsTabs, *, history: Callable[[], Awaitable[None]]
+    ) -> None:
+        """``history`` lets the person choose a conversation, and shows it."""
         self._context = context
         self._tabs = tabs
+        self._history = history
 
     @property
     def _panel(self) -> StartPanel:
@@ -84,6 +89,11 @@ class StartActions:
     def open(self) -> bool:
         """True while the start is on the screen, and no tab is on its way."""
         return self._panel.display and self._context.drafts.nowhere
+
+    @property
+    def heeds_keys(self) -> bool:
+        """True while its rows can be chosen: it is open, or on the screen while the first tab is looked for."""
+        return self.open or (self._panel.display and self._tabs.beginning)
 
     @property
     def keeps_text(self) -> bool:
@@ -98,6 +108,9 @@ class StartActions:
     def take(self) -> Awaitable[None]:
         """Do what the selected row stands for; what is written goes along to a chat."""
         match self._panel.selected:
+            case AgentRow() as row if row.starts and self._tabs.beginning:
+                self._panel.taken = row
+                return _noted()
             case AgentRow(choice=choice) if choice.found and self.open:
                 return self._start_agent(choice.name, self._context.drafts.set_out())
             case ConversationRow(id=id) if self.open:
@@ -122,14 +135,29 @@ class StartActions:
             await self._tabs.first_tab(way)
 
     async def _act(self) -> None:
-        if not self.open:
+        if not self.heeds_keys:
             return
         match self._panel.selected:
             case FoldRow():
                 self._panel.toggle()
-            case HistoryRow():
-                await self._tabs.history()
+            case RecentRow():
+                await self._history()
+            case AgentRow(choice=choice) if choice.installable:
+                await self._install(choice)
             case AgentRow(choice=choice):
                 self._context.say(f"{choice.title} is not installed: {choice.how}")
             case _:
                 pass
+
+    async def _install(self, choice: AgentChoice) -> None:
+        context = self._context
+        done, words = await install_in_terminal(context.app, choice)
+        if done:
+            last_used = await context.tabs.last_used_agent()
+            known = agent_choices(context.settings, last_used, await offered_agents())
+            self._panel.show_agents(with_versions(known, await agent_versions(context.settings)))
+        context.say(f"{words} Enter starts it." if done else words)
+
+
+async def _noted() -> None:
+    """Do nothing: whoever looks for the first tab comes to what was chosen."""

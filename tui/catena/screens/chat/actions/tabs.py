@@ -2,41 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 from catena.screens.chat.actions import settings as choices
+from catena.screens.chat.actions.conversations.directories import DirectoryActions
+from catena.screens.chat.actions.quitting import background_words
 from catena.screens.chat.actions.start import open_start
 from catena.screens.chat.context import ChatContext
-from catena.screens.history.picker import HistoryActs, HistoryScreen
-from catena.settings.agents import default_agent, find_agent, titles_of
+from catena.settings.agents import default_agent, find_agent
 from catena.workspace.outgoing import UnplacedDraft
+from catena.workspace.panes import Pane
 from catena.workspace.tab import Tab
 from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.port import AgentSpec
 from catena_store.errors import StoreError
-from catena_store.ids import utc_now
+
+_LONGEST_STILL = 0.15  # seconds
 
 
 class TabActions:
     """Actions on tabs."""
 
-    def __init__(self, context: ChatContext) -> None:
+    def __init__(self, context: ChatContext, directories: DirectoryActions) -> None:
         self._context = context
+        self._directories = directories
         self._unreadable: Tab | None = (
             None  # the active tab, where it could not be shown, and no other one is
         )
+        self._named_before_closing: tuple[str, tuple[str, ...]] | None = None  # window and work
+        self.beginning = True  # until the first tab is there, or its choice is the person's
 
     @property
     def on_the_way(self) -> bool:
         """True until the transcript of the active tab is on the screen, unless that cannot be read."""
         return self._context.seen is not self._context.tab is not self._unreadable
 
-    async def begin(self, way: UnplacedDraft) -> None:
-        """Restore the tabs, or open the first one; ``way`` is what is written meanwhile."""
+    async def begin(self, way: UnplacedDraft, *, history: Callable[[], Awaitable[None]]) -> None:
+        """Restore the tabs, or open the first one, by the ``history`` where that is asked for.
+
+        ``way`` is what is written meanwhile.
+        """
+        try:
+            await self._begin(way, history)
+        finally:
+            self.beginning = False
+
+    async def _begin(self, way: UnplacedDraft, history: Callable[[], Awaitable[None]]) -> None:
         context, start = self._context, self._context.start
         await context.tabs.restore()
         if context.tabs.read_only:
-            await self._begin_to_read(way)
+            await self._begin_to_read(way, history)
             return
         if start.conversation_id is not None:
             await self.show(await context.tabs.open_conversation(start.conversation_id), way)
@@ -47,11 +64,13 @@ class TabActions:
         elif not start.picker:
             await self.first_tab(way)
         if start.picker:
-            await self.history()
+            await history()
         if not context.tabs.workspace_is_ours:
-            context.say("Another Catena is open here. Ctrl+O opens its conversations read-only.")
+            context.say(
+                context.keys.said("Another Catena is open here. {History} opens its conversations read-only.")
+            )
 
-    async def _begin_to_read(self, way: UnplacedDraft) -> None:
+    async def _begin_to_read(self, way: UnplacedDraft, history: Callable[[], Awaitable[None]]) -> None:
         """Begin with a store that may only be read: nothing can be sent."""
         context, start = self._context, self._context.start
         context.say("The database is read-only: you can read but not send.", wrong=True)
@@ -60,7 +79,7 @@ class TabActions:
         elif context.tab is not None:
             await self.show(context.tab, way)
         else:
-            await self.history()
+            await history()
 
     def _empty_tab(self, agent: AgentSpec) -> Tab | None:
         """An untouched tab of that agent, so that repeated starts leave no empty tabs."""
@@ -83,19 +102,20 @@ class TabActions:
             await self.show(await context.tabs.open_new(spec), way)
         elif context.tab is None:
             await open_start(context)
+            if (taken := self._taken()) is not None:  # meanwhile
+                await self.show(await context.tabs.open_new(find_agent(taken, context.settings)), way)
 
     async def _first_agent(self) -> AgentSpec | None:
         """The agent of the settings, or that was chosen already; beside another Catena the last used one.
 
         Raises AgentMissing for that of the settings.
         """
-        context, start = self._context, self._context.parts.conversation.start
-        taken, start.taken = start.taken, None
+        context, taken = self._context, self._taken()
         try:
             if context.settings.agent is not None:
                 return find_agent(context.settings.agent, context.settings)
             if taken is not None:
-                return find_agent(taken.choice.name, context.settings)
+                return find_agent(taken, context.settings)
             if not context.tabs.workspace_is_ours:
                 return default_agent(context.settings, await context.tabs.last_used_agent())
         except AgentMissing:
@@ -103,14 +123,77 @@ class TabActions:
                 raise
         return None
 
+    def _taken(self) -> str | None:
+        """The name of the agent that was chosen before the tabs were known, once."""
+        start = self._context.parts.conversation.start
+        taken, start.taken = start.taken, None
+        return taken.choice.name if taken is not None else None
+
     async def show(self, tab: Tab, way: UnplacedDraft | None = None) -> None:
         """Show a tab; the one before keeps its draft and scroll position.
 
         The composer is this tab's at once, with what was written on the ``way`` to it; the transcript follows when
         it is read. Where that fails, the tab that is on the screen stays, and so does another one that the person went
-        to since the ``way`` began.
+        to since the ``way`` began. A tab that stands in another pane is gone to there.
         """
-        await self._read(tab, self._turn_to(tab, way))
+        context = self._context
+        other = context.tabs.panes.of(tab)
+        if other is not None and other is not context.pane:
+            self._arrive(way, tab)
+            self._go_to_pane(other)
+        elif context.pane not in context.tabs.panes.open:  # it was closed meanwhile
+            self._arrive(way, tab)
+            context.say(f"“{tab.name()}” is open in a tab.")
+        else:
+            await self._read(tab, self._turn_to(tab, way))
+
+    async def show_beside(self, tab: Tab, way: UnplacedDraft | None = None) -> None:
+        """Show a tab in the other pane, where there is room for two; else in this one.
+
+        What was written on the ``way`` goes along. Who has gone to the other pane meanwhile stays with what is there.
+        """
+        context = self._context
+        if not context.panes.room or context.tabs.panes.of(tab) is not None:
+            await self.show(tab, way)
+        elif context.panes.has_keys(context.pane):
+            await context.panes.show_beside(context.pane, tab, lambda: self._arrive(way, tab))
+        else:
+            self._arrive(way, tab)
+            context.say(f"“{tab.name()}” is open in a tab.")
+
+    async def open_beside(self, conversation_id: str) -> Tab:
+        """Show a conversation in the other pane, in its tab or a new one; in this pane where there is no room."""
+        context = self._context
+        way = context.drafts.set_out()
+        with context.drafts.under_way(way):
+            tab = await context.tabs.open_conversation(conversation_id)
+            await self.show_beside(tab, way)
+        return tab
+
+    async def take(self, tab: Tab, arrived: Callable[[], None]) -> None:
+        """Show a tab that another pane sent to this one, with the keys; ``arrived``: the composer is the tab's."""
+        context = self._context
+        before = self._turn_to(tab)
+        context.panes.give_keys(context.pane)
+        arrived()
+        await self._read(tab, before)
+
+    def put_away(self) -> None:
+        """Leave the tab of this pane to itself."""
+        context = self._context
+        if (shown := context.presenter.shown) is not None and shown in context.tabs.tabs:
+            self._leave(shown)
+        context.drafts.put_away()
+        context.presenter.clear()
+
+    def _arrive(self, way: UnplacedDraft | None, tab: Tab) -> None:
+        if way is not None:
+            self._context.drafts.arrive(way, tab)
+
+    def _go_to_pane(self, pane: Pane) -> None:
+        """Give the keys to another pane, unless the person has gone there already."""
+        if self._context.panes.has_keys(self._context.pane):
+            self._context.panes.give_keys(pane)
 
     def _turn_to(self, tab: Tab, way: UnplacedDraft | None = None) -> Tab | None:
         """Give the composer and the keys to a tab; return the one whose transcript is on the screen."""
@@ -146,7 +229,7 @@ class TabActions:
         context.drafts.release()
         if not tab.prepared and not tab.conversation.read_only:
             tab.prepared = True
-            if before is None or tab.untouched:
+            if tab.untouched or (before is None and not context.panes.several):
                 for directory in context.start.further_directories:
                     await tab.conversation.add_directory(directory)
             # To start a process holds everything up; what is to be read is drawn before.
@@ -154,7 +237,13 @@ class TabActions:
 
     def _prepare(self, tab: Tab) -> None:
         if tab in self._context.tabs.tabs:
-            self._context.run(tab.window.prepare())
+            self._context.run(self._prepared(tab))
+
+    async def _prepared(self, tab: Tab) -> None:
+        if await self._directories.is_gone(tab):
+            await self._directories.ask(tab)
+        else:
+            await tab.window.prepare()
 
     def _leave(self, tab: Tab) -> None:
         """Save the draft and the scroll position of the tab that is on the screen."""
@@ -197,40 +286,51 @@ class TabActions:
             if spec is not None:
                 await self.show(await context.tabs.open_new(spec), way)
 
-    async def history(self) -> None:
-        """Let the person choose a conversation, and show it in its tab or in a new one."""
-        context = self._context
-        opened = frozenset(tab.conversation.id for tab in context.tabs.tabs)
-        chosen = await context.app.push_screen_wait(
-            HistoryScreen(
-                context.tabs.summaries,
-                agent_title=titles_of(context.settings),
-                now=utc_now(),
-                opened=opened,
-                acts=HistoryActs(context.tabs.undoing),
-            )
-        )
-        gone = context.presenter.shown is not None and context.presenter.shown not in context.tabs.tabs
-        way = context.drafts.set_out()
-        with context.drafts.under_way(way):
-            if chosen is not None:
-                await self.show(await context.tabs.open_conversation(chosen), way)
-            elif gone:
-                await self.show_what_is_left(context.presenter.shown, way)
-            elif context.tab is None:
-                await self.first_tab(way)
+    @contextmanager
+    def one_frame(self) -> Iterator[None]:
+        """Draw nothing of what comes in between, unless it takes long: the next frame is the end of it."""
+        with ExitStack() as drawn_at_once:
+            drawn_at_once.enter_context(self._context.app.batch_update())
+            late = asyncio.get_running_loop().call_later(_LONGEST_STILL, drawn_at_once.close)
+            drawn_at_once.callback(late.cancel)
+            yield
 
     def close(self) -> Awaitable[None]:
         """Close the active tab; a new one takes the place of the last."""
         context = self._context
         if (tab := context.tab) is None or context.drafts.leaves(tab):
             return _nothing()
+        if self._asks_first(tab):
+            return _nothing()
+        if context.panes.several:  # the pane goes with its tab
+            context.panes.close(context.pane)
+            return self._close(tab, context.drafts.set_out())
         if tab is context.presenter.shown:
             tab.scroll = context.parts.transcript.position()
         way = context.drafts.set_out(tab)
         if (beside := context.tabs.beside(tab)) is not None:
             self._turn_to(beside)
         return self._close(tab, way)
+
+    async def keep_only(self, tab: Tab, gone: Tab) -> None:
+        """Show a tab, and close another one with its pane."""
+        context = self._context
+        await self.show(tab)
+        await self._keep_and_close(gone)
+        context.panes.close_empty()
+        if context.pane in context.tabs.panes.open:
+            context.presenter.refresh()
+
+    def _asks_first(self, tab: Tab) -> bool:
+        """Name what closing a tab would end in the background, once; return whether that was done now."""
+        running = tuple(task.title for task in tab.window.background)
+        asked, self._named_before_closing = self._named_before_closing, (tab.window_id, running)
+        if not running or asked == (tab.window_id, running):
+            return False
+        self._context.say(
+            f"{background_words(running)}. /close again ends {_them(running)} and closes the tab."
+        )
+        return True
 
     async def _close(self, tab: Tab, way: UnplacedDraft) -> None:
         context = self._context
@@ -257,8 +357,19 @@ class TabActions:
         await self._context.tabs.close(tab)
 
     async def show_what_is_left(self, gone: Tab | None, way: UnplacedDraft) -> None:
-        """Show another tab after one is gone; after the last one, a new tab with its agent."""
+        """Show another tab after one is gone; after the last one, a new tab with its agent.
+
+        One of two panes goes with its tab, and the other one gets the keys.
+        """
         context = self._context
+        if context.pane not in context.tabs.panes.open:
+            return
+        context.panes.close_empty(but=context.pane)
+        other = context.tabs.panes.other(context.pane)
+        if context.tab is None and other is not None and other.tab is not None:
+            context.drafts.arrive(way, other.tab)
+            context.panes.close(context.pane)
+            return
         spec = choices.kept_agent(gone, context.settings) if gone else None
         if context.tab is not None:
             await self.show(context.tab, way)
@@ -269,7 +380,9 @@ class TabActions:
 
     def step(self, step: int) -> None:
         """Go to the next tab, around the ends."""
-        tabs, tab = self._context.tabs.tabs, self._context.tab
+        tab, panes = self._context.tab, self._context.tabs.panes.open
+        beside = [pane.tab for pane in panes if pane.in_sight and pane is not self._context.pane]
+        tabs = [each for each in self._context.tabs.tabs if each not in beside]
         if tab in tabs and len(tabs) > 1:
             self._go_to(tabs[(tabs.index(tab) + step) % len(tabs)])
 
@@ -280,7 +393,11 @@ class TabActions:
             self._go_to(tabs[index])
 
     def _go_to(self, tab: Tab) -> None:
-        self._context.run(self._read(tab, self._turn_to(tab)))
+        other = self._context.tabs.panes.of(tab)
+        if other is not None and other is not self._context.pane:
+            self._go_to_pane(other)
+        else:
+            self._context.run(self._read(tab, self._turn_to(tab)))
 
     def _is_there(self, tab: Tab) -> bool:
         return tab is self._context.presenter.shown and tab is self._context.tab
@@ -321,3 +438,7 @@ class TabActions:
 
 async def _nothing() -> None:
     """Do nothing."""
+
+
+def _them(things: Sequence[str]) -> str:
+    return "it" if len(things) == 1 else "them"

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import assert_never
 
 from textual.content import Content
 
-from catena.screens.chat.actions.prompts import BUSY, PromptActions
+from catena.screens.chat.actions.prompting.prompts import BUSY, PromptActions
+from catena.screens.chat.actions.settings import other_agents
 from catena.screens.chat.context import ChatContext
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble
+from catena_acp.conversation.inspection.price import price_of_any
 from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.trouble.troubles import Offer
 from catena_store.chains.links import UNSET
@@ -69,29 +72,36 @@ class TroubleActions:
                 assert_never(offer)
 
     def price(self) -> None:
-        """Show what a retry would need, once that is known."""
+        """Show what it would take to send the prompt again, once that is known."""
         tab = self._context.tab
         standing = tab.trouble_to_show if tab else None
         if tab is None or standing is self._priced:
             return
         self._priced = standing
-        if standing is not None and standing.about_prompt and Offer.RETRY in standing.problem.offers:
-            self._context.run(self._price_retry(tab, standing))
+        if standing is not None and standing.about_prompt:
+            self._context.run(self._price(tab, standing))
 
-    async def _price_retry(self, tab: Tab, standing: StandingTrouble) -> None:
-        parts = self._context.parts
+    async def _price(self, tab: Tab, standing: StandingTrouble) -> None:
+        """Price a retry by the agent, and by another one that is ready here."""
+        parts, offers = self._context.parts, standing.problem.offers
+        chain = tab.conversation.chain
         prompt = None if standing.problem.returned else parts.transcript.prompt_above(None)
         leaf_id = UNSET if prompt is None else prompt.parent_id
-        try:
-            price = await tab.conversation.chain.price(tab.window, leaf_id=leaf_id)
-        except (AgentError, ReadOnly, StoreError):  # said where it is tried
-            return
-        parts.trouble.show_price(standing, price.words)
+        prices: dict[Offer, str] = {}
+        with contextlib.suppress(AgentError, ReadOnly, StoreError):  # said where it is tried
+            if Offer.RETRY in offers:
+                prices[Offer.RETRY] = (await chain.price(tab.window, leaf_id=leaf_id)).words
+            if Offer.OTHER_AGENT in offers:
+                others = other_agents(tab, self._context.settings)
+                priced = await chain.prices(tab.window, others, leaf_id=leaf_id)
+                prices[Offer.OTHER_AGENT] = price_of_any(priced)
+        if prices:
+            parts.trouble.show_prices(standing, prices)
 
     async def retry(self, tab: Tab, standing: StandingTrouble) -> None:
         """Send the prompt again; a restored prompt only while the draft holds it unchanged."""
         if tab.at_work:
-            self._context.say(BUSY)
+            self._context.say(self._context.keys.said(BUSY))
         elif not standing.about_prompt:
             tab.trouble.end()
             self._context.presenter.refresh()
@@ -204,7 +214,7 @@ class TroubleActions:
         if prompt is None or rest is None:
             if shown:
                 context.write_here()
-                context.say("You edited the prompt: press Enter to send it.")
+                context.say(context.keys.said("You edited the prompt: press {Send} to send it."))
             else:
                 tab.failed = True
         elif shown and not rest:

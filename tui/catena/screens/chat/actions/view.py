@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
 
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.presenter import mode_name
-from catena.settings.agent_choices import agent_choices
+from catena.settings.agent_choices import agent_choices, offered_agents
 from catena.terminal.programs import edit_text
 from catena.widgets.commands import CommandWords
 from catena_store.records import Kind
 
-_HELPED_BY = {  # places without a section of their own in the help
+if TYPE_CHECKING:
+    from catena.screens.chat.actions.prompting.templates import TemplateActions
+
+_HELPED_BY = {
+    "page": "form",  # places without a section of their own in the help
     "reason": "question",
     "finding": "composer",
     "choosing": "browsing",
@@ -29,15 +34,17 @@ class ViewActions:
         *,
         commands: Sequence[CommandWords],
         do: Callable[[str], Awaitable[None]],
+        templates: TemplateActions,
     ) -> None:
         """``commands`` are those that the palette and the help list; ``do`` does the one of a name."""
+        self._templates = templates
         self._context = context
         self._commands = commands
         self._do = do
 
     async def find(self, text: str = "") -> None:
         """Open the find bar."""
-        self._context.parts.find.open(text)
+        await self._context.parts.find.open(text)
 
     async def follow(self) -> None:
         """Go to the end of the transcript, and follow it."""
@@ -79,6 +86,7 @@ class ViewActions:
             values={"model": session.model or "", "mode": mode_name(session)} if session else {},
             subject=context.subject,
             agent=session.agent_title if session else "",
+            templates=await self._templates.known(),
         )
         chosen = await context.app.push_screen_wait(palette)
         if chosen is None:
@@ -93,10 +101,17 @@ class ViewActions:
         """Show the keys of the place that has them, the commands, and the agents."""
         from catena.screens.help import HelpScreen
 
+        offered = await offered_agents()
         agents = [
             (choice.title, f"{choice.readiness} {choice.about}".strip())
-            for choice in agent_choices(self._context.settings, None)
+            for choice in agent_choices(self._context.settings, None, offered)
         ]
         place = self._context.screen.place
-        page = HelpScreen(_HELPED_BY.get(place, place), agents, self._commands)
+        page = HelpScreen(
+            _HELPED_BY.get(place, place),
+            agents,
+            self._commands,
+            self._context.keys,
+            await self._templates.known(),
+        )
         await self._context.app.push_screen_wait(page)

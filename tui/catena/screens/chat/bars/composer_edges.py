@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from textual.content import Content
 from textual.message import Message
 
+from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.text.safe_text import safe_line
 from catena.widgets.key_hints import Hint, hint_words
 from catena.widgets.typing_box import EdgeWord, TypingBox
 
 CHIP = "chip"
 CANCEL = "cancel"
+_TYPING = "INSERT"
 SPINNER = "◐◓◑◒"
 _LONGEST_NAME = 32  # cells
 FRAMES_A_SECOND = 4
@@ -50,6 +52,7 @@ class Status:
     busy: bool = False
     working: bool = False  # on a prompt
     asking: bool = False  # it waits for the person's answer
+    background: int = 0  # work that outlives its turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,8 @@ class Away:
 class ComposerEdges:
     """The words on the edges, drawn anew when one of them changes."""
 
-    def __init__(self, box: TypingBox, *, narrow: Callable[[], bool]) -> None:
+    def __init__(self, box: TypingBox, *, narrow: Callable[[], bool], keys: KeyMap = DEFAULT_KEYS) -> None:
+        self._keymap = keys
         self._box = box
         self._narrow = narrow
         self.status = Status()
@@ -82,6 +86,8 @@ class ComposerEdges:
         self._frame = 0  # of the spinner
         self._queued = 0
         self._browsed = ""
+        self._vim_mode = ""
+        self._shell = False
         self._keys: tuple[Hint, ...] = ()
         self._others = Content("")
 
@@ -109,6 +115,13 @@ class ComposerEdges:
             self.away = away
             self.draw()
 
+    def show_shell(self, on: bool) -> None:
+        """Show that what is written is a shell command."""
+        if on != self._shell:
+            self._shell = on
+            self._box.set_class(on, "-shell")
+            self.draw()
+
     def turn(self) -> None:
         """Turn the mark of work."""
         self._frame = (self._frame + 1) % len(SPINNER)
@@ -118,6 +131,12 @@ class ComposerEdges:
         """Show the mode word, and which message is browsed; "" while none is."""
         if browsed != self._browsed:
             self._browsed = browsed
+            self.draw()
+
+    def show_mode(self, word: str) -> None:
+        """Show the word of vi's mode; "" without vi's keys."""
+        if word != self._vim_mode:
+            self._vim_mode = word
             self.draw()
 
     def show_keys(self, keys: Sequence[Hint]) -> None:
@@ -142,6 +161,8 @@ class ComposerEdges:
         """What the composer does, or what goes on."""
         status, edit = self.status, self.edit
         words = []
+        if self._shell:
+            words.append(EdgeWord(Content.styled("shell command", "bold $sand"), 7))
         if edit is not None:
             words.append(EdgeWord(Content.styled(f"Edit {edit.at}", "bold $accent"), 6))
             if edit.price:
@@ -150,8 +171,9 @@ class ComposerEdges:
                 stays = f"what follows stays in ‹ {edit.version} ›"
                 words.append(EdgeWord(Content.styled(stays, "$muted"), 0))
         if (waiting := self._queued) and not status.busy:
-            opens = "" if self._narrow() else f", Ctrl+N opens {'it' if waiting == 1 else 'them'}"
-            words.append(EdgeWord(Content.styled(f"{waiting} waiting: Enter sends{opens}", "$asking"), 5))
+            opens = "" if self._narrow() else f"{{Queue}} opens {'it' if waiting == 1 else 'them'}"
+            ways = self._keymap.fill(f"{{Send}} sends, {opens}" if opens else "{Send} sends")
+            words.append(EdgeWord(Content.styled(f"{waiting} waiting: {ways}", "$asking"), 5))
         if status.doing:
             words.append(EdgeWord(Content.styled(safe_line(status.doing), "$muted"), 5))
         if status.ways:
@@ -163,8 +185,8 @@ class ComposerEdges:
         words = []
         if self.edit is not None:
             if self.edit.stops_turn:
-                words.append(EdgeWord(hint_words("enter", "stop and send"), 1))
-            words.append(EdgeWord(hint_words("esc", "cancel"), 2, clicked=CANCEL))
+                words.append(EdgeWord(hint_words(self._keymap.shown("send"), "stop and send"), 1))
+            words.append(EdgeWord(hint_words(self._keymap.shown("stop"), "cancel"), 2, clicked=CANCEL))
         last = len(self._keys)
         words += [EdgeWord(hint_words(*key), -last + at) for at, key in enumerate(self._keys)]
         if self._queued and self.status.busy:
@@ -189,14 +211,17 @@ class ComposerEdges:
         if self._browsed:
             left += self._mode_word()
         else:
+            if self._vim_mode:
+                left.append(self._vim_word())
             if status.agent:
                 left.append(EdgeWord(_said(status.agent, "$foreground"), 3))
             if status.model and not self._narrow():
                 left.append(EdgeWord(_said(status.model, "$muted"), 0))
             left += self._mode()
+        behind = f"{status.background} in background" if status.background else ""
         right = [
             EdgeWord(Content.styled(safe_line(text), "$muted"), weight)
-            for text, weight in ((status.context, 1), (status.cost, 4), (status.directory, -1))
+            for text, weight in ((behind, 6), (status.context, 1), (status.cost, 4), (status.directory, -1))
             if text
         ]
         return left, right
@@ -206,6 +231,13 @@ class ComposerEdges:
         mode, _, message = self._browsed.partition(" · ")
         words = [EdgeWord(Content.styled(mode, "bold $accent"), 9)]
         return [*words, EdgeWord(Content.styled(message, "$muted"), 2)] if message else words
+
+    def _vim_word(self) -> EdgeWord:
+        """Vi's mode; that in which keys are typed is as quiet as the agent's."""
+        style = "$muted" if self._vim_mode == _TYPING else "bold $accent"
+        return EdgeWord(
+            Content.styled(safe_line(self._vim_mode), style).truncate(_LONGEST_NAME, ellipsis=True), 8
+        )
 
     def _mode(self) -> list[EdgeWord]:
         status = self.status
@@ -220,7 +252,7 @@ class ComposerEdges:
         if self._browsed:
             words = self._mode_word()
         elif not words:
-            words = self._mode()
+            words = [*([self._vim_word()] if self._vim_mode else []), *self._mode()]
         if self._others.cell_length:
             words.append(EdgeWord(self._others))
         if (chip := self._chip()) is not None:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
 
+from catena.keys.bindings import bindings, keys_of
 from catena.widgets.key_hints import hint_words
 from catena.widgets.text_fields import SafeInput
 from catena.widgets.typing_box import EdgeWord, TypingBox
 
-_KEYS = (("enter ↓", "next"), ("↑", "previous"), ("esc", "close"))
+_KEYS = (("{accept} {find_next}", "next"), ("{find_previous}", "previous"), ("{stop}", "close"))
 
 
 class FindBar(Vertical):
     """The field with the text to be found, and which of how many places is shown."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "step(-1)", "previous", id="find.previous"),
-        Binding("down", "step(1)", "next", id="find.next"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(find_previous="step(-1)", find_next="step(1)")]
     DEFAULT_CSS = """
     FindBar {
         height: auto;
@@ -54,15 +51,11 @@ class FindBar(Vertical):
         super().__init__(id=id)
         self._field = SafeInput(placeholder="Find in the conversation", compact=True)
         self._field.cursor_blink = False
-        self._box = TypingBox(self._field)
-
-    def compose(self) -> ComposeResult:
-        """The box."""
-        yield self._box
+        self._box = TypingBox(self._field)  # mounted when it is first opened
 
     def on_mount(self) -> None:
         """Say what is typed here, and what the keys do."""
-        keys = [EdgeWord(hint_words(*key), at) for at, key in enumerate(_KEYS)]
+        keys = [EdgeWord(hint_words(*key), at) for at, key in enumerate(keys_of(self).hints(_KEYS))]
         self._box.lower.show((), keys)
         self.found("")
 
@@ -71,8 +64,10 @@ class FindBar(Vertical):
         """True while it is shown."""
         return self.has_class("-open")
 
-    def open(self, text: str = "") -> None:
+    async def open(self, text: str = "") -> None:
         """Show it and take the focus."""
+        if not self._box.is_attached:
+            await self.mount(self._box)
         self.set_class(True, "-open")
         if text:
             self._field.value = text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from textual import events
@@ -14,6 +14,10 @@ from textual.widget import Widget
 
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
+
+if TYPE_CHECKING:  # the first frame has no tab
+    from catena.workspace.panes import Panes
+    from catena.workspace.tab import Tab
 
 _FAIR = 16  # cells of a title, from which on the directory has to go
 _SHORTEST = 8
@@ -30,14 +34,24 @@ class TabLabel:
     title: str
     mark: str  # "" | ◐ working | ? asking | ! failed | • unread
     active: bool
+    in_sight: bool = False  # in a pane; the active one is in any case
+
+
+def labels_of(tabs: Sequence[Tab], panes: Panes) -> list[TabLabel]:
+    """The tabs as the bar shows them."""
+    in_sight = [pane.tab for pane in panes.open if pane.in_sight]
+    active = panes.focused.tab
+    return [TabLabel(tab.name(), tab.mark, tab is active, tab in in_sight) for tab in tabs]
 
 
 def marks_of(tabs: Sequence[TabLabel]) -> Content:
     """The marks of the tabs that are not looked at."""
-    return Content(" ").join(_mark(tab.mark) for tab in tabs if tab.mark and not tab.active)
+    away = [tab for tab in tabs if not (tab.active or tab.in_sight)]
+    return Content(" ").join(mark_content(tab.mark) for tab in away if tab.mark)
 
 
-def _mark(mark: str) -> Content:
+def mark_content(mark: str) -> Content:
+    """A mark in its colour."""
     return Content.styled(mark, _STYLES.get(mark, "$accent"))
 
 
@@ -51,6 +65,7 @@ class TabBar(Widget):
         display: none;
         color: $muted;
         &.-several { display: block; }
+        &.-heads { height: 1; max-width: 100%; margin: 0 2; }
         & > .tabs--active { background: $band; text-style: bold; }
     }
     """
@@ -102,7 +117,7 @@ class TabBar(Widget):
         for index in range(first, last + 1):
             line += self._piece(index, longest)
             self._ends.append((index, line.cell_length))
-            line += Content(" ")
+            line += self._behind(index, last)
         if last + 1 < len(self._tabs):
             line += Content("›")
         gap = width - _BEHIND - cell_len(where) - line.cell_length
@@ -113,7 +128,7 @@ class TabBar(Widget):
         tab = self._tabs[active]
         others = marks_of(self._tabs)
         number = f"{active + 1}/{len(self._tabs)} "
-        mark = Content.assemble(" ", _mark(tab.mark)) if tab.mark else Content("")
+        mark = Content.assemble(" ", mark_content(tab.mark)) if tab.mark else Content("")
         room = width - 2 - len(number) - mark.cell_length - others.cell_length - 2
         title = Content.styled(_cut(safe_line(tab.title), max(4, room)), "bold $foreground")
         self._ends = [((active + 1) % len(self._tabs), width)]
@@ -144,6 +159,13 @@ class TabBar(Widget):
             else:
                 return first, last
 
+    def _behind(self, index: int, last: int) -> Content:
+        """What stands between a tab and the next one: a line between two that are side by side."""
+        both = index < last and self._tabs[index].in_sight and self._tabs[index + 1].in_sight
+        if not both:
+            return Content(" ")
+        return Content.styled("│", "$faint").stylize_before(self.get_visual_style("tabs--active"))
+
     def _around(self, index: int) -> int:
         """The cells of a tab beside its title."""
         mark = self._tabs[index].mark
@@ -154,9 +176,10 @@ class TabBar(Widget):
         number, title = ("bold $accent", "bold $foreground") if tab.active else ("$faint", "$muted")
         piece = Content.assemble((f" {index + 1} ", number), (_cut(safe_line(tab.title), longest), title))
         if tab.mark:
-            piece = Content.assemble(piece, " ", _mark(tab.mark))
+            piece = Content.assemble(piece, " ", mark_content(tab.mark))
         piece += Content(" ")
-        return piece.stylize_before(self.get_visual_style("tabs--active")) if tab.active else piece
+        shown = tab.active or tab.in_sight
+        return piece.stylize_before(self.get_visual_style("tabs--active")) if shown else piece
 
 
 def _cut(title: str, longest: int) -> str:

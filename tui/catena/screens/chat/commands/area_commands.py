@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from catena.screens.chat.bars.composer_edges import EditLeft
     from catena.screens.chat.panels.attachments import AttachmentBar
+    from catena.screens.chat.panels.elicitation import ElicitationPanel
     from catena.screens.chat.panels.permission import PermissionPanel
     from catena.screens.chat.panels.queue import QueueList
     from catena.screens.chat.panels.start import StartPanel
     from catena.screens.chat.panels.trouble import TroublePanel
+    from catena.settings.templates import Template
+    from catena.text.shell_text import ShellText
     from catena.transcript import Transcript
     from catena.widgets.composer import Composer
     from catena.workspace.tab import Tab
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
         AttachmentBar.Removed
         | Composer.SentEmpty
         | Composer.Walked
+        | ElicitationPanel.Answered
         | PermissionPanel.Answered
         | EditLeft
         | PermissionPanel.ReasonLeft
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
         | QueueList.SentNow
         | StartPanel.Taken
         | Transcript.BranchRequested
+        | Transcript.ImagesWanted
         | Transcript.OlderRequested
         | Transcript.SeamOpened
         | Transcript.SiblingRequested
@@ -64,11 +69,32 @@ class AreaCommands(Protocol):
     def submit(self, text: str) -> None:
         """Submit a text that has left the composer."""
 
+    def run_shell(self, shell: ShellText, typed: str) -> bool:
+        """Run a shell command that has left the composer; False if that is not possible yet."""
+
+    def stop_shell(self) -> bool:
+        """Stop the shell command; False if none runs."""
+
     def handle(self, event: ChatEvent) -> None:
         """Handle a key or a click in a widget."""
 
+    def led(self, act: Awaitable[None]) -> Awaitable[None]:
+        """Wrap an action for which the keys wait."""
+
+    async def templates(self, directory: str) -> Sequence[Template]:
+        """The prompt templates of a directory and the person's own."""
+
+    async def mentioned_paths(self) -> Sequence[str]:
+        """The files that came with prompts of this conversation, the newest first."""
+
     def attach(self, paths: Sequence[str]) -> None:
         """Attach files whose paths were pasted."""
+
+    def attach_image(self, content: bytes) -> None:
+        """Attach an image that was pasted."""
+
+    def detach_paths(self, paths: Sequence[str]) -> None:
+        """Detach files whose paths stand in the text again."""
 
     def escaped(self, *, idle: bool) -> None:
         """Note that Esc was pressed; ``idle``: there was nothing to close and nothing to stop."""

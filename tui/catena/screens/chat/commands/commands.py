@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.bars.composer_edges import EditLeft
 from catena.screens.chat.commands.startup_commands import StartupCommands
-from catena.screens.chat.commands.table import SLASH_COMMANDS, command, slash_command
+from catena.screens.chat.commands.table import command, listed_commands, slash_command
 from catena.screens.chat.commands.unknown_commands import refusal_of
-from catena.screens.chat.context import ChatContext, ChatHost
+from catena.screens.chat.context import ChatContext, ChatHost, ScreenPanes
 from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.panels.attachments import AttachmentBar
+from catena.screens.chat.panels.elicitation import ElicitationPanel
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.queue import QueueList
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.panels.trouble import TroublePanel
 from catena.screens.chat.presenter import Parts, TabPresenter
+from catena.settings.settings import config_directory
+from catena.settings.templates import Template, known_templates
 from catena.terminal.programs import EditorFailed
+from catena.text.shell_text import ShellText
 from catena.transcript import Transcript
 from catena.widgets.commands import split_slash
 from catena.widgets.composer import Composer
 from catena.workspace.outgoing import OutgoingText, Stage, UnplacedDraft
+from catena.workspace.panes import Pane
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.errors import AgentError, ReadOnly
@@ -44,6 +49,8 @@ class Commands:
         screen: ChatHost,
         parts: Parts,
         tabs: OpenTabs,
+        pane: Pane,
+        panes: ScreenPanes,
         presenter: TabPresenter,
         startup: StartupCommands,
     ) -> None:
@@ -51,14 +58,15 @@ class Commands:
         drafts = Drafts(
             parts.composer,
             tabs,
+            pane,
             presenter,
             startup.draft,
             go=self._go,
             keep=lambda tab: self.run(tabs.keep(tab)),
             changed=screen.keep_soon,
         )
-        self.context = context = ChatContext(screen, parts, tabs, presenter, drafts, self.run)
-        self.actions = ChatActions(context, commands=SLASH_COMMANDS, do=self._act)
+        self.context = context = ChatContext(screen, parts, tabs, pane, panes, presenter, drafts, self.run)
+        self.actions = ChatActions(context, commands=listed_commands(context.keys), do=self._act)
         self._startup = startup
         self._submissions = Submissions(context, self.actions)
 
@@ -88,7 +96,38 @@ class Commands:
         for text in self._startup.cleared_texts:
             self.cleared(text)
         with self.context.drafts.under_way(self._startup.draft):
-            await self.actions.tabs.begin(self._startup.draft)
+            await self.actions.tabs.begin(self._startup.draft, history=self.actions.choose_from_history)
+
+    # --- its pane
+
+    def settle(self) -> None:
+        """End the time before the tabs were there, in a pane that is opened later."""
+        with self.context.drafts.under_way(self._startup.draft):
+            pass
+        self.actions.tabs.beginning = False
+
+    def restore(self, tab: Tab) -> Awaitable[None]:
+        """Show the tab that stood in this pane at the last start; the keys stay where they are."""
+        return self.actions.tabs.show(tab)
+
+    async def take(self, tab: Tab, arrived: Callable[[], None]) -> None:
+        """Show a tab that was sent to this pane, which gets the keys; ``arrived``: its composer is the tab's."""
+        await self.actions.tabs.take(tab, arrived)
+
+    def put_away(self) -> None:
+        """Leave the tab to itself: the pane is about to be closed."""
+        self.actions.tabs.put_away()
+
+    def panes_changed(self) -> None:
+        """Draw what depends on which panes are open, which are in sight and which has the keys."""
+        presenter, panes = self.context.presenter, self.context.tabs.panes.open
+        self.context.parts.transcript.frames.among = sum(pane.in_sight for pane in panes)
+        presenter.look()
+        if presenter.shown is not None:
+            presenter.refresh()
+        self.context.drafts.release()
+
+    # --- acts
 
     def run(self, act: Awaitable[None]) -> None:
         """Let an action go on by itself, and say what goes wrong."""
@@ -99,6 +138,8 @@ class Commands:
             await act
         except (AgentError, StoreError, ReadOnly, EditorFailed) as error:
             self.context.say(str(error), wrong=True)
+        finally:
+            self.context.panes.close_empty()
 
     def do(self, name: str) -> None:
         """Do what the command of this name does."""
@@ -121,6 +162,16 @@ class Commands:
             self.stay()
         self._submissions.submit(text)
 
+    def run_shell(self, shell: ShellText, typed: str) -> bool:
+        """Run a shell command; its output goes into the draft that it was typed in."""
+        self.stay()
+        self.actions.shell.start(shell, typed)
+        return True
+
+    def stop_shell(self) -> bool:
+        """Stop the shell command; False if none runs."""
+        return self.actions.shell.stop()
+
     def _go(self, outgoing: OutgoingText) -> None:
         self._submissions.go(outgoing)
 
@@ -129,7 +180,9 @@ class Commands:
         context, actions, tab = self.context, self.actions, self.context.tab
         match event:
             case PermissionPanel.Answered():
-                self.run(actions.prompts.answer(event.ask, event.option, event.reason))
+                self.run(actions.prompts.answer(event.ask, event.option, event.reason, rule=event.rule))
+            case ElicitationPanel.Answered():
+                self.run(actions.prompts.answer_elicitation(event.ask, event.answer))
             case PermissionPanel.ReasonLeft():  # without its question it is a text like any other
                 if asking := actions.prompts.asks(event.ask):
                     context.drafts.restore(asking, event.text)
@@ -148,11 +201,11 @@ class Commands:
                 actions.edits.leave_edit()
             case StartPanel.Taken():
                 self.run(context.gate.led(actions.start.take()))
-            case Composer.SentEmpty() if actions.start.open:
+            case Composer.SentEmpty() if actions.start.heeds_keys:
                 self.run(context.gate.led(actions.start.take()))
             case Composer.SentEmpty():
                 self.run(actions.prompts.go_on())
-            case Composer.Walked() if actions.start.open and not (
+            case Composer.Walked() if actions.start.heeds_keys and not (
                 event.older and actions.prompts.cleared_here
             ):
                 actions.start.move(-1 if event.older else 1)
@@ -160,6 +213,8 @@ class Commands:
                 self.run(actions.prompts.walk(older=event.older))
             case Transcript.OlderRequested():
                 self.run(context.presenter.show_older())
+            case Transcript.ImagesWanted():
+                self.run(actions.images.draw(event.wanted))
             case Transcript.SeamOpened():
                 self.run(context.presenter.show_seam_detail(event.message_id))
             case Transcript.SiblingRequested():
@@ -186,9 +241,30 @@ class Commands:
             case _:
                 assert_never(event)
 
+    def led(self, act: Awaitable[None]) -> Awaitable[None]:
+        """Wrap an action for which the keys wait."""
+        return self.context.gate.led(act)
+
+    async def templates(self, directory: str) -> Sequence[Template]:
+        """The prompt templates of a directory and the person's own, with the answers about the project's."""
+        return await known_templates(config_directory(), directory, self.context.tabs.store)
+
+    async def mentioned_paths(self) -> Sequence[str]:
+        """The files that came with prompts of this conversation, the newest first."""
+        tab = self.tab
+        return await self.actions.attachments.mentioned_paths(tab) if tab is not None else ()
+
     def attach(self, paths: Sequence[str]) -> None:
         """Attach files whose paths were pasted."""
         self.actions.attachments.attach_pasted(paths)
+
+    def attach_image(self, content: bytes) -> None:
+        """Attach an image that was pasted."""
+        self.actions.attachments.attach_image(content)
+
+    def detach_paths(self, paths: Sequence[str]) -> None:
+        """Detach files whose paths stand in the text again."""
+        self.run(self.actions.attachments.detach_paths(paths))
 
     def escaped(self, *, idle: bool) -> None:
         """Note that Esc was pressed; pressed twice while ``idle``, a prompt is to be chosen."""
@@ -251,7 +327,6 @@ class Commands:
         """Write everything on the screen back to its tab."""
         self.actions.prompts.detach()
         self.context.drafts.detach()
-        self.context.presenter.detach()
 
 
 class Submissions:
@@ -277,7 +352,7 @@ class Submissions:
             if tab is not None and tab.editing:  # the edited prompt takes the place of the command
                 context.parts.composer.put(tab.editing.prompt.text)
             context.drafts.write()
-            if context.drafts.nowhere and not _is_command(text):
+            if (context.drafts.nowhere or actions.start.heeds_keys) and not _is_command(text):
                 context.run(actions.start.take())
         if tab is not None:
             actions.tabs.try_again(tab)

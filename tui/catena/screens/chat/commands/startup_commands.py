@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from catena.screens.chat.panels.start import AgentRow, FoldRow, StartPanel
+from catena.settings.settings import config_directory
+from catena.settings.templates import Template, find_templates
 from catena.widgets.composer import Composer
 from catena.workspace.outgoing import OutgoingTexts, UnplacedDraft
 
 if TYPE_CHECKING:
     from catena.screens.chat.commands.area_commands import ChatEvent
+    from catena.text.shell_text import ShellText
     from catena.workspace.tab import Tab
 
 
@@ -47,6 +51,14 @@ class StartupCommands:
         self._outgoing.add(text, self.draft)
         self._take()
 
+    def run_shell(self, shell: ShellText, typed: str) -> bool:
+        """Return False: there is no draft yet that its output could go into."""
+        return False
+
+    def stop_shell(self) -> bool:
+        """Return False: none runs."""
+        return False
+
     def handle(self, event: ChatEvent) -> None:
         """Choose what to start with; no other widget shows anything yet."""
         if not self._start.display:
@@ -69,8 +81,26 @@ class StartupCommands:
             case _:
                 pass
 
+    def led(self, act: Awaitable[None]) -> Awaitable[None]:
+        """Return the action as it is: there is nowhere yet that it could lead to."""
+        return act
+
+    async def templates(self, directory: str) -> Sequence[Template]:
+        """The templates, without the person's answers: the store is not open."""
+        return await asyncio.to_thread(find_templates, config_directory(), directory)
+
+    async def mentioned_paths(self) -> Sequence[str]:
+        """Return none: no conversation is there yet."""
+        return ()
+
     def attach(self, paths: Sequence[str]) -> None:
         """Do nothing: there is no draft to attach to."""
+
+    def attach_image(self, content: bytes) -> None:
+        """Do nothing: there is no draft to attach to."""
+
+    def detach_paths(self, paths: Sequence[str]) -> None:
+        """Do nothing: nothing is attached."""
 
     def escaped(self, *, idle: bool) -> None:
         """Do nothing: there is no prompt to be chosen."""

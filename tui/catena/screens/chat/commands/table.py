@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from catena.keys.keymap import KeyMap
 
 if TYPE_CHECKING:  # the first frame completes commands, and does none
     from catena.screens.chat.actions.chat_actions import ChatActions
@@ -18,7 +20,7 @@ class ChatCommand:
     summary: str
     action: Callable[[ChatActions, str], Awaitable[None]]
     argument: str = ""  # what may follow the name, "" for nothing
-    key: str = ""  # as the person presses it
+    key: str = ""  # a template of the keys in effect; as the person presses it where commands are listed
     aliases: tuple[str, ...] = ()
     by_name: bool = True  # False: done by a key alone, and in no list
     needs_argument: bool = False  # without one, the beginning of the command is put into the composer
@@ -26,17 +28,31 @@ class ChatCommand:
 
 
 COMMANDS: tuple[ChatCommand, ...] = (
-    ChatCommand("new", "start a new conversation in a new tab", lambda do, _: do.tabs.new(), key="ctrl+t"),
+    ChatCommand("new", "start a new conversation in a new tab", lambda do, _: do.tabs.new(), key="{new_tab}"),
     ChatCommand(
         "history",
         "open an earlier conversation",
-        lambda do, _: do.tabs.history(),
-        key="ctrl+o",
+        lambda do, _: do.history.choose(),
+        key="{history}",
         aliases=("resume", "open"),
         leads=True,
     ),
     ChatCommand(
         "close", "close this tab (the conversation stays in the history)", lambda do, _: do.tabs.close()
+    ),
+    ChatCommand(
+        "side",
+        "show another tab, a fork or a conversation side by side",
+        lambda do, text: do.panes.side(text),
+        argument="[TAB]",
+        leads=True,
+    ),
+    ChatCommand(
+        "other-pane", "go to the other pane", lambda do, _: do.panes.other(), key="{other_pane}", leads=True
+    ),
+    ChatCommand("swap-panes", "let the two panes change places", lambda do, _: do.panes.swap()),
+    ChatCommand(
+        "close-pane", "close this pane (its tab stays open)", lambda do, _: do.panes.close(), leads=True
     ),
     ChatCommand(
         "rename",
@@ -56,28 +72,41 @@ COMMANDS: tuple[ChatCommand, ...] = (
         "retry the last prompt, or with another agent",
         lambda do, text: do.edits.retry(text),
         argument="AGENT",
-        key="r while browsing",
+        key="{retry} while browsing",
         leads=True,
     ),
     ChatCommand(
         "edit",
         "edit and resend an earlier prompt",
         lambda do, _: do.edits.edit(),
-        key="esc esc, e while browsing",
+        key="{stop} {stop}, {edit} while browsing",
     ),
     ChatCommand(
         "fork",
         "fork a new conversation from here",
         lambda do, text: do.branches.fork(text),
         argument="[side] [--dir PATH]",
-        key="f F while browsing",
+        key="{fork fork_beside} while browsing",
+        leads=True,
+    ),
+    ChatCommand(
+        "ask",
+        "ask other agents the same, side by side",
+        lambda do, text: do.asking.ask(text),
+        argument="AGENT [AGENT…] [PROMPT]",
+        leads=True,
+    ),
+    ChatCommand(
+        "compare",
+        "compare with the branch of another tab; keep one",
+        lambda do, _: do.asking.compare(),
         leads=True,
     ),
     ChatCommand(
         "tree",
         "show all branches: go to one, compare two, quote",
         lambda do, _: do.trees.tree(),
-        key="t while browsing",
+        key="{tree} while browsing",
         leads=True,
     ),
     ChatCommand(
@@ -91,9 +120,9 @@ COMMANDS: tuple[ChatCommand, ...] = (
         "undo",
         "undo the last edit, fork, rename or close",
         lambda do, _: do.undo.undo(),
-        key="u while browsing",
+        key="{undo} while browsing",
     ),
-    ChatCommand("redo", "redo", lambda do, _: do.undo.redo()),
+    ChatCommand("redo", "redo what was undone", lambda do, _: do.undo.redo()),
     ChatCommand(
         "reflog",
         "list what can be undone; go back to any point",
@@ -102,9 +131,11 @@ COMMANDS: tuple[ChatCommand, ...] = (
     ),
     ChatCommand(
         "delete",
-        "delete this conversation (/undo restores it)",
-        lambda do, _: do.undo.delete(),
+        "delete this conversation (/undo restores it), also at the agent",
+        lambda do, text: do.undo.delete(text),
+        argument="[everywhere]",
     ),
+    ChatCommand("pin", "pin this conversation, or unpin it", lambda do, _: do.undo.pin()),
     ChatCommand("archive", "archive this conversation", lambda do, _: do.undo.archive()),
     ChatCommand(
         "checkpoint",
@@ -133,7 +164,12 @@ COMMANDS: tuple[ChatCommand, ...] = (
         argument="LABEL",
         leads=True,
     ),
-    ChatCommand("stop", "stop the agent", lambda do, _: do.prompts.stop(), key="esc, ctrl+c when empty"),
+    ChatCommand(
+        "stop",
+        "stop the agent",
+        lambda do, _: do.prompts.stop(),
+        key="{stop}, {copy_clear_or_stop} when empty",
+    ),
     ChatCommand(
         "stderr",
         "show the agent's error output",
@@ -161,6 +197,12 @@ COMMANDS: tuple[ChatCommand, ...] = (
         leads=True,
     ),
     ChatCommand(
+        "background",
+        "list what runs in the background",
+        lambda do, _: do.chains.background(),
+        leads=True,
+    ),
+    ChatCommand(
         "chain",
         "list this conversation's sessions; check or continue one",
         lambda do, _: do.chains.chain(),
@@ -170,7 +212,7 @@ COMMANDS: tuple[ChatCommand, ...] = (
         "context",
         "see what the agent knows",
         lambda do, _: do.chains.context(),
-        key="c while browsing",
+        key="{context} while browsing",
         leads=True,
     ),
     ChatCommand(
@@ -207,6 +249,13 @@ COMMANDS: tuple[ChatCommand, ...] = (
     ChatCommand("options", "change the agent's settings", lambda do, _: do.settings.options(), leads=True),
     ChatCommand("takeover", "take over from a Catena that exited", lambda do, _: do.tabs.take_over()),
     ChatCommand(
+        "changes",
+        "review what agents changed in files; quote from it",
+        lambda do, text: do.changes.changes(text),
+        argument="[turn|look|CHECKPOINT]",
+        leads=True,
+    ),
+    ChatCommand(
         "files",
         "show files read and changed on this branch",
         lambda do, _: do.usage.files(),
@@ -220,6 +269,13 @@ COMMANDS: tuple[ChatCommand, ...] = (
         leads=True,
     ),
     ChatCommand(
+        "cd",
+        "continue in another directory",
+        lambda do, text: do.directories.change(text),
+        argument="DIR",
+        leads=True,
+    ),
+    ChatCommand(
         "add-dir",
         "add a directory, or remove one",
         lambda do, text: do.usage.add_directory(text),
@@ -227,10 +283,36 @@ COMMANDS: tuple[ChatCommand, ...] = (
         leads=True,
     ),
     ChatCommand(
+        "permissions",
+        "your permission rules here: remove one, change where it holds",
+        lambda do, _: do.permissions.permissions(),
+        leads=True,
+    ),
+    ChatCommand(
+        "mcp",
+        "MCP servers of this conversation",
+        lambda do, _: do.servers.servers(),
+        leads=True,
+    ),
+    ChatCommand(
+        "templates",
+        "prompt templates: read them, allow those of the project",
+        lambda do, _: do.templates.templates(),
+        aliases=("prompts",),
+        leads=True,
+    ),
+    ChatCommand(
+        "next-question",
+        "go to the next tab whose agent asks",
+        lambda do, _: do.permissions.next_question(),
+        key="{next_question}",
+        leads=True,
+    ),
+    ChatCommand(
         "queue",
         "reorder, edit or send queued prompts",
         lambda do, _: do.queue.enter(),
-        key="ctrl+n",
+        key="{queue}",
         leads=True,
     ),
     ChatCommand(
@@ -241,46 +323,77 @@ COMMANDS: tuple[ChatCommand, ...] = (
         needs_argument=True,
     ),
     ChatCommand(
+        "paste",
+        "attach the image on the clipboard",
+        lambda do, _: do.attachments.paste(),
+        key="{paste}",
+    ),
+    ChatCommand(
         "detach",
         "remove an attached file: newest, or by name",
         lambda do, text: do.attachments.detach(text),
         argument="NAME",
     ),
     ChatCommand(
+        "open-image",
+        "open the image of the agent, or the page it links to",
+        lambda do, _: do.images.open(),
+        key="{open_image} while browsing",
+    ),
+    ChatCommand(
+        "save-image",
+        "save the image of the agent",
+        lambda do, text: do.images.save(text),
+        argument="PATH",
+        key="{save_image} while browsing",
+    ),
+    ChatCommand(
+        "copy-image-path",
+        "copy the path of a copy of the image",
+        lambda do, _: do.images.copy_path(),
+        by_name=False,
+    ),
+    ChatCommand(
         "unqueue",
         "move the newest queued prompt back to the composer",
         lambda do, _: do.prompts.unqueue(),
-        key="↑ when empty",
+        key="{text_up} when empty",
     ),
     ChatCommand(
         "find",
         "find in the transcript",
         lambda do, text: do.view.find(text),
         argument="TEXT",
-        key="ctrl+f",
+        key="{find}",
         leads=True,
     ),
     ChatCommand(
         "follow",
         "go to the end of the transcript and follow it",
         lambda do, _: do.view.follow(),
-        key="end when empty",
+        key="{follow} when empty",
     ),
     ChatCommand(
         "browse",
         "browse the transcript by keyboard",
         lambda do, _: do.view.browse(),
-        key="shift+tab",
+        key="{browse}",
         leads=True,
     ),
     ChatCommand(
         "inputs",
         "search prompt history",
         lambda do, _: do.prompts.search_inputs(),
-        key="ctrl+r",
+        key="{search_inputs}",
         leads=True,
     ),
-    ChatCommand("editor", "write the prompt in your editor", lambda do, _: do.view.editor(), key="ctrl+g"),
+    ChatCommand("editor", "write the prompt in your editor", lambda do, _: do.view.editor(), key="{editor}"),
+    ChatCommand(
+        "export",
+        "write this branch, or all, as markdown, html or json",
+        lambda do, text: do.exports.export(text),
+        argument="[FORMAT] [tree] [FILE]",
+    ),
     ChatCommand("copy", "copy the last answer", lambda do, _: do.view.copy()),
     ChatCommand(
         "theme",
@@ -289,36 +402,45 @@ COMMANDS: tuple[ChatCommand, ...] = (
         argument="NAME",
         leads=True,
     ),
-    ChatCommand("palette", "all commands", lambda do, _: do.view.palette(), key="ctrl+p", leads=True),
+    ChatCommand("settings", "change settings", lambda do, _: do.settings.sheet(), leads=True),
+    ChatCommand("palette", "all commands", lambda do, _: do.view.palette(), key="{palette}", leads=True),
     ChatCommand(
-        "help", "keys and commands for this place", lambda do, _: do.view.help(), key="f1", leads=True
+        "help", "keys and commands for this place", lambda do, _: do.view.help(), key="{help}", leads=True
     ),
     ChatCommand(
         "suspend",
         "suspend to the shell (fg returns)",
         lambda do, _: do.tabs.suspend(),
-        key="ctrl+z",
+        key="{suspend}",
     ),
     ChatCommand(
         "quit",
         "quit (tabs are restored next time)",
         lambda do, _: do.quitting.quit(),
-        key="ctrl+d when empty",
+        key="{quit} when empty",
         aliases=("exit",),
     ),
     ChatCommand(
         "again",
         "retry the browsed prompt",
         lambda do, _: do.edits.retry_browsed(),
-        key="r while browsing",
+        key="{retry} while browsing",
         by_name=False,
         leads=True,
     ),
     ChatCommand(
         "fork-beside",
-        "fork in a new tab",
+        "fork side by side, or in a new tab",
         lambda do, _: do.branches.fork_beside(),
-        key="F while browsing",
+        key="{fork_beside} while browsing",
+        by_name=False,
+        leads=True,
+    ),
+    ChatCommand(
+        "turn-changes",
+        "changes of this turn",
+        lambda do, _: do.changes.of_browsed(),
+        key="{turn_changes} while browsing",
         by_name=False,
         leads=True,
     ),
@@ -326,34 +448,39 @@ COMMANDS: tuple[ChatCommand, ...] = (
         "sibling-before",
         "previous version",
         lambda do, _: do.branches.sibling_before(),
-        key="h while browsing",
+        key="{previous_version} while browsing",
         by_name=False,
     ),
     ChatCommand(
         "sibling-after",
         "next version",
         lambda do, _: do.branches.sibling_after(),
-        key="l while browsing",
+        key="{next_version} while browsing",
         by_name=False,
     ),
     ChatCommand(
         "branch-point-before",
         "branch point above",
         lambda do, _: do.branches.branch_point_before(),
-        key="[ while browsing",
+        key="{branch_point_above} while browsing",
         by_name=False,
     ),
     ChatCommand(
         "branch-point-after",
         "branch point below",
         lambda do, _: do.branches.branch_point_after(),
-        key="] while browsing",
+        key="{branch_point_below} while browsing",
         by_name=False,
     ),
 )
 
 SLASH_COMMANDS: tuple[ChatCommand, ...] = tuple(each for each in COMMANDS if each.by_name)
 _BY_NAME = {each.name: each for each in COMMANDS}
+
+
+def listed_commands(keys: KeyMap) -> tuple[ChatCommand, ...]:
+    """Return the commands that are typed, each with its key in effect."""
+    return tuple(replace(each, key=keys.fill(each.key)) for each in SLASH_COMMANDS)
 
 
 def command(name: str) -> ChatCommand:

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from catena.text.formats import size_in_words
 from catena.text.safe_text import safe_line
 
 _LONGEST_NAME = 30  # characters, if there is room
@@ -74,13 +75,6 @@ class AttachmentBar(Widget):
             places.append((row, at, at + cells))
             at += cells + 3
         return places
-
-
-def size_in_words(size: int) -> str:
-    """A size as a person reads it, such as `3 kB`."""
-    if size < 1_000:
-        return f"{size} B"
-    return f"{size / 1_000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
 
 
 def _short(name: str, longest: int) -> str:

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
+from catena.keys.bindings import bindings, keys_of
 from catena.widgets.band import Band, BandWords, Choice
 
 ENTER = "enter"
 _CANCEL = "esc"
+_ACTIONS = {ENTER: "branch_do", "a": "branch_agent", "s": "branch_beside"}  # of the table of keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +33,7 @@ class ForkPanel(Band, can_focus=True):
     """The question before a fork or retry, focused while it is open; a click on an option acts like its key."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "decide('enter')", "do it", id="branch.do"),
-        Binding("a", "decide('a')", "another agent", id="branch.agent"),
-        Binding("s", "decide('s')", "in a new tab, or in this one", id="branch.beside"),
+        *bindings(branch_do="decide('enter')", branch_agent="decide('a')", branch_beside="decide('s')")
     ]
     DEFAULT_CSS = """
     ForkPanel {
@@ -88,15 +88,16 @@ class ForkPanel(Band, can_focus=True):
         self._question = question
         self.set_class(question is not None, "-asking-now")
         if question is not None:
-            others = [Choice(key, key, does) for key, does in question.others]
+            keys = keys_of(self)
+            others = [Choice(key, keys.shown(_ACTIONS[key]), does) for key, does in question.others]
             self.text.show(
                 BandWords(
                     question.title,
                     note=question.note,
                     choices=(
-                        Choice(ENTER, ENTER, question.enter, price=question.price),
+                        Choice(ENTER, keys.shown(_ACTIONS[ENTER]), question.enter, price=question.price),
                         *others,
-                        Choice(_CANCEL, _CANCEL, "Cancel"),
+                        Choice(_CANCEL, keys.shown("stop"), "Cancel"),
                     ),
                 )
             )

@@ -6,26 +6,30 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
+from catena.keys.bindings import bindings, keys_of
 from catena.terminal.key_pace import KeyPace
 from catena.text.safe_text import safe_line
-from catena.widgets.band import Band, BandWords, Choice
+from catena.widgets.band import SHORT, Band, BandWords, Choice
 from catena.widgets.change_preview import diffs_of
 from catena.widgets.text_fields import SafeInput
 from catena_acp.continuity.counts import counted
 
 if TYPE_CHECKING:  # not needed before there is a question
     from catena.transcript.widget.subject_block import SubjectBlock
-    from catena_acp.continuity.conversation_events import PermissionOpened
+    from catena_acp.continuity.conversation_events import PermissionOpened, Question
+    from catena_acp.permissions.rule import Rule
     from catena_acp.session_events import PermissionOption, ToolCallChanged
 
 
 _TOO_FAST = "Press again to confirm."
-_DIFF, _REASON = "d", "r"
+_DIFF, _REASON, _ALWAYS = "d", "r", "a"
+_ONCE = "allow_once"
+_OF_KIND = {"allow_once": "allow", "reject_once": "reject"}  # the action whose key takes the first of a kind
+_MOST_NUMBERS = 9
 _WORDS = {
     "read": "Allow reading {}?",
     "edit": "Allow the edit of {}?",
@@ -46,11 +50,16 @@ class PermissionPanel(Vertical, can_focus=True):
     # With the keys the answers move: a button held down must come up where it went down.
     FOCUS_ON_CLICK = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(str(number), f"press_number({number})", show=False) for number in range(1, 10)),
-        Binding("y", "press_kind('allow_once')", "allow once", id="permission.allow"),
-        Binding("n", "press_kind('reject_once')", "reject once", id="permission.reject"),
-        Binding("d", "diff", "full diff", id="permission.diff"),
-        Binding("r", "reason", "reject with a reason", id="permission.reason"),
+        *bindings(
+            **{f"option_{number}": f"press_number({number})" for number in range(1, 10)},
+            allow="press_kind('allow_once')",
+            reject="press_kind('reject_once')",
+            always="press_always",
+            narrower_rule="widen(-1)",
+            wider_rule="widen(1)",
+            diff="diff",
+            reason="reason",
+        )
     ]
     DEFAULT_CSS = """
     PermissionPanel {
@@ -63,10 +72,21 @@ class PermissionPanel(Vertical, can_focus=True):
     """
 
     class Answered(Message):
-        """The person chose an option; ``reason`` is their next prompt if they gave one."""
+        """The person chose an option; ``reason`` is their next prompt if they gave one.
 
-        def __init__(self, ask: PermissionOpened, option: PermissionOption, reason: str = "") -> None:
+        ``rule`` is to answer such requests from now on.
+        """
+
+        def __init__(
+            self,
+            ask: PermissionOpened,
+            option: PermissionOption,
+            reason: str = "",
+            *,
+            rule: Rule | None = None,
+        ) -> None:
             super().__init__()
+            self.rule = rule
             self.ask = ask
             self.option = option
             self.reason = reason
@@ -99,15 +119,14 @@ class PermissionPanel(Vertical, can_focus=True):
         self._ask: PermissionOpened | None = None
         self._waiting = 0
         self._directory = ""
-        self._subject: SubjectBlock | None = None  # made for the first request
+        self._rules: tuple[Rule, ...] = ()  # that can be made of the request, the narrowest first
+        self._rule_at = 0
+        self._subject: SubjectBlock | None = None
         self.pace = KeyPace()  # of the keys, wherever they went
         self._field = SafeInput(placeholder="Reason (sent as your next prompt)", compact=True)
         self._field.cursor_blink = False
-        self._band = Band("asking", self._field, id="asked")
-
-    def compose(self) -> ComposeResult:
-        """Yield the question with its options and the field for a reason; its subject is mounted above later."""
-        yield self._band
+        # The question with its options and the field for a reason; mounted for the first request, below its subject.
+        self.band = Band("asking", self._field, id="asked")
 
     @property
     def ask(self) -> PermissionOpened | None:
@@ -119,9 +138,12 @@ class PermissionPanel(Vertical, can_focus=True):
         """True while a reason is being typed."""
         return self.has_class("-reason")
 
-    def show(self, asks: Sequence[PermissionOpened], *, directory: str = "") -> None:
-        """Show the first of the open requests, or nothing; paths below ``directory`` are shown relative to it."""
-        ask = asks[0] if asks else None
+    def show(self, asks: Sequence[Question], *, directory: str = "") -> None:
+        """Show the first of the open questions if it is a request; paths below ``directory`` are relative to it."""
+        from catena_acp.continuity.conversation_events import PermissionOpened
+
+        first = asks[0] if asks else None
+        ask = first if isinstance(first, PermissionOpened) else None
         changed = ask != self._ask
         if not changed and len(asks) == self._waiting:
             return
@@ -133,6 +155,7 @@ class PermissionPanel(Vertical, can_focus=True):
             self.remove_class("-reason")
             self.take_reason()
             self._show_subject()
+            self._propose()
         self._lay_out()
 
     def _show_subject(self) -> None:
@@ -143,9 +166,34 @@ class PermissionPanel(Vertical, can_focus=True):
             from catena.transcript.widget.subject_block import SubjectBlock
 
             self._subject = SubjectBlock(self._ask.tool_call, self._directory)
-            self.mount(self._subject, before=self._band)
+            self.mount(self._subject, self.band)
         else:
             self._subject.show(self._ask.tool_call, self._directory)
+
+    def _propose(self) -> None:
+        """Find the rules that would have answered the request with its option for once."""
+        self._rules, self._rule_at = (), 0
+        if self._ask is None or _first_of(self._ask.options, _ONCE) is None:
+            return
+        from catena_acp.permissions.proposals import first_choice, proposals
+        from catena_acp.permissions.subject import subject_of
+
+        self._rules = proposals(subject_of(self._ask.tool_call, self._directory))
+        self._rule_at = first_choice(self._rules)
+
+    @property
+    def rule(self) -> Rule | None:
+        """The rule that is offered; none on a screen too short to show all of its words."""
+        if self._ask is None or not self._rules:
+            return None
+        rule = self._rules[self._rule_at]
+        if self.screen.size.height >= SHORT:
+            return rule
+        return rule if self.band.text.shares(tuple(self._choices(self._ask, rule))) else None
+
+    def on_resize(self) -> None:
+        """Offer a rule, or no longer: there is another room for it."""
+        self._lay_out()
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Say how to get here while keys do not answer."""
@@ -155,11 +203,11 @@ class PermissionPanel(Vertical, can_focus=True):
     def _lay_out(self) -> None:
         if (ask := self._ask) is not None:
             reason = self.giving_reason
-            self._band.text.show(
+            self.band.text.show(
                 BandWords(
                     _question(ask.tool_call, self._directory),
-                    note="" if not reason else "Rejected with this reason:",
-                    choices=() if reason else tuple(self._choices(ask)),
+                    note="Rejected with this reason:" if reason else _asker(ask.subagent),
+                    choices=() if reason else tuple(self._choices(ask, self.rule)),
                     right=tuple(self._beside()),
                 )
             )
@@ -169,18 +217,31 @@ class PermissionPanel(Vertical, can_focus=True):
         if self._waiting > 1:
             yield Choice("", "", f"1 of {self._waiting}")
         if self.has_change:
-            yield Choice(_DIFF, "d", "full diff")
+            yield Choice(_DIFF, keys_of(self).shown("diff"), "full diff")
         if not (self.has_focus or self.giving_reason):
-            yield Choice("", "tab", "to answer")
+            yield Choice("", keys_of(self).shown("complete"), "to answer")
 
-    def _choices(self, ask: PermissionOpened) -> Iterator[Choice]:
+    def _choices(self, ask: PermissionOpened, rule: Rule | None) -> Iterator[Choice]:
         """The agent's options in the agent's order, and a rejection with a reason."""
+        keys = keys_of(self)
         for number, option in enumerate(ask.options, start=1):
-            letter = {"allow_once": "y", "reject_once": "n"}.get(option.kind, "")
+            letter = keys.shown(_OF_KIND[option.kind]) if option.kind in _OF_KIND else ""
             letter = letter if _first_of(ask.options, option.kind) is option else ""
-            yield Choice(str(number), str(number), option.name, letter)
+            key = keys.shown(f"option_{number}") if number <= _MOST_NUMBERS else ""
+            yield Choice(str(number), key, option.name, letter)
+        if rule is not None:
+            from catena_acp.permissions.rule import rule_text
+
+            others = keys.fill("{narrower_rule} {wider_rule}") if len(self._rules) > 1 else ""
+            yield Choice(
+                _ALWAYS,
+                keys.shown("always"),
+                f"Always in this project: {rule_text(rule)}",
+                price=others,
+                whole=True,
+            )
         if self.can_be_rejected:
-            yield Choice(_REASON, "r", "Reject with a reason")
+            yield Choice(_REASON, keys.shown("reason"), "Reject with a reason")
 
     def action_choose(self, number: int) -> None:
         """Take the option with this number."""
@@ -196,6 +257,26 @@ class PermissionPanel(Vertical, can_focus=True):
         """Take the first option of this kind, if its key was meant for itself."""
         if self._is_meant():
             self._take_kind(kind)
+
+    def action_press_always(self) -> None:
+        """Allow the request, and such requests from now on, if the key was meant for itself."""
+        if self._is_meant():
+            self._take_rule()
+
+    def _take_rule(self) -> None:
+        if self._ask is None:
+            return
+        option, rule = _first_of(self._ask.options, _ONCE), self.rule
+        if option is None or rule is None:
+            self.post_message(self.Mistyped("No rule can be made of this request."))
+        else:
+            self.post_message(self.Answered(self._ask, option, rule=rule))
+
+    def action_widen(self, step: int) -> None:
+        """Offer the next wider or narrower rule."""
+        if self._rules and not self.giving_reason:
+            self._rule_at = min(max(0, self._rule_at + step), len(self._rules) - 1)
+            self._lay_out()
 
     def _is_meant(self) -> bool:
         """False for a letter of a word: it may have been typed before the request was shown."""
@@ -245,6 +326,8 @@ class PermissionPanel(Vertical, can_focus=True):
                 self.action_diff()
             case "r":
                 self.action_reason()
+            case "a":
+                self._take_rule()
             case "" if not self.giving_reason:
                 self.screen.set_focus(self)
             case "":
@@ -278,6 +361,11 @@ class PermissionPanel(Vertical, can_focus=True):
         """Swallow letters without a binding: they must not be typed elsewhere."""
         if event.is_printable and not self.giving_reason:
             event.prevent_default()
+
+
+def _asker(subagent: str) -> str:
+    """Whose call it is, of a subagent's; "" for the agent's own."""
+    return f"Asked by the subagent for: {safe_line(subagent)}" if subagent else ""
 
 
 def _question(call: ToolCallChanged, directory: str) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
+from catena.keys.bindings import bindings
 from catena.text.safe_text import safe_line
 
 if TYPE_CHECKING:
@@ -28,13 +29,15 @@ class QueueList(Widget, can_focus=True):
     """One line for each waiting prompt; while it has the focus, letters are commands."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "choose(1)", "next", id="queue.next"),
-        Binding("k,up", "choose(-1)", "one before", id="queue.previous"),
-        Binding("J,shift+j,shift+down", "move(1)", "later", id="queue.later"),
-        Binding("K,shift+k,shift+up", "move(-1)", "sooner", id="queue.sooner"),
-        Binding("enter,e", "edit", "change", id="queue.edit"),
-        Binding("d,delete", "delete", "delete", id="queue.delete"),
-        Binding("s", "send", "send now", id="queue.send"),
+        *bindings(
+            next_queued="choose(1)",
+            previous_queued="choose(-1)",
+            send_later="move(1)",
+            send_sooner="move(-1)",
+            edit_queued="edit",
+            delete_queued="delete",
+            send_now="send",
+        )
     ]
     DEFAULT_CSS = """
     QueueList { height: auto; max-height: 5; display: none; color: $muted; &.-any { display: block; } }

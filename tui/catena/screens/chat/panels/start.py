@@ -16,7 +16,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from catena.text.formats import agent_name, cell_width, from_home, truncate
+from catena.text.formats import cell_width, from_home, truncate, truncate_left, whole_clauses
 from catena.text.safe_text import safe_line
 
 if TYPE_CHECKING:  # the first frame of a directory with tabs needs no agents
@@ -25,12 +25,14 @@ if TYPE_CHECKING:  # the first frame of a directory with tabs needs no agents
 _SENTENCE = "Your conversations are yours: kept locally, independent of agent sessions."
 _MARGIN = 2
 _VERSION, _STATE, _ABOUT = 26, 36, 46  # cells at which columns begin
+_NARROW_STATE, _NARROW_ABOUT = 26, 36  # where there is no room for versions
+_VERSIONED = 72  # cells, below which there is none
 _NARROW = 60  # cells, below which a row is a name and a state
 _SHORT = 15  # rows of the screen, below which there are only agents
 _CONVERSATIONS = 6  # rows kept free for conversations that are still being read
 _BAR = "▌"
 _FOLDED, _OPEN = "▸", "▾"
-_ENTER, _COPY = "enter", "y copy"
+_ENTER, _COPY, _INSTALL = "enter", "y copy", "enter install · y copy"
 _SEE = "see "  # before an address in the catalogue
 
 
@@ -87,7 +89,7 @@ class ConversationRow:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryRow:
+class RecentRow:
     """The way to the other conversations."""
 
     count: int
@@ -96,7 +98,7 @@ class HistoryRow:
     starts: ClassVar[bool] = False
 
 
-StartRow: TypeAlias = AgentRow | FoldRow | ConversationRow | HistoryRow
+StartRow: TypeAlias = AgentRow | FoldRow | ConversationRow | RecentRow
 _Piece: TypeAlias = tuple[int, str, str]  # the cell that it begins at, text, tone
 
 
@@ -182,7 +184,7 @@ class StartPanel(ScrollView, can_focus=False):
         """The title of the agent that a text goes to; "" where the selected row leads to none."""
         match self.selected:
             case AgentRow(choice=choice) if choice.found:
-                return choice.title
+                return choice.addressed_as
             case ConversationRow(agent=agent):
                 return agent
             case _:
@@ -217,6 +219,11 @@ class StartPanel(ScrollView, can_focus=False):
             self._touched = True
             self.cursor = (self.cursor + step) % len(self._rows)
 
+    def widen(self, column: int) -> None:
+        """Take another width at most."""
+        self._column = column
+        self.refresh(layout=True)
+
     def page(self, step: int) -> None:
         """Move the cursor by a screenful; it stops at the ends."""
         if self._rows:
@@ -234,7 +241,7 @@ class StartPanel(ScrollView, can_focus=False):
         if not self._short:
             rows += self._conversations or ()
             if self._more:
-                rows.append(HistoryRow(self._more))
+                rows.append(RecentRow(self._more))
         self._rows = rows
         keys = [row.key for row in rows]
         kept = before is not None and self._touched and before.key in keys
@@ -282,6 +289,11 @@ class StartPanel(ScrollView, can_focus=False):
     def _narrow(self) -> bool:
         return self._width < _NARROW
 
+    @property
+    def _columns(self) -> tuple[int, int]:
+        """The cells at which the columns of states and of what is worth knowing begin."""
+        return (_STATE, _ABOUT) if self._width >= _VERSIONED else (_NARROW_STATE, _NARROW_ABOUT)
+
     def _lay_out(self) -> None:
         if not self.size.height:
             return
@@ -325,7 +337,7 @@ class StartPanel(ScrollView, can_focus=False):
             (6, "●", "accent"),
             (8, "catena", "name"),
         ]
-        where = _cut_left(self._directory, max(4, self._end - 18))
+        where = truncate_left(self._directory, max(4, self._end - 18))
         mark.append((self._end - cell_width(where), where, "muted"))
         said = [_Line(((_MARGIN, words, "muted"),)) for words in _wrapped(_SENTENCE, self._end - _MARGIN)]
         return [_Line(tuple(mark)), _Line(), *said, _Line(), _Line()]
@@ -339,9 +351,9 @@ class StartPanel(ScrollView, can_focus=False):
                 case ConversationRow():
                     lines.append(self._conversation_line(at, row))
                 case FoldRow(count=count, opened=opened):
-                    words = f"{count} more {'agent' if count == 1 else 'agents'}"
+                    words = f"{count} more {'agent' if count == 1 else 'agents'}, not installed"
                     lines.append(self._fold_line(at, _OPEN if opened else _FOLDED, words))
-                case HistoryRow(count=count):
+                case RecentRow(count=count):
                     lines.append(self._fold_line(at, _FOLDED, f"{count} more in this directory"))
         return lines
 
@@ -362,14 +374,16 @@ class StartPanel(ScrollView, can_focus=False):
         if self._narrow:
             named = truncate(title, max(4, self._end - 10 - _MARGIN))
             return [_Line(((_MARGIN, named, name), *self._right(choice.readiness, state)), at)]
-        about = _as_much_as_fits(safe_line(choice.about), max(4, self._end - _ABOUT))
-        room = self._end - _ABOUT - cell_width(about)
+        state_at, about_at = self._columns
+        about = whole_clauses(safe_line(choice.about), max(4, self._end - about_at))
+        room = self._end - about_at - cell_width(about)
         right = self._right(_ENTER) if selected and room > len(_ENTER) + 1 else []
+        version = truncate(safe_line(choice.version), state_at - _VERSION - 1) if state_at > _VERSION else ""
         pieces: list[_Piece] = [
             (_MARGIN, truncate(title, _VERSION - _MARGIN - 2), name),
-            (_VERSION, truncate(safe_line(choice.version), _STATE - _VERSION - 1), "muted"),
-            (_STATE, choice.readiness, state),
-            (_ABOUT, about, "muted"),
+            (_VERSION, version, "muted"),
+            (state_at, choice.readiness, state),
+            (about_at, about, "muted"),
         ]
         return [_Line((*pieces, *right), at)]
 
@@ -377,13 +391,14 @@ class StartPanel(ScrollView, can_focus=False):
         """An agent that is not installed; of the selected one all that is to be typed, below it if it is too long."""
         how = safe_line(row.choice.how)
         room = self._end - _VERSION
+        keys = _INSTALL if row.choice.installable and not self._narrow else _COPY
         until = self._end - len(_COPY) - 2 if self._narrow else _VERSION - 2
         titled = (_MARGIN, truncate(title, until - _MARGIN), name)
         if at != self.cursor:
             beside = () if self._narrow else ((_VERSION, truncate(how, room), "muted"),)
             return [_Line((titled, *beside), at)]
-        right = self._right(_COPY)
-        if not self._narrow and cell_width(how) <= room - len(_COPY) - 2:
+        right = self._right(keys)
+        if not self._narrow and cell_width(how) <= room - len(keys) - 2:
             return [_Line((titled, (_VERSION, how, "text"), *right), at)]
         begin = 2 * _MARGIN
         below = [_Line(((begin, words, "text"),), at) for words in _wrapped(how, self._end - begin)]
@@ -392,14 +407,15 @@ class StartPanel(ScrollView, can_focus=False):
     def _conversation_line(self, at: int, row: ConversationRow) -> _Line:
         pieces: list[_Piece] = [(0, "!", "failure")] if row.failed else []
         name = "name" if at == self.cursor else "text"
-        until = self._end - cell_width(row.when) - 2 if self._narrow else _STATE - 2
+        agent_at, about_at = self._columns
+        until = self._end - cell_width(row.when) - 2 if self._narrow else agent_at - 2
         pieces.append((_MARGIN, truncate(safe_line(row.title), until - _MARGIN), name))
         if not self._narrow:
             counted = f"{row.messages:,} {'message' if row.messages == 1 else 'messages'}"
-            room = self._end - _ABOUT - cell_width(row.when) - 2
+            room = self._end - about_at - cell_width(row.when) - 2
             counted = counted if cell_width(counted) <= room else ""
-            pieces.append((_STATE, truncate(agent_name(safe_line(row.agent)), _ABOUT - _STATE - 1), "muted"))
-            pieces.append((_ABOUT, counted, "muted"))
+            agent = truncate(safe_line(row.agent), about_at - agent_at - 1)
+            pieces += [(agent_at, agent, "muted"), (about_at, counted, "muted")]
         return _Line((*pieces, *self._right(row.when)), at)
 
     # Drawing.
@@ -475,17 +491,3 @@ def _wrapped(text: str, width: int) -> list[str]:
             lines.append("")
         lines[-1] = f"{lines[-1]} {rest}" if lines[-1] else rest
     return lines
-
-
-def _as_much_as_fits(text: str, width: int) -> str:
-    """A text, or what stands before its first comma, cut if even that is too long."""
-    return text if cell_width(text) <= width else truncate(text.partition(", ")[0], width)
-
-
-def _cut_left(text: str, width: int) -> str:
-    """The end of a text: paths differ there."""
-    if cell_width(text) <= width:
-        return text
-    while cell_width(text) > width - 1:
-        text = text[1:]
-    return f"…{text}"

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.timer import Timer
 
+from catena.keys.bindings import bindings, keys_of
 from catena.text.safe_text import safe_line
 from catena.widgets.band import Band, BandWords, Choice
 from catena_acp.trouble.reset_times import format_time
@@ -22,13 +23,13 @@ if TYPE_CHECKING:  # not needed before there is trouble
     from catena.workspace.trouble import StandingTrouble
 
 
-KEYS: dict[Offer, str] = {
-    Offer.RETRY: "r",
-    Offer.WAIT: "w",
-    Offer.LOGIN: "l",
-    Offer.OTHER_AGENT: "a",
-    Offer.LAST_LINES: "e",
-    Offer.TAKE_OVER: "t",
+KEY_ACTIONS: dict[Offer, str] = {  # of the table of keys
+    Offer.RETRY: "trouble_retry",
+    Offer.WAIT: "trouble_wait",
+    Offer.LOGIN: "trouble_login",
+    Offer.OTHER_AGENT: "trouble_agent",
+    Offer.LAST_LINES: "trouble_stderr",
+    Offer.TAKE_OVER: "trouble_takeover",
 }
 _MINUTE = timedelta(minutes=1)
 _HOUR = timedelta(hours=1)
@@ -133,13 +134,15 @@ class TroublePanel(Band, can_focus=True):
 
     FOCUS_ON_CLICK = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("r", "take('retry')", "retry", id="trouble.retry"),
-        Binding("w", "take('wait')", "wait, do not wait", id="trouble.wait"),
-        Binding("l", "take('login')", "log in", id="trouble.login"),
-        Binding("a", "take('other_agent')", "another agent", id="trouble.agent"),
-        Binding("e", "take('last_lines')", "error output", id="trouble.last_lines"),
-        Binding("t", "take('take_over')", "take over", id="trouble.take_over"),
-        Binding("tab", "leave", "back to the composer", id="trouble.leave"),
+        *bindings(
+            trouble_retry="take('retry')",
+            trouble_wait="take('wait')",
+            trouble_login="take('login')",
+            trouble_agent="take('other_agent')",
+            trouble_stderr="take('last_lines')",
+            trouble_takeover="take('take_over')",
+            trouble_leave="leave",
+        )
     ]
     DEFAULT_CSS = """
     TroublePanel {
@@ -172,7 +175,7 @@ class TroublePanel(Band, can_focus=True):
         self._busy = False
         self._warning = ""
         self._words: TroubleWords | None = None
-        self._price: tuple[StandingTrouble, str] | None = None  # of sending the prompt again
+        self._prices: tuple[StandingTrouble, Mapping[Offer, str]] | None = None
         self._timer: Timer | None = None
 
     @property
@@ -196,9 +199,9 @@ class TroublePanel(Band, can_focus=True):
             self._standing, self._busy, self._warning = standing, busy, warning
             self._look()
 
-    def show_price(self, standing: StandingTrouble, price: str) -> None:
-        """Show what it takes to send the prompt of this trouble again."""
-        self._price = (standing, price)
+    def show_prices(self, standing: StandingTrouble, prices: Mapping[Offer, str]) -> None:
+        """Show what it takes to send the prompt of this trouble again, by the offers that do."""
+        self._prices = (standing, prices)
         self._lay_out()
 
     def _look(self) -> None:
@@ -234,11 +237,14 @@ class TroublePanel(Band, can_focus=True):
         if words is None:
             return
         happened, *means = _NEXT_SENTENCE.split(safe_line(words.line), maxsplit=1)
-        priced, price = self._price or (None, "")
-        prices = {Offer.RETRY: price} if priced is not None and priced is self._standing else {}
-        tab = () if self.has_focus or not words.offers else (Choice("", "tab", "to choose"),)
+        priced, prices = self._prices or (None, {})
+        if priced is not self._standing:
+            prices = {}
+        keys = keys_of(self)
+        tab = () if self.has_focus or not words.offers else (Choice("", keys.shown("complete"), "to choose"),)
         choices = tuple(
-            Choice(offer, KEYS[offer], does, price=prices.get(offer, "")) for offer, does in words.offers
+            Choice(offer, keys.shown(KEY_ACTIONS[offer]), does, price=prices.get(offer, ""))
+            for offer, does in words.offers
         )
         self.text.show(BandWords(happened, words.note, " ".join(means), choices, tab))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.content import Content
 from textual.widget import Widget
 
+from catena.text.formats import cell_width, truncate_left
 from catena.text.safe_text import safe_line
 
 
@@ -33,6 +34,8 @@ class Welcome(Widget):
             return Content("")
         bead, link = ("●", "$accent"), ("─", "$faint")
         mark = Content.assemble(bead, link, bead, link, bead, (" catena", "bold $foreground"))
-        words = Content.assemble(f"{agent}{' is ready' if is_ready else ''} in ", (where, "$foreground"))
         width = max(8, self.size.width - 4)
+        said = f"{agent}{' is ready' if is_ready else ''} in "
+        where = truncate_left(where, max(8, width - cell_width(said)))
+        words = Content.assemble(said, (where, "$foreground"))
         return Content("\n").join([mark, Content(""), words.truncate(width, ellipsis=True)])

@@ -1,0 +1,225 @@
+"""Changes as agents reported them in their tool calls."""
+
+from __future__ import annotations
+
+import asyncio
+import os.path
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from catena_acp.changes.changed_file import (
+    MOST_CHARACTERS,
+    ChangedFile,
+    ChangeSpan,
+    FileContents,
+    FileState,
+    OnDisk,
+    TextChange,
+)
+from catena_acp.changes.composition import Edit, composed
+from catena_acp.changes.on_disk import FilesOnDisk
+from catena_acp.continuity.tool_record import ToolPart, ToolRecord
+from catena_store.conversations import messages
+from catena_store.database.database import Reader
+from catena_store.records import Kind, Message
+
+MOST_CALLS = 5_000  # the newest of a branch that are looked through
+
+
+class ReportedChanges:
+    """The changes that agents reported; what shell commands did in files is in no report."""
+
+    @property
+    def caveat(self) -> str:
+        return "As the agent reported; changes by shell commands are not included."
+
+    async def changed_files(
+        self, reader: Reader, span: ChangeSpan, directories: Sequence[str]
+    ) -> Sequence[ReportedFile]:
+        """The files that were changed in a part of a branch, by their paths. Raises StoreError."""
+        rows = [
+            row
+            for row in await messages.newest_tools(reader, span.leaf_id, MOST_CALLS)
+            if row.depth > span.after
+        ]
+        return await asyncio.to_thread(reported_files, rows, span.until, directories)
+
+
+def reported_files(
+    rows: Iterable[Message], until: int | None, directories: Sequence[str]
+) -> tuple[ReportedFile, ...]:
+    """The files that tool rows tell of, oldest row first, as far as a depth.
+
+    Rows below that depth only tell what came later. Calls that failed or were stopped changed nothing.
+    """
+    cwd = directories[0] if directories else "/"
+    disk = FilesOnDisk(directories)
+    files = _Files(disk, {})
+    for row in rows:
+        if row.kind is not Kind.TOOL:
+            continue
+        call = ToolRecord.from_data(row.data)
+        if call.status in ("completed", "unknown"):
+            _take(files, call, cwd, later=until is not None and row.depth > until)
+    return tuple(file for _, file in sorted(files.by_path.items()) if file.touched and not file.undone)
+
+
+@dataclass(slots=True)
+class ReportedFile:
+    """Everything that was reported of one file."""
+
+    path: str
+    disk: FilesOnDisk
+    edits: list[Edit] = field(default_factory=list)
+    later: list[Edit] = field(default_factory=list)
+    touched: bool = False  # in the part that is asked about
+    born: bool = False  # there was none before
+    deleted: bool = False
+    unsure: bool = False
+    renamed_from: str = ""
+    contents: FileContents = FileContents.TEXT
+    removed_text: str | None = None  # of a deleted file, where it is known
+
+    def edit(self, edit: Edit, *, later: bool) -> None:
+        """Add an edit."""
+        if later:
+            self.later.append(edit)
+            return
+        if not self.touched and edit.old is None:
+            self.born = True
+        if self.deleted:
+            self.deleted, self.edits = False, []
+        self.touched = True
+        self.edits.append(edit)
+
+    @property
+    def undone(self) -> bool:
+        """True where there was no such file before, and is none any more."""
+        return self.born and self.deleted
+
+    @property
+    def state(self) -> FileState:
+        """What became of it, as far as its reports say."""
+        if self.deleted:
+            return FileState.DELETED
+        if self.renamed_from:
+            return FileState.RENAMED
+        return FileState.NEW if self.born else FileState.CHANGED
+
+    def read(self) -> ChangedFile | None:
+        """The file with what is different in it, by what is in its place now; None where that is nothing. Blocks."""
+        file = ChangedFile(
+            self.path,
+            self.state,
+            contents=self.contents,
+            unsure=self.unsure,
+            renamed_from=self.renamed_from,
+        )
+        if self.deleted:
+            return self._deleted(file)
+        if self.contents is not FileContents.TEXT:
+            return replace(file, on_disk=OnDisk.UNKNOWN)
+        if not self.edits:
+            contents = FileContents.TEXT if self.renamed_from else FileContents.UNREPORTED
+            return replace(file, contents=contents, on_disk=_existing(self.disk, self.path))
+        parts = composed(self.edits)
+        if parts is None:
+            steps = tuple(TextChange(each.old, each.new, line=each.line or 1) for each in self.edits)
+            file = replace(file, changes=steps, successive=len(steps) > 1)
+        elif not parts and not self.renamed_from:
+            return None
+        else:
+            file = replace(file, changes=parts)
+        placed = self.disk.placed(file, self.edits, self.later)
+        net = placed.net
+        return None if net is not None and net.old == net.new and not self.renamed_from else placed
+
+    def _deleted(self, file: ChangedFile) -> ChangedFile:
+        gone = self.disk.text(self.path)[0] is OnDisk.GONE
+        file = replace(file, on_disk=OnDisk.SAME if gone else OnDisk.CHANGED)
+        if self.removed_text is None:
+            return replace(file, contents=FileContents.UNREPORTED)
+        return replace(file, changes=(TextChange(self.removed_text, None, whole=True),))
+
+
+def _existing(disk: FilesOnDisk, path: str) -> OnDisk:
+    found, _ = disk.text(path)
+    return found if found is OnDisk.GONE else OnDisk.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The files that were reported of so far."""
+
+    disk: FilesOnDisk
+    by_path: dict[str, ReportedFile]
+
+    def file(self, path: str) -> ReportedFile:
+        """The file of an absolute path."""
+        return self.by_path.setdefault(path, ReportedFile(path, self.disk))
+
+    def rename(self, source: str, target: str, *, sure: bool) -> None:
+        """Go on with a file under another path."""
+        file = self.by_path.pop(source, None) or ReportedFile(source, self.disk)
+        if not file.born:
+            file.renamed_from = file.renamed_from or source
+        file.path, file.touched = target, True
+        file.unsure |= not sure
+        self.by_path[target] = file
+
+
+def _take(files: _Files, call: ToolRecord, cwd: str, *, later: bool) -> None:
+    """Take in what one tool call did."""
+    sure = call.status == "completed"
+    named = [_absolute(place.path, cwd) for place in call.places if place.path]
+    parts = [part for part in call.parts if part.type == "diff" and part.path]
+    for part in parts:
+        file = files.file(_absolute(part.path, cwd))
+        if not later:
+            file.unsure |= not sure
+        _take_part(file, part, _line_of(call, part, parts), later=later)
+    match call.kind:
+        case "move" if len(named) == 2 and not parts and not later:
+            files.rename(named[0], named[1], sure=sure)
+        case "delete" if not later:
+            for path in dict.fromkeys(named):
+                _delete(files.file(path), sure=sure)
+        case "edit" | "move" if not parts and not later:
+            for path in dict.fromkeys(named):
+                file = files.file(path)
+                file.touched, file.contents = True, FileContents.UNREPORTED
+                file.unsure |= not sure
+
+
+def _take_part(file: ReportedFile, part: ToolPart, line: int | None, *, later: bool) -> None:
+    if part.new is None or "\0" in part.new or "\0" in (part.old or ""):
+        problem = FileContents.BINARY
+    elif len(part.new) > MOST_CHARACTERS or len(part.old or "") > MOST_CHARACTERS:
+        problem = FileContents.TOO_LARGE
+    else:
+        file.edit(Edit(part.old, part.new, line), later=later)
+        return
+    if not later:
+        file.touched, file.contents = True, problem
+
+
+def _delete(file: ReportedFile, *, sure: bool) -> None:
+    parts = composed(file.edits)
+    net = parts[0] if parts is not None and len(parts) == 1 and parts[0].whole else None
+    file.removed_text = None if net is None else net.old
+    file.born = file.born and not file.renamed_from
+    file.touched = file.deleted = True
+    file.unsure |= not sure
+
+
+def _absolute(path: str, cwd: str) -> str:
+    return os.path.normpath(os.path.join(cwd, path))  # noqa: PTH118 - the path need not be one
+
+
+def _line_of(call: ToolRecord, part: ToolPart, parts: Sequence[ToolPart]) -> int | None:
+    """The line that a call reports for its only change of a file."""
+    if sum(each.path == part.path for each in parts) != 1:
+        return None
+    lines: Iterator[int | None] = (place.line for place in call.places if place.path == part.path)
+    line = next(lines, None)
+    return line if line is not None and line > 0 else None

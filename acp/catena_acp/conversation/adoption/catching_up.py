@@ -1,0 +1,80 @@
+"""What was said in an adopted session since, by its own tool: added below the end of its conversation.
+
+Only where nothing else happened: the conversation is open nowhere, its newest row is the ceiling of the session's link,
+and every turn of it stands in the transcript as it does here. Else nothing is touched, and the next prompt's replay
+tells that the session holds more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from catena_acp.continuity.routing.replay_check import bare
+from catena_acp.conversation.adoption.rows import adopted_rows
+from catena_acp.conversation.adoption.writing import add_rows
+from catena_acp.transcripts.session import ForeignTranscript, ForeignTurn
+from catena_store.chains import links
+from catena_store.clients import leases
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database, Writer
+from catena_store.records import Kind, Link, LinkState, Message
+from catena_store.windows import windows
+
+_MOST_ROWS = 100_000
+
+_Said = tuple[str, str]  # a prompt and what was answered, without white space
+
+
+async def catch_up(
+    db: Database, conversation_id: str, transcript: ForeignTranscript, new_id: Callable[[], str]
+) -> int:
+    """Add the turns that the transcript has more; return how many messages those are. Raises StoreError."""
+    if not transcript.complete:
+        return 0
+    async with db.write() as tx:
+        link = await _link(tx, conversation_id, transcript.session.session_id)
+        if link is None:
+            return 0
+        known = _said_here(await messages.page(tx, link.reach, _MOST_ROWS))
+        told = [_said_there(turn) for turn in transcript.turns if turn.prompt]
+        if len(told) <= len(known) or told[: len(known)] != known:
+            return 0
+        newer = [turn for turn in transcript.turns if turn.prompt][len(known) :]
+        rows = adopted_rows(
+            ForeignTranscript(transcript.session, newer), conversation_id, link.id, new_id, below=link.reach
+        )
+        await add_rows(tx, rows, link.id)
+        for window in await windows.of_conversation(tx, conversation_id):
+            if window.leaf_id == link.reach:
+                await windows.advance(tx, window.id, rows.rows[-1].id)
+        record = await conversations.get(tx, conversation_id)
+        began = record.created_at if record else transcript.session.updated_at
+        await conversations.set_times(tx, conversation_id, began, transcript.session.updated_at)
+    return sum(row.kind in (Kind.USER, Kind.AGENT) for row in rows.rows)
+
+
+async def _link(tx: Writer, conversation_id: str, session_id: str) -> Link | None:
+    """The link of the session, if only that has anything to say."""
+    if await leases.get(tx, conversation_id) is not None:
+        return None
+    held = [
+        link for link in await links.of_conversation(tx, conversation_id) if link.session_id == session_id
+    ]
+    usable = [link for link in held if link.state is LinkState.OPEN and link.reach is not None]
+    newest = await messages.newest(tx, conversation_id)
+    return next((link for link in usable if link.reach == newest), None)
+
+
+def _said_here(rows: Sequence[Message]) -> list[_Said]:
+    said: list[tuple[str, list[str]]] = []
+    for row in rows:
+        if row.kind is Kind.USER and not row.data.get("steered"):
+            said.append((bare(row.text), []))
+        elif row.kind is Kind.AGENT and said:
+            said[-1][1].append(bare(row.text))
+    return [(prompt, "".join(answers)) for prompt, answers in said]
+
+
+def _said_there(turn: ForeignTurn) -> _Said:
+    answers = "".join(bare(row.text) for row in turn.rows if row.kind is Kind.AGENT)
+    return bare(turn.prompt.text) if turn.prompt else "", answers

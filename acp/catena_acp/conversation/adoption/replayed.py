@@ -1,0 +1,109 @@
+"""A session that only its agent can open, read from what the agent replays of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from catena_acp.continuity.turns.tool_data import changed_tool
+from catena_acp.errors import NotAdopted
+from catena_acp.port import AgentPort, SessionSetup
+from catena_acp.session_events import (
+    ContextCompacted,
+    Event,
+    NoticeReported,
+    OtherContent,
+    PlanChanged,
+    TextChunk,
+    ToolCallChanged,
+)
+from catena_acp.transcripts.builder import TranscriptBuilder
+from catena_acp.transcripts.session import ForeignSession, ForeignTranscript
+
+
+async def replayed_transcript(agent: AgentPort, session: ForeignSession, cwd: str) -> ForeignTranscript:
+    """Load a session, and close it again. Raises NotAdopted, AgentError."""
+    abilities = agent.abilities
+    if not abilities.load or abilities.quirks.load_destroys:
+        raise NotAdopted(f"{agent.spec.title} does not show what was said in a session")
+    opened = await agent.load_session(session.session_id, SessionSetup(cwd))
+    await agent.close_session(opened.session_id)
+    if opened.session_id != session.session_id:
+        raise NotAdopted(f"{agent.spec.title} opened a different session than the one requested")
+    transcript = transcript_of(opened.replay, session, abilities.quirks.replay_notes)
+    if transcript.is_empty:
+        raise NotAdopted(f"{agent.spec.title} does not show what was said in a session")
+    return transcript
+
+
+def transcript_of(
+    replay: Iterable[Event], session: ForeignSession, notes: Sequence[str] = ()
+) -> ForeignTranscript:
+    """What a replay tells; ``notes`` are patterns of the agent's own messages among the person's."""
+    reading = _Replay(session.updated_at, notes)
+    for event in replay:
+        reading.take(event)
+    reading.end_prompt()
+    return reading.builder.transcript(session)
+
+
+class _Replay:
+    """Reader of a replay. A prompt comes in chunks, each message under an id of its own, where there are ids."""
+
+    def __init__(self, at: datetime, notes: Sequence[str]) -> None:
+        self.builder = TranscriptBuilder(joins=True)
+        self._at = at  # replays tell no times
+        self._notes = notes
+        self._prompt: list[str] = []
+        self._prompt_id: str | None = None
+        self._attached: list[dict[str, str]] = []
+        self._calls: dict[str, dict[str, object]] = {}
+
+    def take(self, event: Event) -> None:
+        match event:
+            case TextChunk(role="user", text=text, message_id=message_id):
+                self._begin_prompt(message_id)
+                self._prompt.append(text)
+                return
+            case OtherContent(role="user", description=description, message_id=message_id):
+                self._begin_prompt(message_id)
+                self._attached.append({"name": description})
+                return
+        self.end_prompt()
+        builder, at = self.builder, self._at
+        match event:
+            case TextChunk(subagent_of=str()) | OtherContent(subagent_of=str()):
+                pass  # the call that started it has its report
+            case TextChunk(role="thought", text=text):
+                builder.think(text, at)
+            case TextChunk(text=text, message_id=message_id):
+                builder.say(text, at, message_id)
+            case OtherContent(description=description, message_id=message_id):
+                builder.say(f"[{description}]", at, message_id)
+            case ToolCallChanged(tool_call_id=call_id):
+                data = changed_tool(
+                    self._calls.get(call_id, {}), event, at.isoformat(timespec="milliseconds")
+                )
+                self._calls[call_id] = data
+                builder.show_call(call_id, data, at)
+            case PlanChanged(entries=entries):
+                told = [{"text": e.text, "status": e.status, "priority": e.priority} for e in entries]
+                builder.plan(told, at)
+            case ContextCompacted(text=summary):
+                builder.compact(summary or "", at)
+            case NoticeReported(text=text):
+                builder.note(text, at)
+
+    def _begin_prompt(self, message_id: str | None) -> None:
+        if (self._prompt or self._attached) and message_id != self._prompt_id:
+            self.end_prompt()
+        self._prompt_id = message_id
+
+    def end_prompt(self) -> None:
+        """Add the prompt whose chunks have come, unless it is a note of the agent's own."""
+        text, attached = "".join(self._prompt), self._attached
+        self._prompt, self._attached = [], []
+        own = any(re.fullmatch(note, text.strip(), re.DOTALL) for note in self._notes)
+        if (text.strip() or attached) and not own:
+            self.builder.prompt(text, self._at, self._prompt_id, attached)

@@ -1,0 +1,126 @@
+"""An MCP server as a person or a project wrote it, and the form in which a session is given it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+class Transport(StrEnum):
+    """How an agent speaks with a server, by the names of the protocol."""
+
+    STDIO = "stdio"
+    HTTP = "http"
+    SSE = "sse"
+
+
+class ServerOrigin(StrEnum):
+    """Who wants a server, in the words of a person."""
+
+    SETTINGS = "settings file"
+    PROJECT = "project"
+    CONVERSATION = "this conversation"
+
+
+class VariableMissing(ValueError):
+    """A variable that a server's values name is not set; ``str()`` of it is the variable's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class McpServer:
+    """One server; its texts still have their variables in them, so that no secret is in here by way of one."""
+
+    name: str
+    transport: Transport
+    origin: ServerOrigin
+    command: tuple[str, ...] = ()  # of stdio
+    env: tuple[tuple[str, str], ...] = ()
+    url: str = ""  # of the others
+    headers: tuple[tuple[str, str], ...] = ()
+    agents: tuple[tuple[str, str | None], ...] = ()  # by stored name, and profile or any; none: every agent
+    projects: tuple[str, ...] = ()  # absolute directories, with all below them; none: everywhere
+    enabled: bool = True
+    directory: str = ""  # that the path of its program counts from, if it is relative
+
+    def is_for_agent(self, name: str, profile: str) -> bool:
+        """True if an agent, by its stored name and profile, is to get it."""
+        return not self.agents or any(name == wanted and of in (None, profile) for wanted, of in self.agents)
+
+    def is_for_directory(self, cwd: str) -> bool:
+        """True if a session in a directory is to get it."""
+        return not self.projects or any(is_below(cwd, project) for project in self.projects)
+
+    def as_sent(self, environment: Mapping[str, str]) -> dict[str, object]:
+        """The server as one of a session's `mcpServers`, its variables filled in. Raises VariableMissing."""
+
+        def pairs(of: tuple[tuple[str, str], ...]) -> list[dict[str, str]]:
+            return [{"name": name, "value": filled_in(value, environment)} for name, value in of]
+
+        if self.transport is not Transport.STDIO:
+            where = filled_in(self.url, environment)
+            return {
+                "type": self.transport.value,
+                "name": self.name,
+                "url": where,
+                "headers": pairs(self.headers),
+            }
+        program, *arguments = (filled_in(word, environment) for word in self.command)
+        return {
+            "name": self.name,
+            "command": self._path_of(program, environment),
+            "args": arguments,
+            "env": pairs(self.env),
+        }
+
+    def _path_of(self, program: str, environment: Mapping[str, str]) -> str:
+        """The absolute path of a program, as ACP wants it; its name where it is not here, as for an agent elsewhere."""
+        if "/" in program:
+            return str(Path(self.directory, Path(program).expanduser() if program[0] == "~" else program))
+        return shutil.which(program, path=environment.get("PATH")) or program
+
+
+def stored_server(sent: Mapping[str, object]) -> McpServer:
+    """A server that a conversation keeps in the form in which sessions get it, as far as it can be read."""
+
+    def pairs(key: str) -> tuple[tuple[str, str], ...]:
+        value = sent.get(key)
+        items = [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+        return tuple((str(each.get("name", "")), str(each.get("value", ""))) for each in items)
+
+    arguments = sent.get("args")
+    words = [sent.get("command", ""), *(arguments if isinstance(arguments, list) else [])]
+    kind = sent.get("type")
+    return McpServer(
+        str(sent.get("name", "")),
+        Transport(kind) if kind in ("http", "sse") else Transport.STDIO,
+        ServerOrigin.CONVERSATION,
+        command=tuple(str(word) for word in words),
+        env=pairs("env"),
+        url=str(sent.get("url", "")),
+        headers=pairs("headers"),
+    )
+
+
+def filled_in(text: str, environment: Mapping[str, str]) -> str:
+    """A text with ``${NAME}`` and ``${NAME:-default}`` replaced. Raises VariableMissing for one without either."""
+
+    def value(found: re.Match[str]) -> str:
+        name, default = found.groups()
+        if default is not None:
+            return environment.get(name) or default
+        if name not in environment:
+            raise VariableMissing(name)
+        return environment[name]
+
+    return _VARIABLE.sub(value, text)
+
+
+def is_below(path: str, directory: str) -> bool:
+    """True if a path is a directory or lies below it; both are absolute."""
+    return Path(path).is_relative_to(directory)

@@ -1,0 +1,98 @@
+"""Splitting of a command line into its commands and their words, as a POSIX shell would. Pure.
+
+Only what is certain is split: where a shell would expand, redirect, group or substitute, there is no answer.
+"""
+
+from __future__ import annotations
+
+_MOST_CHARACTERS = 20_000
+_RESERVED = frozenset(
+    [
+        "!",
+        "{",
+        "}",
+        "[[",
+        "]]",
+        "if",
+        "then",
+        "else",
+        "elif",
+        "fi",
+        "for",
+        "while",
+        "until",
+        "do",
+        "done",
+        "case",
+        "esac",
+        "in",
+        "select",
+        "function",
+        "time",
+        "coproc",
+    ]
+)
+_NOT_SPLIT = frozenset("<>()`$*?[]{}~#!")  # outside of quotes
+_IN_DOUBLE_QUOTES = frozenset("`$!")
+_ESCAPED_IN_DOUBLE_QUOTES = frozenset('"\\')
+
+Words = tuple[str, ...]
+
+
+def commands_of(text: str) -> tuple[Words, ...] | None:
+    """The commands of a command line, each as its words; None where they are not certain.
+
+    Commands are separated by `;`, `&`, `&&`, `|`, `||` and newlines. Expansions, substitutions, globs, redirections,
+    groups, compound commands, comments, assignments and control characters are not certain.
+    """
+    if len(text) > _MOST_CHARACTERS or any(not (each.isprintable() or each in "\t\n") for each in text):
+        return None
+    commands: list[Words] = []
+    words: list[str] = []
+    word: str | None = None
+    quote = ""
+    escaped = False
+    for at, each in enumerate(text):
+        if escaped:
+            if each == "\n" or (quote and each not in _ESCAPED_IN_DOUBLE_QUOTES):
+                return None
+            word, escaped = (word or "") + each, False
+        elif quote:
+            if each == quote:
+                quote = ""
+            elif quote == '"' and each == "\\":
+                escaped = True
+            elif quote == '"' and each in _IN_DOUBLE_QUOTES:
+                return None
+            else:
+                word = (word or "") + each
+        elif each == "\\":
+            escaped = True
+        elif each in "'\"":
+            word, quote = word or "", each
+        elif each in _NOT_SPLIT:
+            return None
+        elif each in " \t\n;&|":
+            if word is not None:
+                words.append(word)
+                word = None
+            if each in ";&|\n":
+                if words:
+                    commands.append(tuple(words))
+                elif each != "\n" and not (each in "&|" and text[at - 1 : at] == each):
+                    return None  # a separator with nothing before it
+                words = []
+        else:
+            word = (word or "") + each
+    if quote or escaped:
+        return None
+    if word is not None:
+        words.append(word)
+    if words:
+        commands.append(tuple(words))
+    return tuple(commands) if commands and all(_is_simple(each) for each in commands) else None
+
+
+def _is_simple(words: Words) -> bool:
+    """True for a command that begins with the name of a program: no assignment, no word of the shell's grammar."""
+    return bool(words[0]) and words[0] not in _RESERVED and "=" not in words[0]

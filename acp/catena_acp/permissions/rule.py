@@ -1,0 +1,249 @@
+"""Permission rules of the person, and which of them answers a request. Pure.
+
+A rule that rejects beats one that allows, then the narrower scope decides; what is not certain asks the person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+from catena_acp.permissions.commands import Words, commands_of
+from catena_acp.session_events import PermissionOption
+
+PATH_KINDS = ("read", "edit", "delete", "move", "search")
+KINDS = (*PATH_KINDS, "execute", "fetch", "any")
+ANYTHING = "*"
+EVERYWHERE = "**"
+_LONGEST = 1000  # characters of a pattern
+_HOST = re.compile(r"(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?\Z")
+_NOUNS = {
+    "read": "reads",
+    "edit": "edits",
+    "delete": "deletions",
+    "move": "moves",
+    "search": "searches",
+}
+_LOOKING = frozenset({"read", "search"})
+_KEPT_BY_GIT = ".git"
+
+
+class RuleScope(IntEnum):
+    """Where a rule holds, the narrowest first."""
+
+    CONVERSATION = 1
+    PROJECT = 2
+    SETTINGS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule for one kind of tool call; make it with ``rule_of``, which checks the pattern."""
+
+    kind: str  # one of KINDS
+    pattern: str
+    allow: bool
+    scope: RuleScope
+    id: str = ""  # of one in the store
+    project: str = ""  # absolute: it holds in this directory and below; "" for every one
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSubject:
+    """What a request is about, as far as its structured input tells.
+
+    ``doubt`` says why it is not certain, and is empty where it is. Paths are relative to the project, with symbolic
+    links and `..` resolved; one outside of it is a doubt.
+    """
+
+    kind: str
+    paths: tuple[str, ...] = ()
+    commands: tuple[Words, ...] = ()
+    hosts: tuple[str, ...] = ()
+    doubt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleVerdict:
+    """The rule that answers a request, or None where the person is asked; ``why`` says it in words."""
+
+    rule: Rule | None
+    why: str
+
+
+def one_time_option(options: Iterable[PermissionOption], verdict: RuleVerdict) -> PermissionOption | None:
+    """The option by which a rule answers: never one that becomes a rule of the agent; None where it offers no other."""
+    if verdict.rule is None:
+        return None
+    wanted = "allow_once" if verdict.rule.allow else "reject_once"
+    return next((option for option in options if option.kind == wanted), None)
+
+
+class InvalidRule(ValueError):
+    """A rule that cannot be; ``str()`` of it says why, after the name of its field."""
+
+
+def rule_of(
+    kind: str, pattern: str, *, allow: bool, scope: RuleScope, id: str = "", project: str = ""
+) -> Rule:
+    """A rule whose kind and pattern were checked, with its pattern in its plain form. Raises InvalidRule."""
+    if kind not in KINDS:
+        raise InvalidRule(f"kind must be one of {', '.join(KINDS)}")
+    if not pattern.strip() or len(pattern) > _LONGEST or not pattern.isprintable():
+        raise InvalidRule("pattern must be one line that is not empty")
+    match kind:
+        case "any":
+            if pattern.strip() not in (ANYTHING, EVERYWHERE):
+                raise InvalidRule('pattern of any kind of tool can only be "*"')
+            plain = ANYTHING
+        case "execute":
+            plain = _plain_command(pattern)
+        case "fetch":
+            plain = pattern.strip().lower()
+            if plain != ANYTHING and not _HOST.match(plain):
+                raise InvalidRule("pattern must be a host: example.org, *.example.org or *")
+        case _:
+            plain = _plain_path(pattern.strip())
+    return Rule(kind, plain, allow, scope, id, project)
+
+
+def rule_text(rule: Rule) -> str:
+    """What a rule is about, in words: `edits below auth/`."""
+    pattern = rule.pattern
+    if rule.kind == "any":
+        return "anything in this project"
+    if rule.kind == "execute":
+        return "any command" if pattern == ANYTHING else f"commands that begin with “{pattern}”"
+    if rule.kind == "fetch":
+        if pattern == ANYTHING:
+            return "pages of any site"
+        return f"pages below {pattern[2:]}" if pattern.startswith("*.") else f"pages of {pattern}"
+    noun = _NOUNS[rule.kind]
+    if pattern == EVERYWHERE:
+        return f"{noun} anywhere in this project"
+    directory = pattern.removesuffix("/**")
+    if directory != pattern and not any(sign in directory for sign in "*?"):
+        return f"{noun} below {directory}/"
+    return f"{noun} of {pattern}"
+
+
+def decide(rules: Iterable[Rule], subject: RequestSubject) -> RuleVerdict:
+    """The rule that answers a request, and why. Never a rule that allows where the subject is in doubt."""
+    ordered: Sequence[Rule] = sorted(rules, key=lambda rule: rule.scope)
+    for rule in ordered:
+        if not rule.allow and _rejects(rule, subject):
+            return RuleVerdict(rule, f"rejected by your rule: {rule_text(rule)}")
+    if subject.doubt:
+        return RuleVerdict(None, f"asks: {subject.doubt}")
+    for rule in ordered:
+        if rule.allow and _allows(rule, subject):
+            return RuleVerdict(rule, f"allowed by your rule: {rule_text(rule)}")
+    return RuleVerdict(None, "asks: no rule is about it")
+
+
+def _allows(rule: Rule, subject: RequestSubject) -> bool:
+    """True if the rule covers everything that the request is about."""
+    if rule.kind not in ("any", subject.kind):
+        return False
+    match subject.kind:
+        case "execute":
+            return bool(subject.commands) and all(_begins(rule, words) for words in subject.commands)
+        case "fetch":
+            return bool(subject.hosts) and all(_is_host(rule, host) for host in subject.hosts)
+        case kind if kind in PATH_KINDS:
+            pattern = EVERYWHERE if rule.kind == "any" else rule.pattern
+            return bool(subject.paths) and all(_covers(pattern, path, kind) for path in subject.paths)
+        case _:
+            return False
+
+
+def _rejects(rule: Rule, subject: RequestSubject) -> bool:
+    """True if the rule is about any part of the request."""
+    if rule.kind == "any":
+        return True
+    if rule.kind != subject.kind:
+        return False
+    if rule.pattern == (EVERYWHERE if rule.kind in PATH_KINDS else ANYTHING):
+        return True
+    match subject.kind:
+        case "execute":
+            return any(_begins(rule, words) or _begins(rule, _bare(words)) for words in subject.commands)
+        case "fetch":
+            return any(_is_host(rule, host) for host in subject.hosts)
+        case _:
+            # Some file systems take names in another case for the same.
+            pattern = rule.pattern.casefold()
+            return any(_matches(pattern, path.casefold(), least=0) for path in subject.paths)
+
+
+def _begins(rule: Rule, words: Words) -> bool:
+    if rule.kind == "any" or rule.pattern == ANYTHING:
+        return True
+    wanted = commands_of(rule.pattern)
+    return wanted is not None and words[: len(wanted[0])] == wanted[0]
+
+
+def _bare(words: Words) -> Words:
+    """The words with the program's name instead of its path."""
+    return (PurePosixPath(words[0]).name, *words[1:])
+
+
+def _is_host(rule: Rule, host: str) -> bool:
+    if rule.kind == "any" or rule.pattern == ANYTHING:
+        return True
+    if rule.pattern.startswith("*."):
+        return host.endswith(rule.pattern[1:])
+    return host == rule.pattern
+
+
+def _covers(pattern: str, path: str, kind: str) -> bool:
+    """True if a pattern that allows matches; what git runs is changed only where the pattern names it."""
+    parts = [part.casefold() for part in path.split("/")]
+    if kind not in _LOOKING and _KEPT_BY_GIT in parts and _KEPT_BY_GIT not in pattern.split("/"):
+        return False
+    return _matches(pattern, path, least=0 if kind in _LOOKING else 1)
+
+
+def _matches(pattern: str, path: str, *, least: int) -> bool:
+    """Match segment by segment; `**` stands for any number of them, at the end for ``least`` or more."""
+    wanted = pattern.split("/")
+    found = [] if path in ("", ".") else path.split("/")
+    reached = {0}  # how many segments of the path the pattern may have taken so far
+    for number, segment in enumerate(wanted):
+        if segment == EVERYWHERE:
+            skip = least if number == len(wanted) - 1 else 0
+            start = min(reached, default=len(found) + 1) + skip
+            reached = set(range(start, len(found) + 1))
+        else:
+            glob = segment.replace("[", "[[]")  # names have brackets; a pattern has only `*` and `?`
+            reached = {at + 1 for at in reached if at < len(found) and fnmatchcase(found[at], glob)}
+    return len(found) in reached
+
+
+def _plain_path(pattern: str) -> str:
+    pattern = pattern.removeprefix("./")
+    if pattern.endswith("/"):
+        pattern += EVERYWHERE
+    segments = pattern.split("/")
+    if pattern.startswith(("/", "~")) or any(segment in ("", ".", "..") for segment in segments):
+        raise InvalidRule(
+            "pattern must be a path within the project: auth/, src/**/*.py, or ** for all of it"
+        )
+    if any(EVERYWHERE in segment and segment != EVERYWHERE for segment in segments):
+        raise InvalidRule("pattern can have ** only between slashes")
+    return "/".join(segments)
+
+
+def _plain_command(pattern: str) -> str:
+    import shlex
+
+    if pattern.strip() == ANYTHING:
+        return ANYTHING
+    commands = commands_of(pattern)
+    if commands is None or len(commands) != 1 or any(sign in pattern for sign in ";&|\n"):
+        raise InvalidRule("pattern must be the first words of one command: git status, or * for any command")
+    return shlex.join(commands[0])

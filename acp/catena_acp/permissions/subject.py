@@ -1,0 +1,206 @@
+"""What a permission request is about, read from its structured input; its title decides nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+from catena_acp.permissions.commands import Words, commands_of
+from catena_acp.permissions.rule import PATH_KINDS, RequestSubject
+from catena_acp.session_events import ToolCallChanged, ToolDiff
+
+_COMMAND_KEYS = ("command", "cmd")
+_URL_KEYS = ("url", "uri", "urls")
+_PATH_KEYS = frozenset(
+    [
+        "path",
+        "paths",
+        "file",
+        "files",
+        "filename",
+        "file_path",
+        "filepath",
+        "filePath",
+        "abs_path",
+        "absolute_path",
+        "absolutePath",
+        "notebook_path",
+        "dir",
+        "directory",
+        "old_path",
+        "new_path",
+        "oldPath",
+        "newPath",
+        "source",
+        "destination",
+        "src",
+        "dst",
+        "from",
+        "to",
+        "target",
+    ]
+)
+_TEXT_KEYS = frozenset(
+    [
+        "content",
+        "contents",
+        "text",
+        "old_string",
+        "new_string",
+        "oldString",
+        "newString",
+        "old_str",
+        "new_str",
+        "oldText",
+        "newText",
+        "old_text",
+        "new_text",
+        "description",
+        "reason",
+        "explanation",
+    ]
+)
+_PLACE_KEYS = frozenset({"cwd", "workdir", "working_directory", "workingDirectory"})
+_DOUBTFUL = ("sandbox", "escalat", "elevat", "environ", "stdin", "patch")
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
+_MOST = 200  # paths that are looked at
+_DEEPEST = 6
+
+Resolve = Callable[[str], str]
+
+
+def subject_of(call: ToolCallChanged, project: str, resolve: Resolve = os.path.realpath) -> RequestSubject:
+    """What a tool call is about in ``project``, an absolute directory. Looks at links in the file system."""
+    kind = call.kind or ""
+    raw: Mapping[str, Any] = call.raw_input if isinstance(call.raw_input, Mapping) else {}
+    diffs = [part.path for part in call.content or () if isinstance(part, ToolDiff)]
+    if call.raw_input is not None and not isinstance(call.raw_input, Mapping):
+        return RequestSubject(kind, doubt="its input has no fields")
+    if any(_is_doubtful(key) and value for key, value in raw.items()):
+        return RequestSubject(kind, doubt="its input asks for more than its kind")
+    has_command = any(key in raw for key in _COMMAND_KEYS)
+    has_url = any(key in raw for key in _URL_KEYS)
+    match kind:
+        case "execute":
+            places = [raw[key] for key in _PLACE_KEYS if raw.get(key)]
+            commands = _commands(raw) if not (diffs or has_url) else None
+            if commands is None:
+                return RequestSubject(kind, doubt="its command cannot be split with certainty")
+            inside = _inside(places, project, resolve)
+            return RequestSubject(
+                kind, commands=commands, doubt="" if inside is not None else "it runs elsewhere"
+            )
+        case "fetch":
+            hosts = _hosts(raw) if not (diffs or has_command) else None
+            return RequestSubject(
+                kind, hosts=hosts or (), doubt="" if hosts else "it gives no address of a page"
+            )
+        case kind if kind in PATH_KINDS:
+            if has_command or has_url or (diffs and kind in ("read", "search")):
+                return RequestSubject(kind, doubt="its input is of another kind")
+            named = [*diffs, *(place.path for place in call.locations or ()), *_paths(raw)]
+            if not named:
+                return RequestSubject(kind, doubt="it gives no path")
+            inside = _inside(named, project, resolve)
+            return RequestSubject(
+                kind, paths=inside or (), doubt="" if inside else "it is about a path outside"
+            )
+        case _:
+            return RequestSubject(kind, doubt="its kind of tool has no rules")
+
+
+def subject_of_text(
+    kind: str, text: str, project: str, resolve: Resolve = os.path.realpath
+) -> RequestSubject:
+    """What a request of ``kind`` with one path, command or address would be about."""
+    key = {"execute": "command", "fetch": "url"}.get(kind, "path")
+    return subject_of(ToolCallChanged("", kind=kind, raw_input={key: text}), project, resolve)
+
+
+def _commands(raw: Mapping[str, Any]) -> tuple[Words, ...] | None:
+    given = [raw[key] for key in _COMMAND_KEYS if key in raw]
+    if len(given) != 1:
+        return None
+    words, more = given[0], raw.get("args")
+    if isinstance(words, str) and not more:
+        return commands_of(words)
+    parts = [words] if isinstance(words, str) else words
+    if not isinstance(parts, list | tuple) or not isinstance(more or [], list | tuple):
+        return None
+    parts = [*parts, *(more or [])]
+    if not parts or not all(isinstance(each, str) and each.isprintable() for each in parts[:1]):
+        return None
+    if not all(isinstance(each, str) and "\0" not in each for each in parts) or not parts[0]:
+        return None
+    if PurePosixPath(parts[0]).name in _SHELLS and len(parts) == 3 and parts[1] in ("-c", "-lc"):
+        return commands_of(parts[2])
+    return (tuple(parts),) if " " not in parts[0] else None
+
+
+def _hosts(raw: Mapping[str, Any]) -> tuple[str, ...] | None:
+    given: list[object] = []
+    for key in _URL_KEYS:
+        value = raw.get(key, [])
+        given += value if isinstance(value, list | tuple) else [value]
+    hosts = [_host(each) for each in given]
+    return tuple(host for host in hosts if host) if hosts and all(hosts) else None
+
+
+def _host(url: object) -> str | None:
+    """The host of a plain web address; None where programs might read another one."""
+    if not isinstance(url, str) or not (url.isascii() and url.isprintable()) or "\\" in url or " " in url:
+        return None
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return None
+    return host if parts.scheme in ("http", "https") and "@" not in parts.netloc else None
+
+
+def _paths(value: object, key: str = "", depth: int = 0) -> Iterator[object]:
+    """Everything in the input that is or looks like a path; what cannot be read as one is given as None."""
+    if depth > _DEEPEST:
+        yield None
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            if _looks_like_path(name):
+                yield name
+            yield from _paths(inner, str(name), depth + 1)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _paths(inner, key, depth + 1)
+    elif key in _PATH_KEYS or key in _PLACE_KEYS:
+        yield value if isinstance(value, str) and value else None
+    elif key not in _TEXT_KEYS and _looks_like_path(value):
+        yield value
+
+
+def _looks_like_path(value: object) -> bool:
+    return isinstance(value, str) and (value.startswith(("/", "~")) or ".." in value.split("/"))
+
+
+def _inside(paths: Sequence[object], project: str, resolve: Resolve) -> tuple[str, ...] | None:
+    """The paths relative to the project, links and `..` resolved; None if one is outside, or is none."""
+    if len(paths) > _MOST:
+        return None
+    root = resolve(project)
+    found: list[str] = []
+    for path in paths:
+        if not isinstance(path, str) or not path.isprintable() or path.startswith("~"):
+            return None
+        try:
+            real = PurePosixPath(resolve(os.path.join(root, path)))  # noqa: PTH118 - joined, not read
+        except (OSError, ValueError):
+            return None
+        if not real.is_relative_to(root):
+            return None
+        found.append(str(real.relative_to(root)))
+    return tuple(dict.fromkeys(found))
+
+
+def _is_doubtful(key: object) -> bool:
+    return not isinstance(key, str) or key == "env" or any(word in key.lower() for word in _DOUBTFUL)

@@ -1,0 +1,228 @@
+"""All tools together: where their sessions lie, their heads in batches, and a whole one when it is asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from catena_acp.transcripts import claude, codex, gemini, opencode, qwen
+from catena_acp.transcripts.lines import Record, UnreadableTranscript, head_lines, opened, parsed
+from catena_acp.transcripts.session import ForeignSession, ForeignTranscript, Tool
+
+_BATCH = 40  # files that are looked at before somebody hears of them
+_RECOGNISED_BY = 20  # lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """How the transcripts of one tool are found and read."""
+
+    root: Callable[[Mapping[str, str]], Path]
+    files: Callable[[Path], Iterator[Path]]
+    head: Callable[[Path], ForeignSession | None]
+    read: Callable[[Path], ForeignTranscript]
+    recognises: Callable[[Record], bool]
+
+
+# The order in which a file is recognised: a record of Qwen Code also looks like one of Claude Code.
+_READERS: Mapping[Tool, _Reader] = {
+    Tool.CODEX: _Reader(codex.root, codex.files, codex.head, codex.read, codex.recognises),
+    Tool.GEMINI: _Reader(gemini.root, gemini.files, gemini.head, gemini.read, gemini.recognises),
+    Tool.QWEN: _Reader(qwen.root, qwen.files, qwen.head, qwen.read, qwen.recognises),
+    Tool.CLAUDE: _Reader(claude.root, claude.files, claude.head, claude.read, claude.recognises),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlace:
+    """A directory in which a tool keeps its sessions, of one of the person's accounts."""
+
+    tool: Tool
+    root: Path
+    profile: str = ""
+
+
+def places(
+    environment: Mapping[str, str], profile: str = "", only: str | None = None
+) -> tuple[SourcePlace, ...]:
+    """Where the tools keep their sessions in an environment; of one tool where one is named."""
+    roots = {tool: reader.root for tool, reader in _READERS.items()} | {Tool.OPENCODE: opencode.root}
+    return tuple(
+        SourcePlace(tool, roots[tool](environment), profile) for tool in Tool if only in (None, tool)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file that is no transcript that can be read, and why."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a scan has found since the batch before."""
+
+    sessions: Sequence[ForeignSession]
+    unread: Sequence[Unread] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    place: SourcePlace
+    path: Path
+    state: tuple[int, int]  # size and time of the last change
+
+
+class Scanner:
+    """Scanner of the places; what has not changed since its last scan is not read again."""
+
+    def __init__(
+        self, places: Iterable[SourcePlace], also: Callable[[], Iterable[tuple[SourcePlace, Path]]] = tuple
+    ) -> None:
+        """``also`` names further files, such as copies, that count where nothing else has their session."""
+        self._places = tuple(places)
+        self._also = also
+        self._seen: dict[Path, tuple[tuple[int, int], list[ForeignSession], Unread | None]] = {}
+        self._titles: tuple[tuple[Path, tuple[int, int]], dict[str, str]] | None = None
+
+    async def scan(self) -> AsyncIterator[Batch]:
+        """Batches of heads, newest first, each session once; files are read in a thread."""
+        batches = self.batches()
+        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+            yield batch
+
+    async def sessions(self) -> list[ForeignSession]:
+        """All heads at once."""
+        return [session async for batch in self.scan() for session in batch.sessions]
+
+    def batches(self) -> Iterator[Batch]:
+        """The same batches for a caller that may wait."""
+        listed = self._files()
+        known: set[tuple[str, str]] = set()
+        for copies, files in ((False, listed), (True, self._copies())):
+            for start in range(0, len(files), _BATCH):
+                sessions: list[ForeignSession] = []
+                unread: list[Unread] = []
+                for file in files[start : start + _BATCH]:
+                    heads, failure = self._heads(file)
+                    unread += [failure] if failure else []
+                    for head in heads:
+                        if head.key not in known:
+                            known.add(head.key)
+                            sessions.append(replace(head, copied=copies, profile=file.place.profile))
+                yield Batch(sessions, unread)
+
+    def _files(self) -> list[_File]:
+        found: dict[str, _File] = {}
+        for place in self._places:
+            listing = opencode.files if place.tool is Tool.OPENCODE else _READERS[place.tool].files
+            for path in _listed(listing, place.root):
+                real = os.path.realpath(path)
+                if (real not in found or real == str(path)) and (state := _state(path)):
+                    found[real] = _File(place, path, state)
+        return sorted(found.values(), key=lambda file: file.state[1], reverse=True)
+
+    def _copies(self) -> list[_File]:
+        return [_File(place, path, state) for place, path in self._also() if (state := _state(path))]
+
+    def _heads(self, file: _File) -> tuple[list[ForeignSession], Unread | None]:
+        seen = self._seen.get(file.path)
+        if seen and seen[0] == file.state:
+            return seen[1], seen[2]
+        heads: list[ForeignSession] = []
+        failure = None
+        try:
+            if file.place.tool is Tool.OPENCODE:
+                heads = opencode.heads(file.path)
+            elif head := _READERS[file.place.tool].head(file.path):
+                heads = [head]
+            if file.place.tool is Tool.CODEX:
+                heads = self._named(file.place.root, heads)
+        except UnreadableTranscript as error:
+            failure = Unread(file.path, str(error))
+        self._seen[file.path] = (file.state, heads, failure)
+        return heads, failure
+
+    def _named(self, root: Path, heads: list[ForeignSession]) -> list[ForeignSession]:
+        """Codex keeps the names of all its sessions in one file."""
+        index = root / "session_index.jsonl"
+        state = _state(index)
+        if state is None:
+            return heads
+        if self._titles is None or self._titles[0] != (index, state):
+            self._titles = ((index, state), codex.titles(root))
+        titles = self._titles[1]
+        return [replace(head, title=titles.get(head.session_id, head.title)) for head in heads]
+
+
+def _listed(listing: Callable[[Path], Iterator[Path]], root: Path) -> list[Path]:
+    """The files below a root, as far as it can be read."""
+    found: list[Path] = []
+    try:
+        for path in listing(root):
+            found.append(path)
+    except OSError:
+        pass
+    return found
+
+
+def _state(path: Path) -> tuple[int, int] | None:
+    """The size of a file and the time of its last change; of a database, those of its log too. None without one."""
+    try:
+        status = path.stat()
+        size, changed = status.st_size, status.st_mtime_ns
+        if path.suffix == ".db":
+            log = path.with_name(f"{path.name}-wal").stat()
+            size, changed = size + log.st_size, max(changed, log.st_mtime_ns)
+    except FileNotFoundError:
+        return None if not path.exists() else (status.st_size, status.st_mtime_ns)
+    except (OSError, ValueError):
+        return None
+    return size, changed
+
+
+def read_session(session: ForeignSession) -> ForeignTranscript:
+    """A whole session, from its file. Raises UnreadableTranscript."""
+    if session.path is None:
+        raise UnreadableTranscript("only its agent can open it")
+    if session.source == Tool.OPENCODE:
+        read = opencode.read(session.path, session.session_id)
+    else:
+        reader = _READERS.get(Tool(session.source)) if session.source in _READERS else None
+        if reader is None:
+            raise UnreadableTranscript("is of a tool whose transcripts cannot be read")
+        read = reader.read(session.path)
+    head = replace(
+        read.session,
+        profile=session.profile,
+        copied=session.copied,
+        title=session.title or read.session.title,
+    )
+    return replace(read, session=head)
+
+
+def tool_of_file(path: Path) -> Tool | None:
+    """The tool that wrote a transcript, by its content; None for any other file. Raises UnreadableTranscript."""
+    with opened(path) as (file, _):
+        for at, line in enumerate(head_lines(file)):
+            record = parsed(line)
+            if record is not None:
+                for tool, reader in _READERS.items():
+                    if reader.recognises(record):
+                        return tool
+            if at >= _RECOGNISED_BY:
+                break
+    return None
+
+
+def read_file(path: Path) -> ForeignTranscript:
+    """The session in a transcript, wherever it lies. Raises UnreadableTranscript."""
+    tool = tool_of_file(path)
+    if tool is None:
+        raise UnreadableTranscript("is not a transcript of a tool that Catena knows")
+    return _READERS[tool].read(path)

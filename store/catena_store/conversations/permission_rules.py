@@ -1,0 +1,63 @@
+"""Permission rules of the person: of a project, and of one conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catena_store.database.database import Reader, Writer
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRule:
+    """A rule as it is stored; without a conversation it holds for its directory."""
+
+    id: str
+    directory: str
+    conversation_id: str | None
+    tool_kind: str
+    pattern: str
+    allow: bool
+
+
+async def add(tx: Writer, rule: StoredRule) -> str:
+    """Add a rule, unless the same is there; returns the id of the one that is."""
+    found = await tx.one(
+        "SELECT id FROM permission_rule WHERE directory = ? AND conversation_id IS ? AND tool_kind = ?"
+        " AND pattern = ? AND allow = ?",
+        (rule.directory, rule.conversation_id, rule.tool_kind, rule.pattern, int(rule.allow)),
+    )
+    if found:
+        return str(found[0])
+    await tx.run(
+        "INSERT INTO permission_rule (id, directory, conversation_id, tool_kind, pattern, allow, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            rule.id,
+            rule.directory,
+            rule.conversation_id,
+            rule.tool_kind,
+            rule.pattern,
+            int(rule.allow),
+            tx.now(),
+        ),
+    )
+    return rule.id
+
+
+async def remove(tx: Writer, id: str) -> bool:
+    """Remove a rule; False where there is none of this id."""
+    return bool(await tx.run("DELETE FROM permission_rule WHERE id = ?", (id,)))
+
+
+async def that_hold(r: Reader, directory: str, conversation_id: str | None = None) -> tuple[StoredRule, ...]:
+    """The rules of a project, and of one conversation in any directory; that one's first, then the oldest first."""
+    found = await r.all(
+        "SELECT id, directory, conversation_id, tool_kind, pattern, allow FROM permission_rule"
+        " WHERE (conversation_id IS NULL AND directory = ?1) OR conversation_id = ?2"
+        " ORDER BY conversation_id IS NULL, created_at, id",
+        (directory, conversation_id),
+    )
+    return tuple(
+        StoredRule(id, place, whose, kind, pattern, bool(allow))
+        for id, place, whose, kind, pattern, allow in found
+    )

@@ -1,0 +1,1 @@
+"""Finding conversations: the rows of the history, and full-text search."""

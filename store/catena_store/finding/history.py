@@ -1,0 +1,270 @@
+"""The history: conversations as the list of all of them shows them, and how far a person has seen each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from catena_store.database import rows
+from catena_store.database.database import Reader, Writer
+from catena_store.ids import from_milliseconds, to_milliseconds
+from catena_store.records import Lease, StopReason
+
+_PREVIEW = 200  # characters of a prompt
+
+# One row for each conversation: everything is one step into an index, but for the number of messages.
+_COLUMNS = f"""
+    SELECT c.id, c.title, c.agent, c.profile, c.cwd, c.pinned, c.archived, c.created_at, c.updated_at,
+           coalesce((SELECT substr(text, 1, {_PREVIEW}) FROM message
+                      WHERE conversation_id = c.id AND kind = 'user' ORDER BY id LIMIT 1), ''),
+           coalesce((SELECT substr(text, 1, {_PREVIEW}) FROM message
+                      WHERE conversation_id = c.id AND kind = 'user' ORDER BY id DESC LIMIT 1), ''),
+           (SELECT count(*) FROM message WHERE conversation_id = c.id AND kind IN ('user', 'agent')),
+           max(1, (SELECT count(DISTINCT CASE WHEN m.state = 'refused' THEN -m.parent_id ELSE m.id END)
+                     FROM branch_end e CROSS JOIN message m ON m.id = e.message_id
+                    WHERE e.conversation_id = c.id
+                      AND (m.state <> 'refused' OR NOT EXISTS (
+                           SELECT 1 FROM message o WHERE o.parent_id = m.parent_id AND o.state <> 'refused')))),
+           coalesce((SELECT sum(coalesce(json_extract(step.value, '$.status'), '') <> 'completed')
+                       FROM json_each((SELECT CASE json_type(data, '$.entries') WHEN 'array' THEN data ELSE '{{}}' END
+                                         FROM message WHERE conversation_id = c.id AND kind = 'plan'
+                                        ORDER BY id DESC LIMIT 1), '$.entries') step
+                      WHERE step.type = 'object'), 0),
+           EXISTS (SELECT 1 FROM turn WHERE conversation_id = c.id AND stop_reason IS NULL),
+           EXISTS (SELECT 1 FROM turn o CROSS JOIN turn_asking a ON a.turn_id = o.id
+                    WHERE o.conversation_id = c.id AND o.stop_reason IS NULL),
+           t.stop_reason, t.error IS NOT NULL, g.git_branch, s.at,
+           s.message_id < (SELECT max(id) FROM message WHERE conversation_id = c.id AND kind = 'agent'),
+           s.message_id < t.last_id,
+           l.conversation_id, l.owner, l.host, l.pid, l.started, l.epoch, l.heartbeat_at, l.agents
+      FROM conversation c
+      LEFT JOIN turn t ON t.rowid = (SELECT rowid FROM turn WHERE conversation_id = c.id
+                                      ORDER BY started_at DESC, rowid DESC LIMIT 1)
+      LEFT JOIN turn_surroundings g ON g.turn_id = t.id
+      LEFT JOIN conversation_seen s ON s.conversation_id = c.id
+      LEFT JOIN lease l ON l.conversation_id = c.id AND l.owner IS NOT NULL
+"""
+_LISTED = "c.deleted_at IS NULL AND EXISTS (SELECT 1 FROM message WHERE conversation_id = c.id)"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryRow:
+    """A conversation as the history shows it."""
+
+    id: str
+    title: str | None
+    agent: str
+    profile: str
+    cwd: str
+    pinned: bool
+    archived: bool
+    created_at: datetime
+    updated_at: datetime
+    first_prompt: str  # the beginnings of the prompts born in it
+    last_prompt: str
+    messages: int  # user and agent rows born in it
+    branches: int  # a refused prompt begins none
+    todos: int  # open ones of its newest plan
+    running: bool  # a turn is open; whether its client lives, the lease says
+    asks: bool  # and its agent waits for a permission
+    stop_reason: StopReason | None  # of the newest turn
+    error: bool  # … which has one
+    git_branch: str | None  # … and ran on this branch
+    seen_at: datetime | None  # when a person last came to it or left it
+    unseen_answer: bool
+    unseen_end: bool  # of the newest turn
+    lease: Lease | None
+
+    @property
+    def failed(self) -> bool:
+        """True where the newest turn is over and did not end well; one that was stopped did."""
+        stop = self.stop_reason
+        if stop is None or stop is StopReason.CANCELLED:
+            return False
+        return self.error or not stop.clean
+
+
+async def page(
+    r: Reader,
+    *,
+    limit: int = 100,
+    before: tuple[int, str] | None = None,
+    archived: bool = False,
+    cwd: str | None = None,
+) -> list[HistoryRow]:
+    """A page of the conversations that have a message, newest first, after the one with the key ``before``.
+
+    Either of the archived ones or of the others; of one directory where ``cwd`` is given.
+    """
+    below, parameters = ("", ()) if before is None else ("AND (c.updated_at, c.id) < (?, ?)", before)
+    within, directory = ("", ()) if cwd is None else ("AND c.cwd = ?", (cwd,))
+    found = await r.all(
+        f"{_COLUMNS} WHERE {_LISTED} AND c.archived = {int(archived)} {within} {below}"
+        " ORDER BY c.updated_at DESC, c.id DESC LIMIT ?",
+        (*directory, *parameters, limit),
+    )
+    return [_row(row) for row in found]
+
+
+def page_key(row: HistoryRow) -> tuple[int, str]:
+    """The key of the page after a row."""
+    return to_milliseconds(row.updated_at), row.id
+
+
+async def of_conversations(r: Reader, ids: Sequence[str]) -> list[HistoryRow]:
+    """The rows of these conversations, in no order; none of one that was deleted or has no message."""
+    found = await r.all(
+        f"{_COLUMNS} WHERE c.id IN (SELECT value FROM json_each(?)) AND {_LISTED}", (rows.as_list(ids),)
+    )
+    return [_row(row) for row in found]
+
+
+async def standing_first(r: Reader) -> list[str]:
+    """The conversations that may stand above newer ones: pinned, with an open turn, or not seen to their end."""
+    found = await r.all(
+        f"{_IN_SIGHT}"
+        " UNION SELECT s.conversation_id FROM conversation_seen s"
+        "  WHERE s.message_id < (SELECT max(message_id) FROM branch_end WHERE conversation_id = s.conversation_id)"
+    )
+    return [id for (id,) in found]
+
+
+_IN_SIGHT = (
+    "SELECT id FROM conversation WHERE pinned AND deleted_at IS NULL"
+    " UNION SELECT conversation_id FROM turn WHERE stop_reason IS NULL"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLook:
+    """How far somebody has looked at the history: what comes later is a change."""
+
+    at: datetime  # when a person last came to a conversation or left one
+    message_id: str | None  # the newest message, None where there is none
+
+
+async def look(r: Reader) -> HistoryLook:
+    """The look that sees all there is."""
+    row = await r.one(
+        "SELECT coalesce((SELECT max(at) FROM conversation_seen), 0),"
+        " (SELECT uid FROM message ORDER BY id DESC LIMIT 1)"
+    )
+    assert row is not None
+    return HistoryLook(from_milliseconds(row[0]), row[1])
+
+
+async def changed_since(r: Reader, before: HistoryLook) -> list[str]:
+    """The conversations that got a message, that a person came to or left, and those with an open turn or a pin.
+
+    As far as that can be told without going through all of them: a title that was changed is no change.
+    """
+    found = await r.all(
+        f"{_IN_SIGHT}"
+        " UNION SELECT conversation_id FROM message"
+        "  WHERE id > coalesce((SELECT id FROM message WHERE uid = ?2), 0)"
+        " UNION SELECT conversation_id FROM conversation_seen WHERE at >= ?1",
+        (to_milliseconds(before.at), before.message_id),
+    )
+    return [id for (id,) in found]
+
+
+async def mark_seen(tx: Writer, conversation_id: str, message_id: str | None) -> None:
+    """Note that a person came to a conversation or left it, having seen it down to a row; nothing else changes."""
+    await tx.run(
+        "INSERT INTO conversation_seen (conversation_id, message_id, at)"
+        " SELECT c.id, coalesce((SELECT id FROM message WHERE uid = ?2), 0), ?3 FROM conversation c WHERE c.id = ?1"
+        " ON CONFLICT (conversation_id) DO UPDATE"
+        " SET message_id = max(message_id, excluded.message_id), at = excluded.at",
+        (conversation_id, message_id, tx.now()),
+    )
+
+
+async def set_asking(tx: Writer, turn_id: str, asking: bool) -> None:
+    """Note that the agent of an open turn waits for a permission, or that it no longer does."""
+    if asking:
+        await tx.run(
+            "INSERT INTO turn_asking (turn_id, asked_at)"
+            " SELECT id, ?2 FROM turn WHERE id = ?1 AND stop_reason IS NULL ON CONFLICT DO NOTHING",
+            (turn_id, tx.now()),
+        )
+    else:
+        await tx.run("DELETE FROM turn_asking WHERE turn_id = ?", (turn_id,))
+
+
+async def with_file(r: Reader, part: str) -> list[str]:
+    """The conversations whose tool calls read or changed a file with this in its path, case folded in ASCII."""
+    found = await r.all(
+        "SELECT DISTINCT conversation_id FROM conversation_file WHERE instr(lower(path), lower(?)) > 0",
+        (part,),
+    )
+    return [id for (id,) in found]
+
+
+async def files(r: Reader, part: str, *, limit: int) -> list[str]:
+    """Paths of files with this in their names, those that were touched last first."""
+    found = await r.all(
+        "SELECT path FROM conversation_file WHERE instr(lower(path), lower(?)) > 0"
+        " GROUP BY path ORDER BY max(message_id) DESC LIMIT ?",
+        (part, limit),
+    )
+    return [path for (path,) in found]
+
+
+_SIGNS = {">": ">", ">=": ">=", "<": "<", "<=": "<="}
+
+
+async def costing(r: Reader, sign: str, amount: float) -> list[str]:
+    """The conversations whose turns cost more or less in sum, in whatever currency: the sign is >, >=, < or <=."""
+    found = await r.all(
+        "SELECT conversation_id FROM turn WHERE cost IS NOT NULL GROUP BY conversation_id"
+        f" HAVING sum(cost) {_SIGNS[sign]} ?",
+        (amount,),
+    )
+    return [id for (id,) in found]
+
+
+def _row(found: tuple[Any, ...]) -> HistoryRow:
+    id, title, agent, profile, cwd, pinned, archived, created_at, updated_at, *rest = found
+    (
+        first,
+        last,
+        messages,
+        branches,
+        todos,
+        running,
+        asks,
+        stop,
+        error,
+        branch,
+        seen_at,
+        answer,
+        end,
+        *lease,
+    ) = rest
+    return HistoryRow(
+        id=id,
+        title=title,
+        agent=agent,
+        profile=profile,
+        cwd=cwd,
+        pinned=bool(pinned),
+        archived=bool(archived),
+        created_at=from_milliseconds(created_at),
+        updated_at=from_milliseconds(updated_at),
+        first_prompt=first,
+        last_prompt=last,
+        messages=messages,
+        branches=branches,
+        todos=todos,
+        running=bool(running),
+        asks=bool(asks),
+        stop_reason=None if stop is None else StopReason(stop),
+        error=bool(error),
+        git_branch=branch,
+        seen_at=None if seen_at is None else from_milliseconds(seen_at),
+        unseen_answer=bool(answer),
+        unseen_end=bool(end),
+        lease=None if lease[0] is None else rows.lease(tuple(lease)),
+    )

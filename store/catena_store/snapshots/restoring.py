@@ -1,0 +1,297 @@
+"""The way of files back to what they were before some turns: what would change, and the change itself. It blocks.
+
+Only paths that those turns changed are written, and only where nobody else changed them since. Each file is written
+beside its place and renamed into it; directories are entered one by one and never through a link, so that nothing
+outside of the root is reached whatever is swapped meanwhile. Every step can be done again: what a killed process left
+is finished, or undone, by the same steps.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from catena_store.errors import SnapshotFailed
+from catena_store.snapshots.repository import ContentReader, SnapshotRepository
+from catena_store.snapshots.trees import TreeChange, TreeEntry, blob_id, mode_of
+
+_TEMPORARY = ".catena-restore-"  # in front of the name of a file that is being written
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Why(StrEnum):
+    """Why a path is not brought back unless the person chooses it."""
+
+    CHANGED_SINCE = "changed since by somebody else"
+    CHANGED_BETWEEN = "changed between the turns by somebody else"
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreStep:
+    """One path: what is there now, and what shall be; None for no file."""
+
+    path: str
+    now: TreeEntry | None
+    wanted: TreeEntry | None
+    conflict: Why | None = None
+
+    @property
+    def reversed(self) -> RestoreStep:
+        """The step back."""
+        return RestoreStep(self.path, self.wanted, self.now)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSnapshots:
+    """The trees of a turn's start and end."""
+
+    before: str
+    after: str
+
+
+def plan(
+    repository: SnapshotRepository,
+    left: Sequence[TurnSnapshots],
+    now: str,
+    entered: Sequence[TurnSnapshots] = (),
+) -> list[RestoreStep]:
+    """What leaving turns, and entering others that followed where they began, would change, by path.
+
+    Both are in the order in which they ran; ``now`` is a snapshot of this moment. Raises SnapshotFailed.
+    """
+    back = Course(repository, left)
+    back.end(now)
+    ahead = Course(repository, entered)
+    # Of a path that no left turn changed, what is there now.
+    elsewhere = {
+        change.path: change.new for change in (repository.changes(entered[0].before, now) if entered else ())
+    }
+    steps = []
+    for path in sorted(back.first.keys() | ahead.first.keys()):
+        conflict = back.conflicts.get(path)
+        if path in back.last:
+            found, wanted = back.last[path], back.first[path]
+        else:
+            found = wanted = elsewhere.get(path, ahead.first[path])
+        if path in ahead.first:
+            if wanted != ahead.first[path]:
+                conflict = conflict or Why.CHANGED_SINCE
+            wanted = ahead.last[path]
+        if found != wanted:
+            steps.append(RestoreStep(path, found, wanted, conflict))
+    return steps
+
+
+class Course:
+    """What became of the paths that some turns changed: before the first of them, and after the last."""
+
+    def __init__(self, repository: SnapshotRepository, turns: Sequence[TurnSnapshots]) -> None:
+        self.first: dict[str, TreeEntry | None] = {}
+        self.last: dict[str, TreeEntry | None] = {}
+        self.conflicts: dict[str, Why] = {}
+        self._repository = repository
+        self._tree: str | None = None
+        for turn in turns:
+            self._others(turn.before, Why.CHANGED_BETWEEN)
+            for change in repository.changes(turn.before, turn.after):
+                self.first.setdefault(change.path, change.old)
+                self.last[change.path] = change.new
+            self._tree = turn.after
+
+    @property
+    def changes(self) -> Iterator[TreeChange]:
+        """What is different in the end, by path."""
+        for path in sorted(self.first):
+            if self.first[path] != self.last[path]:
+                yield TreeChange(path, self.first[path], self.last[path])
+
+    def end(self, now: str) -> None:
+        """Look at what others changed from the end of the last turn until now."""
+        self._others(now, Why.CHANGED_SINCE)
+
+    def _others(self, tree: str, why: Why) -> None:
+        for change in self._repository.changes(self._tree, tree) if self._tree else ():
+            if change.path in self.last:
+                self.last[change.path] = change.new
+                self.conflicts[change.path] = why
+
+
+def restore(
+    repository: SnapshotRepository,
+    steps: Iterable[RestoreStep],
+    *,
+    done: Callable[[RestoreStep], None] = lambda step: None,
+) -> list[RestoreStep]:
+    """Bring paths to what is wanted there; return the steps that were left since somebody changed the file meanwhile.
+
+    What is there as wanted already counts as done. ``done`` is called after each. Raises SnapshotFailed, with the
+    paths before the failed one done.
+    """
+    refused = []
+    # What goes makes room for what comes: a directory may be where a file was, and the other way round.
+    ordered = sorted(steps, key=lambda step: (step.wanted is not None, step.path))
+    try:
+        opened = _Root(repository.root)
+    except OSError as error:
+        raise SnapshotFailed(repository.root, str(error.strerror)) from error
+    with repository.held(), opened as root, repository.contents() as contents:
+        for step in ordered:
+            try:
+                if not _restore_one(root, contents, step):
+                    refused.append(step)
+                    continue
+            except OSError as error:
+                raise SnapshotFailed(repository.root, f"{step.path}: {error.strerror}") from error
+            done(step)
+    return refused
+
+
+def _restore_one(root: _Root, contents: ContentReader, step: RestoreStep) -> bool:
+    found = root.entry(step.path)
+    root.clear(step.path)
+    if root.is_other(step.path) or found not in (step.now, step.wanted):
+        return False
+    if step.wanted is None:
+        root.remove(step.path)
+        return True
+    if found == step.wanted:
+        return True
+    try:
+        root.write(step.path, step.wanted, contents.read(step.wanted.blob))
+    except NotADirectoryError:  # a link or a file stands where one of its directories was
+        return False
+    return True
+
+
+class _Root:
+    """The files below a directory, reached without following a link."""
+
+    def __init__(self, path: Path) -> None:
+        self._directory = os.open(path, _DIRECTORY)
+
+    def __enter__(self) -> _Root:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        os.close(self._directory)
+
+    def entry(self, path: str) -> TreeEntry | None:
+        """What is at a path; None for nothing, and for what is neither a file nor a link."""
+        try:
+            with self._parent(path) as (parent, name):
+                mode = mode_of(os.lstat(name, dir_fd=parent))
+                if mode is None:
+                    return None
+                return TreeEntry(mode, blob_id(_content(parent, name)))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def is_other(self, path: str) -> bool:
+        """Whether something is there that no snapshot holds: a directory, a pipe."""
+        try:
+            with self._parent(path) as (parent, name):
+                return mode_of(os.lstat(name, dir_fd=parent)) is None
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def clear(self, path: str) -> None:
+        """Remove what was left of a file that was being written when its process was killed."""
+        with suppress(FileNotFoundError, NotADirectoryError), self._parent(path) as (parent, name):
+            os.unlink(_temporary(name), dir_fd=parent)
+
+    def remove(self, path: str) -> None:
+        """Remove a file, and the directories above it that are empty then; also where it is gone already."""
+        with suppress(FileNotFoundError, NotADirectoryError), self._parent(path) as (parent, name):
+            os.unlink(name, dir_fd=parent)
+        above, _, _ = path.rpartition("/")
+        while above:
+            try:
+                with self._parent(above) as (parent, name):
+                    os.rmdir(name, dir_fd=parent)
+            except (FileNotFoundError, NotADirectoryError):
+                pass
+            except OSError:  # not empty
+                return
+            above, _, _ = above.rpartition("/")
+
+    def write(self, path: str, entry: TreeEntry, content: bytes) -> None:
+        """Put a file or a link at a path, whole or not at all."""
+        with self._parent(path, make=True) as (parent, name):
+            temporary = _temporary(name)
+            try:
+                if entry.is_link:
+                    os.symlink(content, temporary, dir_fd=parent)
+                else:
+                    _write_file(parent, temporary, content, entry, _permissions(parent, name, entry))
+                os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+            except OSError:
+                with suppress(OSError):
+                    os.unlink(temporary, dir_fd=parent)
+                raise
+
+    @contextmanager
+    def _parent(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """The open directory of a path, and its last name. Raises OSError, also where a link is in the way."""
+        *above, name = path.split("/")
+        directory = os.dup(self._directory)
+        try:
+            for part in above:
+                if make:
+                    with suppress(FileExistsError):
+                        os.mkdir(part, dir_fd=directory)
+                below = _opened(part, directory)
+                os.close(directory)
+                directory = below
+            yield directory, name
+        finally:
+            os.close(directory)
+
+
+def _temporary(name: str) -> str:
+    return _TEMPORARY + blob_id(os.fsencode(name))
+
+
+def _opened(name: str, parent: int) -> int:
+    try:
+        return os.open(name, _DIRECTORY, dir_fd=parent)
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # what macOS says of a link
+            raise NotADirectoryError(error.errno, os.strerror(errno.ENOTDIR), name) from error
+        raise
+
+
+def _content(parent: int, name: str) -> bytes:
+    if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
+        return os.fsencode(os.readlink(name, dir_fd=parent))
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with os.fdopen(os.open(name, flags, dir_fd=parent), "rb") as file:
+        return file.read()
+
+
+def _permissions(parent: int, name: str, entry: TreeEntry) -> int | None:
+    """The mode that a file keeps from the one in its place, but for who may run it; None where there is none."""
+    try:
+        found = os.lstat(name, dir_fd=parent)
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    kept = stat.S_IMODE(found.st_mode) & 0o666
+    return kept | (kept & 0o444) >> 2 if entry.is_executable else kept
+
+
+def _write_file(parent: int, name: str, content: bytes, entry: TreeEntry, permissions: int | None) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    ours = 0o777 if entry.is_executable else 0o666  # less what the person's umask takes
+    with os.fdopen(os.open(name, flags, ours, dir_fd=parent), "wb") as file:
+        file.write(content)
+        file.flush()
+        if permissions is not None:
+            os.fchmod(file.fileno(), permissions)
+        os.fsync(file.fileno())

@@ -1,0 +1,127 @@
+"""What git keeps of a directory's files: entries of a tree, and how two trees differ."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from enum import StrEnum
+
+EXECUTABLE, REGULAR, LINK, REPOSITORY = 0o100755, 0o100644, 0o120000, 0o160000
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """A file of a tree: its kind and mode as git has them, and the id of its content."""
+
+    mode: int
+    blob: str
+
+    @property
+    def is_link(self) -> bool:
+        """Whether it is a symbolic link, whose content is its target."""
+        return self.mode == LINK
+
+    @property
+    def is_executable(self) -> bool:
+        """Whether its owner may run it."""
+        return self.mode == EXECUTABLE
+
+
+@dataclass(frozen=True, slots=True)
+class TreeChange:
+    """A path that two trees have different entries for; None where a tree has none."""
+
+    path: str  # from the root; bytes that are not UTF-8 as surrogates
+    old: TreeEntry | None
+    new: TreeEntry | None
+    old_path: str | None = None  # of a file that was renamed
+
+
+@dataclass(frozen=True, slots=True)
+class LineCounts:
+    """How many lines of a file were added and removed; None of both for one that is not text."""
+
+    path: str
+    added: int | None
+    removed: int | None
+
+
+class LeftOutReason(StrEnum):
+    """Why a file is not in a snapshot."""
+
+    TOO_LARGE = "too large"
+    UNREADABLE = "unreadable"
+    REPOSITORY = "a repository of its own"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutFile:
+    """A file that a snapshot does not have."""
+
+    path: str
+    reason: LeftOutReason
+
+
+@dataclass(frozen=True, slots=True)
+class DirectorySnapshot:
+    """The files of a directory at one moment, without those that are ignored or left out."""
+
+    tree: str
+    left_out: tuple[LeftOutFile, ...] = ()
+
+
+def blob_id(content: bytes) -> str:
+    """The id that git gives to a content."""
+    import hashlib  # with OpenSSL: 4 MiB that nothing else on the way to the screen needs
+
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def mode_of(found: os.stat_result) -> int | None:
+    """The mode that git gives to a file; None for what is neither a file nor a link."""
+    if stat.S_ISLNK(found.st_mode):
+        return LINK
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    return EXECUTABLE if found.st_mode & stat.S_IXUSR else REGULAR
+
+
+def parse_changes(output: bytes) -> list[TreeChange]:
+    """The changes in what ``diff-tree -r -z --raw --no-abbrev`` prints; repositories below the root are left out."""
+    fields = iter(output.split(b"\0"))
+    changes = []
+    for field in fields:
+        if not field.startswith(b":"):
+            continue
+        old_mode, new_mode, old_blob, new_blob, status = field[1:].split(b" ")
+        first = os.fsdecode(next(fields))
+        path = os.fsdecode(next(fields)) if status[:1] in b"RC" else first
+        old, new = _entry(old_mode, old_blob), _entry(new_mode, new_blob)
+        if old is not None or new is not None:
+            changes.append(TreeChange(path, old, new, first if path != first else None))
+    return changes
+
+
+def parse_line_counts(output: bytes) -> list[LineCounts]:
+    """The counts in what ``diff-tree -r -z --numstat`` prints."""
+    fields = iter(output.split(b"\0"))
+    counts = []
+    for field in fields:
+        if not field:
+            continue
+        added, removed, path = field.split(b"\t", 2)
+        if not path:  # a rename: the old and the new name follow
+            next(fields)
+            path = next(fields)
+        counts.append(LineCounts(os.fsdecode(path), _number(added), _number(removed)))
+    return counts
+
+
+def _entry(mode: bytes, blob: bytes) -> TreeEntry | None:
+    number = int(mode, 8)
+    return TreeEntry(number, blob.decode()) if number not in (0, REPOSITORY) else None
+
+
+def _number(field: bytes) -> int | None:
+    return None if field == b"-" else int(field)

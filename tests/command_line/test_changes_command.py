@@ -1,0 +1,101 @@
+"""`catena changes`: what agents changed in files, read from the store and from the files."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Writer
+from catena_store.records import Kind, NewMessage
+from support.clients.command_line import Catena
+from support.clients.imports import FORBIDDEN, imported
+
+BEFORE = "".join(f"{number}\n" for number in range(1, 21))
+
+
+def edited(catena: Catena, *turns: tuple[str, str | None, str]) -> None:
+    """A conversation of one edit in each turn: path, old text, new text."""
+
+    async def work(tx: Writer) -> None:
+        await conversations.create(
+            tx, id="edits001", agent="rehearsal", cwd=str(catena.project), title="edits"
+        )
+        last: str | None = None
+        for number, (path, old, new) in enumerate(turns, 1):
+            data = {
+                "kind": "edit",
+                "status": "completed",
+                "content": [{"type": "diff", "path": path, "old": old, "new": new}],
+            }
+            rows = [
+                NewMessage(
+                    id=f"u{number}", conversation_id="edits001", parent_id=last, kind=Kind.USER, text="go"
+                ),
+                NewMessage(
+                    id=f"x{number}",
+                    conversation_id="edits001",
+                    parent_id=f"u{number}",
+                    kind=Kind.TOOL,
+                    text="",
+                    data=data,
+                ),
+            ]
+            await messages.insert_many(tx, rows)
+            last = f"x{number}"
+        await conversations.touch(tx, "edits001")
+
+    catena.write(work)
+
+
+def test_w29_changes_are_printed_as_one_difference_for_each_file(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    edited(
+        catena,
+        ("a.txt", "3\n", "three\n"),
+        ("b\x1b[31m.txt", None, "hello\x07\n"),
+        ("a.txt", "three", "drei"),
+    )
+    (catena.project / "a.txt").write_text(BEFORE.replace("3\n", "drei\n", 1))
+
+    told = catena("changes", "edits")
+
+    assert told.status == 0 and "\x1b" not in told.out and "\x07" not in told.out
+    assert told.out.startswith("2 files +2 −1\nAs the agent reported; changes by shell commands")
+    assert "a.txt  +1 −1\n@@ -1,6 +1,6 @@\n 1\n 2\n-3\n+drei\n 4\n" in told.out
+    assert "+1  new · gone since\n@@ -0,0 +1 @@\n+hello␇" in told.out
+
+    first = catena("changes", "edits", "--turn", "1", "--json").json
+    (file,) = first["files"]
+    assert (first["format"], first["turn"], file["exact"], file["on_disk"]) == (1, 1, True, "changed since")
+    assert file["hunks"] == [{"text": "@@ -1,6 +1,6 @@\n 1\n 2\n-3\n+three\n 4\n 5\n 6\n", "seen": False}]
+
+    refused = catena("changes", "edits", "--turn", "4")
+    assert refused.status == 2 and "turn 4 does not exist: the branch has 3 turns" in refused.err
+
+
+def test_w29_git_takes_back_what_the_patch_of_the_command_says(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    edited(catena, ("a.txt", "3\n", "three\n"), ("new.txt", None, "1"), ("elsewhere.txt", "1", "2"))
+    (catena.project / "a.txt").write_text(BEFORE.replace("3\n", "three\n", 1))
+    (catena.project / "new.txt").write_text("1")
+
+    told = catena("changes", "edits", "--branch", "--patch")
+
+    assert "elsewhere.txt: not in the patch" in told.err
+    subprocess.run(
+        ["git", "apply", "-R", "-"],
+        input=told.out.encode(),
+        cwd=catena.project,
+        check=True,
+        env=catena.environment | {"GIT_CEILING_DIRECTORIES": str(tmp_path)},
+    )
+    assert (catena.project / "a.txt").read_text() == BEFORE
+    assert not (catena.project / "new.txt").exists()
+
+
+def test_w29_the_command_loads_neither_the_screen_nor_the_sdk(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    edited(catena, ("a.txt", "1", "2"))
+    loaded = imported(catena, "changes", "edits")
+    assert "catena_acp" in loaded and not loaded & FORBIDDEN

@@ -1,0 +1,140 @@
+"""`catena files`: what turns did to files, and the way back, without a screen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from catena_store.conversations import messages
+from catena_store.database.database import Writer
+from catena_store.snapshots import turns, unfinished
+from catena_store.snapshots.repository import existing
+from catena_store.snapshots.restoring import RestoreStep
+from catena_store.windows import windows
+from support.clients.command_line import Catena, Finished
+
+PROJECT_FILES = {"notes.txt": "mine\n", "kept.txt": "kept\n"}
+
+
+@pytest.fixture
+def catena(tmp_path: Path) -> Catena:
+    """A conversation of two turns, each of which writes files; the second one's shell deletes one, too."""
+    made = Catena(tmp_path)
+    (made.project / ".git").mkdir()
+    for name, content in PROJECT_FILES.items():
+        (made.project / name).write_text(content)
+    run(made, "write notes.txt first")
+    run(made, "terminal rm kept.txt; write new.txt second", "--continue")
+    return made
+
+
+def run(catena: Catena, prompt: str, *arguments: str) -> Finished:
+    agent = () if arguments else ("--agent", "rehearsal")
+    done = catena("run", *agent, *arguments, "--permissions", "allow", "--json", prompt)
+    assert done.status == 0, done.err
+    return done
+
+
+def files(catena: Catena) -> dict[str, str]:
+    return {path.name: path.read_text() for path in catena.project.iterdir() if path.is_file()}
+
+
+def conversation(catena: Catena) -> tuple[str, list[str]]:
+    """Its id, and the ids of its prompts."""
+    (listed,) = catena("list", "--json").json
+    shown = catena("show", listed["id"], "--json").json
+    return listed["id"], [row["id"] for row in shown["messages"] if row["kind"] == "user"]
+
+
+def test_g07_turns_are_listed_and_files_go_back_to_a_message_and_only_with_yes(catena: Catena) -> None:
+    id, (first, second) = conversation(catena)
+    after = {"notes.txt": "first\n", "new.txt": "second\n"}
+    assert files(catena) == after
+
+    told = catena("files", id)
+    assert told.status == 0 and told.out.splitlines() == [
+        "   1  1 file +1 -1              write notes.txt first",
+        "   2  2 files +1 -1             terminal rm kept.txt; write new.txt second",
+    ]
+
+    planned = catena("files", id, "--at", second)
+    assert planned.out.splitlines() == [
+        "  kept.txt  comes back +1 -0",
+        "  new.txt  deleted +0 -1",
+        "2 files would change; --yes does it.",
+    ]
+    assert files(catena) == after
+    patch = catena("files", id, "--at", first, "--diff").out
+    assert "deleted file mode 100644" in patch and "+mine" in patch
+
+    done = catena("files", id, "--at", first, "--restore", "--yes", "--json")
+    assert done.status == 0 and {each["path"]: each["becomes"] for each in done.json["files"]} == {
+        "kept.txt": "new",
+        "new.txt": "deleted",
+        "notes.txt": "changed",
+    }
+    assert files(catena) == PROJECT_FILES
+    assert catena("files", id, "--at", first).out == "Every file is as it was then.\n"
+
+
+def test_g04_what_was_changed_since_is_left_unless_it_is_named(catena: Catena) -> None:
+    id, (first, _) = conversation(catena)
+    (catena.project / "notes.txt").write_text("mine again\n")
+    done = catena("files", id, "--at", first, "--restore", "--yes")
+    assert "notes.txt  goes back +1 -1  left: changed since by somebody else" in done.out
+    assert files(catena) == {**PROJECT_FILES, "notes.txt": "mine again\n"}
+    assert catena("files", id, "--at", first, "--restore", "notes.txt", "--yes").status == 0
+    assert files(catena) == PROJECT_FILES
+
+
+@pytest.mark.parametrize("way", ["--finish", "--undo"])
+def test_g06_a_restore_that_was_killed_is_finished_or_undone(catena: Catena, way: str) -> None:
+    id, (_, second) = conversation(catena)
+    before = files(catena)
+    repository = existing(catena.data / "catena.db", str(catena.project))
+    assert repository is not None
+
+    async def killed_half_way(tx: Writer) -> None:
+        leaf = await windows.newest_leaf(tx, id)
+        kept = await turns.of_span(tx, leaf, await messages.depth(tx, second) - 1, None)
+        assert kept and kept[0].after
+        steps = [
+            RestoreStep(each.path, each.new, each.old)
+            for each in repository.changes(kept[0].before, kept[0].after)
+        ]
+        await unfinished.begin(tx, "r1", repository.root, id, steps)
+
+    catena.write(killed_half_way)
+    (catena.project / "kept.txt").write_text("kept\n")  # the first step was done
+    assert catena("files", id, way).status == 0
+    assert files(catena) == (before if way == "--undo" else {"notes.txt": "first\n", "kept.txt": "kept\n"})
+    again = catena("files", id, way)
+    assert (again.status, again.err) == (2, "catena: no restore of its files was broken off\n")
+
+
+def test_g07_a_conversation_without_snapshots_says_so(tmp_path: Path) -> None:
+    plain = Catena(tmp_path)
+    run(plain, "write notes.txt first")
+    id, (first,) = conversation(plain)
+    assert "not kept" in plain("files", id).out
+    refused = plain("files", id, "--at", first, "--restore", "--yes")
+    assert (refused.status, refused.err) == (
+        2,
+        "catena: no files were kept of this conversation's directory\n",
+    )
+    assert files(plain) == {"notes.txt": "first\n"}
+    wrong = plain("files", id, "--restore")
+    assert wrong.status == 2 and "need --at" in wrong.err
+
+
+def test_g02_prune_gives_back_what_only_removed_conversations_needed(catena: Catena) -> None:
+    repository = existing(catena.data / "catena.db", str(catena.project))
+    assert repository is not None
+    for name in repository._git.run("for-each-ref", "--format=%(refname)").decode().split():
+        tree = name.rsplit("/", 1)[1]
+        repository._git.run("update-ref", f"refs/trees/1/{tree}", tree)
+        repository._git.run("update-ref", "-d", name)
+    assert catena("prune", "--older-than", "0d", "--yes").status == 0
+    assert catena("list", "--json").json == []
+    assert not repository.path.exists()

@@ -1,0 +1,160 @@
+"""The files around a turn are kept beside it, and hold it up for a moment at most."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from catena_acp.continuity.conversation_events import Remarked
+from catena_acp.snapshots import keeping as keeping_module
+from catena_acp.snapshots.keeping import FileSnapshots
+from catena_acp.snapshots.scope import SnapshotScope
+from catena_store.chains import turns
+from catena_store.database.database import Database
+from catena_store.ids import utc_now
+from catena_store.snapshots import turns as kept
+from catena_store.snapshots.repository import SnapshotRepository
+from catena_store.snapshots.trees import DirectorySnapshot
+from catena_store.snapshots.turns import TurnFiles
+from support.conversations.rehearsed import Desk, World
+from support.storage.work_trees import GIT
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    (world.project / ".git").mkdir()
+    return world
+
+
+def keeping(
+    world: World, *, program: str | None = GIT, scope: SnapshotScope = SnapshotScope.REPOSITORIES
+) -> Callable[[Database], FileSnapshots]:
+    return lambda db: FileSnapshots(db, world.store.parent / "snapshots", program, scope, clock=utc_now)
+
+
+def snapshots(desk: Desk) -> FileSnapshots:
+    found = desk.conversations._services.snapshots
+    assert found is not None
+    return found
+
+
+async def files_of_turns(desk: Desk) -> list[TurnFiles | None]:
+    """What was kept of each turn of the conversation, oldest first."""
+    await snapshots(desk).settled()
+    async with desk.db.read() as reader:
+        every = await turns.of_conversation(reader, desk.conversation.id)
+        found = await kept.of_turns(reader, [turn.id for turn in every])
+    return [found.get(turn.id) for turn in every]
+
+
+async def test_g01_what_a_turn_did_to_the_files_is_between_its_two_snapshots(world: World) -> None:
+    async with world.client(snapshots=keeping(world)) as desk:
+        (world.project / "mine").write_text("before\n")
+        await desk.say("write notes.txt hello", "allow")
+        await snapshots(desk).settled()
+        (world.project / "mine").write_text("between\n")
+        await desk.say("say nothing")
+        first, second = await files_of_turns(desk)
+        assert first and second and first.after and second.after
+        repository = snapshots(desk).repository(str(world.project))
+        assert repository is not None
+        assert [change.path for change in repository.changes(first.before, first.after)] == ["notes.txt"]
+        assert [change.path for change in repository.changes(first.after, second.before)] == ["mine"]
+        assert second.before == second.after
+
+
+@pytest.mark.parametrize("why", ["no git", "off", "no repository"])
+async def test_g01_without_git_or_a_repository_or_when_off_nothing_is_kept_and_nothing_said(
+    world: World, why: str
+) -> None:
+    if why == "no repository":
+        (world.project / ".git").rmdir()
+    made = keeping(
+        world,
+        program=None if why == "no git" else GIT,
+        scope=SnapshotScope.OFF if why == "off" else SnapshotScope.REPOSITORIES,
+    )
+    async with world.client(snapshots=made) as desk:
+        await desk.say("say one")
+        assert await files_of_turns(desk) == [None]
+        assert not [each for each in desk.told if isinstance(each, Remarked)]
+    assert not (world.store.parent / "snapshots").exists()
+
+
+async def test_g01_a_directory_without_a_repository_is_kept_where_the_settings_say_so(world: World) -> None:
+    (world.project / ".git").rmdir()
+    async with world.client(snapshots=keeping(world, scope=SnapshotScope.EVERYWHERE)) as desk:
+        await desk.say("say one")
+        (files,) = await files_of_turns(desk)
+        assert files is not None and files.root == str(world.project)
+
+
+async def test_g02_a_prompt_does_not_wait_for_a_snapshot_that_takes_its_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture, go_on = SnapshotRepository.capture, threading.Event()
+
+    def slow(repository: SnapshotRepository, *, day: int) -> DirectorySnapshot:
+        assert go_on.wait(20)
+        return capture(repository, day=day)
+
+    monkeypatch.setattr(SnapshotRepository, "capture", slow)
+    async with world.client(snapshots=keeping(world)) as desk:
+        await desk.say("say one")
+        go_on.set()
+        (files,) = await files_of_turns(desk)
+        assert files is not None and files.after
+
+
+async def test_g02_a_directory_that_takes_over_a_second_twice_is_kept_no_more_and_it_is_said_once(
+    world: World,
+) -> None:
+    seconds = iter(range(0, 1000, 2))  # each look at the clock is two seconds later
+
+    def made(db: Database) -> FileSnapshots:
+        directory = world.store.parent / "snapshots"
+        monotonic = lambda: float(next(seconds))  # noqa: E731
+        return FileSnapshots(
+            db, directory, GIT, SnapshotScope.REPOSITORIES, clock=utc_now, monotonic=monotonic
+        )
+
+    async with world.client(snapshots=made) as desk:
+        for word in ("one", "two", "three"):
+            await desk.say(f"say {word}")
+            await snapshots(desk).settled()
+        first, second, third = await files_of_turns(desk)
+        assert first and first.after and second and third is None
+        said = [each.text for each in desk.told if isinstance(each, Remarked)]
+        assert said == [f"Snapshots of {world.project} take over a second: off until you restart Catena."]
+
+
+async def test_g01_what_is_kept_is_packed_after_some_turns(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping_module, "_TURNS_OF_PACK", 2)
+    async with world.client(snapshots=keeping(world)) as desk:
+        for number in (1, 2):
+            (world.project / "notes.txt").write_text(str(number))
+            await desk.say("say done")
+            await snapshots(desk).settled()
+        repository = snapshots(desk).repository(str(world.project))
+        assert repository is not None
+        assert len(list(repository.path.glob("objects/pack/*.pack"))) == 1
+        assert not list(repository.path.glob("objects/[0-9a-f][0-9a-f]/*"))
+        assert all(files and files.after for files in await files_of_turns(desk))
+
+
+async def test_g01_a_snapshot_that_fails_is_said_once_and_the_turn_goes_on(world: World) -> None:
+    world.store.parent.mkdir()
+    (world.store.parent / "snapshots").write_text("a file is in the way")
+    async with world.client(snapshots=keeping(world)) as desk:
+        for word in ("one", "two"):
+            ended = await desk.say(f"say {word}")
+            assert ended.turn and ended.turn.clean
+        assert await files_of_turns(desk) == [None, None]
+        (said,) = (each.text for each in desk.told if isinstance(each, Remarked))
+        assert said.startswith("File snapshots are off until you restart Catena: files of ")

@@ -1,0 +1,102 @@
+"""The changes of turns are the files' own where their snapshots are kept."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from catena_acp.changes.changed_file import FileContents, FileState, OnDisk
+from catena_acp.changes.reading import ChangeScope, Since
+from catena_acp.snapshots.keeping import FileSnapshots
+from catena_acp.snapshots.scope import SnapshotScope
+from catena_store.database.database import Database
+from catena_store.ids import utc_now
+from support.conversations.rehearsed import Desk, World
+from support.storage.work_trees import GIT
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    (world.project / ".git").mkdir()
+    return world
+
+
+class Keeper:
+    """Keeps the files around the turns of one client."""
+
+    def __init__(self, world: World) -> None:
+        self._place = world.store.parent / "snapshots"
+
+    def __call__(self, db: Database) -> FileSnapshots:
+        self.snapshots = FileSnapshots(db, self._place, GIT, SnapshotScope.REPOSITORIES, clock=utc_now)
+        return self.snapshots
+
+
+def in_a_shell(directory: Path, script: str) -> None:
+    subprocess.run(["sh", "-c", script], cwd=directory, check=True)
+
+
+async def leaf_of(desk: Desk) -> str | None:
+    return (await desk.stored_window()).leaf_id
+
+
+async def test_g03_what_a_shell_did_to_files_is_among_the_changes_of_its_turn(world: World) -> None:
+    keeper, project = Keeper(world), world.project
+    (project / "old").write_text("same\n" * 5)
+    (project / "binary").write_bytes(b"\0\1")
+    async with world.client(snapshots=keeper) as desk:
+        await desk.say("say begun")
+        await keeper.snapshots.settled()
+        await desk.window.say("say busy; cue done")
+        await world.heard("session/prompt", 2)
+        await keeper.snapshots.settled()
+        in_a_shell(project, r"mv old new; echo more >> new; echo hi > made; printf '\0\2' > binary")
+        world.cue("done")
+        await desk.window.wait_idle()
+        await keeper.snapshots.settled()
+        (project / "made").write_text("changed since\n")
+        changes = await desk.conversation.changes.read(await leaf_of(desk), ChangeScope(Since.TURN))
+    assert changes.caveat == ""
+    files = {Path(each.path).name: each.read() for each in changes.files}
+    binary, made, new = files["binary"], files["made"], files["new"]
+    assert binary and made and new and len(files) == 3
+    assert binary.contents is FileContents.BINARY
+    assert (made.state, made.on_disk) == (FileState.NEW, OnDisk.CHANGED)
+    assert made.net and (made.net.old, made.net.new) == (None, "hi\n")
+    assert (new.state, new.renamed_from, new.on_disk) == (
+        FileState.RENAMED,
+        str(project / "old"),
+        OnDisk.SAME,
+    )
+    assert new.net and new.net.new == "same\n" * 5 + "more\n"
+
+
+async def test_g03_what_somebody_changed_between_two_turns_is_not_theirs(world: World) -> None:
+    keeper = Keeper(world)
+    async with world.client(snapshots=keeper) as desk:
+        await desk.say("write first.txt one", "allow")
+        await keeper.snapshots.settled()
+        (world.project / "mine").write_text("mine\n")
+        await desk.say("write second.txt two", "allow")
+        await keeper.snapshots.settled()
+        changes = await desk.conversation.changes.read(await leaf_of(desk), ChangeScope())
+    assert [Path(each.path).name for each in changes.files] == ["first.txt", "second.txt"]
+
+
+async def test_g03_a_branch_with_a_turn_that_was_not_kept_is_told_as_the_agent_reported_it(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("edit notes.txt", "allow")
+    keeper = Keeper(world)
+    async with world.client(snapshots=keeper, resume=desk) as again:
+        await again.say("write kept.txt yes", "allow")
+        await keeper.snapshots.settled()
+        leaf = await leaf_of(again)
+        branch = await again.conversation.changes.read(leaf, ChangeScope())
+        turn = await again.conversation.changes.read(leaf, ChangeScope(Since.TURN))
+    assert branch.caveat.startswith("As the agent reported")
+    assert turn.caveat == "" and [Path(each.path).name for each in turn.files] == ["kept.txt"]

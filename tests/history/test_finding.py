@@ -1,0 +1,218 @@
+"""Entries and hits from a real store, in their one order."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from catena.history.entries import HistoryEntry
+from catena.history.finding import Hits, MessageFinder, ranked
+from catena.history.listing import HistoryListing
+from catena.history.query import HistoryQuery
+from catena.history.ranking import Quality
+from catena.history.reading import HistoryReader
+from catena.history.scopes import HistoryScope, Repositories, repository_of
+from catena_store.conversations import conversations
+from catena_store.database.database import Database
+from catena_store.finding import history
+from catena_store.records import Kind
+from support.counted_work import calls_counted, queries_counted
+from support.storage.rows import Clock, new_conversation, say, store
+
+
+@dataclass
+class Shelf:
+    """A store with a few conversations, and the history that reads it."""
+
+    db: Database
+    clock: Clock
+
+    def __post_init__(self) -> None:
+        self.listing = HistoryListing(directory="/shop")
+        self.reader = HistoryReader(self.db, self.listing, lives=lambda _: True)
+        self.finder = MessageFinder(self.db, self.listing)
+
+    async def add(self, id: str, prompt: str, answer: str = "", **fields: object) -> None:
+        """A conversation that is newer than all others."""
+        self.clock.forward()
+        async with self.db.write() as tx:
+            await new_conversation(tx, id, **{"cwd": "/shop", **fields})
+            await say(tx, f"{id}-u", None, prompt, conversation=id)
+            await say(tx, f"{id}-a", f"{id}-u", answer, conversation=id, kind=Kind.AGENT)
+            await conversations.touch(tx, id)
+
+    async def read(self) -> list[int]:
+        return [count async for count in self.reader.pages()]
+
+    async def found(self, text: str, scope: HistoryScope = HistoryScope.EVERYWHERE) -> list[str]:
+        """What a query finds: keys, with the message where one was found."""
+        query = HistoryQuery.parse(text, now=self.clock())
+        facts = await self.reader.facts(query)
+        hits = await self.finder.find(query, scope, facts=facts)
+        matches = self.listing.match(query, scope, facts=facts)
+        return [
+            f"{each.entry.key}{f' {each.hit.message_id}' if each.hit else ''}"
+            for each in ranked(self.listing, matches, hits)
+        ]
+
+
+@pytest.fixture
+async def shelf(tmp_path: Path) -> AsyncIterator[Shelf]:
+    clock = Clock()
+    async with store(tmp_path, clock) as db:
+        yield Shelf(db, clock)
+
+
+async def test_h02_words_in_titles_come_before_words_in_messages_and_letters_last(shelf: Shelf) -> None:
+    await shelf.add("letters", "list of guests")  # l, o, g
+    await shelf.add("spoken", "why?", "the log says so")
+    await shelf.add("titled", "x", title="Dialogue")
+    await shelf.add("begins", "x", "logs everywhere", title="Log in")
+    await shelf.add("newer", "x", "the log again", cwd="/elsewhere")
+    await shelf.add("put away", "x", title="log")
+    async with shelf.db.write() as tx:
+        await conversations.set_archived(tx, "put away", True)
+    await shelf.read()
+    assert await shelf.found("log") == [
+        "begins begins-a",
+        "titled",
+        "newer newer-a",
+        "spoken spoken-a",
+        "letters",
+        "put away",
+    ]
+    assert await shelf.found("log", HistoryScope.HERE) == [
+        "begins begins-a",
+        "titled",
+        "spoken spoken-a",
+        "letters",
+        "put away",
+    ]
+    assert await shelf.found("log dir:elsewhere") == ["newer newer-a"]
+    assert await shelf.found("dir:elsewhere") == ["newer"]
+    assert await shelf.found("file:nothing log") == []
+
+
+async def test_h01_pages_bring_what_stands_first_with_the_newest_and_the_archive_last(shelf: Shelf) -> None:
+    for number in range(103):
+        await shelf.add(f"c{number:03}", "x", "y")
+    async with shelf.db.write() as tx:
+        await tx.run("UPDATE conversation SET pinned = 1 WHERE id = 'c000'")
+        await history.mark_seen(tx, "c001", "c001-u")
+        await conversations.set_archived(tx, "c002", True)
+        await conversations.set_archived(tx, "c050", True)
+    pages = shelf.reader.pages()
+    async with queries_counted(shelf.db) as counted:
+        assert await anext(pages) == 101  # the newest hundred, and one more that stands first
+    assert len(counted.asked) <= 7
+    first = [match.key for match in shelf.listing.match(HistoryQuery())]
+    assert first[:3] == ["c001", "c000", "c102"]
+    assert [count async for count in pages] == [1, 2]
+    assert [match.key for match in shelf.listing.match(HistoryQuery())][-3:] == ["c003", "c050", "c002"]
+
+
+async def test_h20_a_refresh_reads_what_changed_and_not_the_whole_history(shelf: Shelf) -> None:
+    for number in range(120):
+        await shelf.add(f"c{number:03}", "x", "y")
+    await shelf.read()
+    assert not await shelf.reader.refresh()
+    await shelf.add("new", "x", "y")
+    async with shelf.db.write() as tx:
+        await conversations.set_title(tx, "c100", "renamed")
+        await conversations.set_deleted(tx, "c101", True)
+        await say(tx, "c002-u2", "c002-a", "later", conversation="c002")
+        await conversations.touch(tx, "c002")
+    async with queries_counted(shelf.db) as counted:
+        assert await shelf.reader.refresh(["c100", "c101"])
+    order = [match.entry for match in shelf.listing.match(HistoryQuery())]
+    assert {order[0].key, order[1].key} == {"new", "c002"}
+    assert order[0].last_prompt == "later"
+    assert shelf.listing.get("c101") is None
+    renamed = shelf.listing.get("c100")
+    assert renamed is not None
+    assert renamed.name == "renamed"
+    few = counted.steps
+    async with queries_counted(shelf.db) as counted:
+        await shelf.read()
+    assert few * 5 < counted.steps
+
+
+async def test_h02_hits_are_those_of_the_scope_and_of_conversations_that_pass_the_filters(
+    shelf: Shelf,
+) -> None:
+    await shelf.add("here", "x", "needle")
+    await shelf.add("there", "x", "needle", cwd="/elsewhere", agent="codex")
+    await shelf.read()
+
+    async def hits(text: str, scope: HistoryScope = HistoryScope.EVERYWHERE) -> Sequence[str]:
+        found: Hits = await shelf.finder.find(HistoryQuery.parse(text, now=shelf.clock()), scope)
+        return [hit.conversation_id for hit in found]
+
+    assert await hits("need") == ["there", "here"]
+    assert await hits("need", HistoryScope.HERE) == ["here"]
+    assert await hits("need agent:codex") == ["there"]
+    assert await hits("agent:codex") == []
+    (hit,) = (await shelf.finder.find(HistoryQuery.parse("need agent:codex", now=shelf.clock()))).found
+    assert [hit.snippet[start:end] for start, end in hit.spans] == ["needle"]
+    assert (await shelf.finder.place(hit)).turns == 0
+
+
+def git(directory: Path, *arguments: str) -> None:
+    directory.mkdir(parents=True, exist_ok=True)
+    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    subprocess.run(["git", *identity, *arguments], cwd=directory, check=True, capture_output=True)
+
+
+async def test_h03_a_repository_is_one_place_with_all_its_work_trees(tmp_path: Path) -> None:
+    main, tree, other = tmp_path / "main", tmp_path / "tree", tmp_path / "other"
+    git(main, "init", "-q")
+    git(main, "commit", "-q", "--allow-empty", "-m", "begin")
+    git(main, "worktree", "add", "-q", str(tree))
+    git(other, "init", "-q")
+    (main / "deep" / "down").mkdir(parents=True)
+    assert repository_of(str(main)) == repository_of(str(tree)) == repository_of(str(main / "deep" / "down"))
+    assert repository_of(str(main)) not in (None, repository_of(str(other)))
+    assert repository_of(str(tmp_path)) is repository_of("/nowhere/\0") is None
+    (other / ".git" / "HEAD").unlink()
+    assert repository_of(str(other)) is None
+
+    listing = HistoryListing(directory=str(main), repositories=Repositories())
+    clock = Clock()
+    for key, cwd in (("main", main), ("deep", main / "deep" / "down"), ("tree", tree), ("other", other)):
+        at = clock()
+        listing.put([HistoryEntry(key, key, "", "", "codex", str(cwd), at, at)])
+    assert HistoryScope.REPOSITORY not in listing.scopes
+    assert await listing.learn_places()
+    assert HistoryScope.REPOSITORY in listing.scopes
+    counts = listing.match(HistoryQuery(), HistoryScope.HERE).counts
+    assert [counts[scope] for scope in HistoryScope] == [1, 3, 4, 4]
+    assert {match.key for match in listing.match(HistoryQuery(), HistoryScope.REPOSITORY)} == {
+        "main",
+        "deep",
+        "tree",
+    }
+    assert not await listing.learn_places()  # each directory is looked up once
+
+
+@pytest.mark.parametrize("typed", ["", "log", "x y z", "agent:codex log"])
+def test_h02_a_key_costs_a_few_calls_for_each_conversation(typed: str) -> None:
+    clock = Clock()
+    listing = HistoryListing(directory="/shop")
+    query = HistoryQuery.parse(typed, now=clock())
+    made = []
+    for count in (1_000, 10_000):
+        listing.put(
+            HistoryEntry(f"c{number}", f"the log of {number}", "", "x", "codex", "/shop", clock(), clock())
+            for number in range(count)
+        )
+        listing.match(query)  # what is folded and sorted once
+        with calls_counted() as calls:
+            listing.match(query)
+        made.append(calls.made)
+    assert made[1] <= 10.5 * made[0]
+    assert made[1] <= 20 * 10_000, made
+    assert listing.match(HistoryQuery.parse("log", now=clock())).qualities[0] is Quality.TITLE_WORD

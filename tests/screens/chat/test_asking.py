@@ -1,0 +1,113 @@
+"""Several agents that are asked the same: side by side or in tabs, compared, and one of them kept."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from catena.screens.comparison.screen import ComparisonScreen
+from catena.settings.settings import Settings
+from catena.settings.tables.agents import AgentSetting
+from catena.workspace.tab import Tab
+from support.screen.pilot import Person, at_the_screen
+
+
+@pytest.fixture(autouse=True)
+def _own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path / "rehearsal"))
+
+
+def others(place: Path) -> Settings:
+    """Two more agents, of which one wants a login first."""
+
+    def agent(name: str, *flags: str) -> AgentSetting:
+        command = (sys.executable, "-m", "catena_acp.rehearsal", "--name", name, *flags)
+        return AgentSetting(name, command, name.title(), (("CATENA_REHEARSAL_HOME", str(place / name)),))
+
+    return Settings(agents={"second": agent("second"), "locked": agent("locked", "--auth=required")})
+
+
+def cue(place: Path, name: str) -> None:
+    """Let both agents go on that wait for a cue."""
+    for home in ("rehearsal", "second"):
+        cues = place / home / "cues"
+        cues.mkdir(parents=True, exist_ok=True)
+        (cues / name).touch()
+
+
+async def compare(person: Person) -> None:
+    """Compare the two branches, once both are there."""
+    await person.say("/compare")
+    await person.sees_dialog(ComparisonScreen)
+    await person.sees("A  Rehearsal", "B  Second")
+
+
+def over(person: Person, *tabs: Tab) -> bool:
+    """True where the turns of all tabs have ended."""
+    return all(person.is_over(tab) for tab in tabs)
+
+
+async def test_w17_two_agents_are_asked_at_once_side_by_side_and_one_branch_is_kept(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path), size=(180, 45), settings=others(tmp_path)) as person:
+        await person.answered("say first")
+        asked = person.tab
+        await person.say("/ask second cue both; edit! shared.txt; say it is done")
+        await person.is_asked()
+        await person.sees("Ask Rehearsal and Second this prompt at once?", "2 messages replayed")
+        await person.press("enter")
+        await person.until(lambda: len(person.tabs) == 2, "a tab for the other agent")
+        other = person.tabs[1]
+        await person.until(lambda: asked.at_work and other.at_work, "both to work at once")
+        assert person.tab is asked, "the keys stay"
+        await person.until(lambda: person.commands.context.tabs.panes.of(other), "the other pane")
+        cue(tmp_path, "both")
+        await person.until(lambda: over(person, asked, other), "both answers")
+        assert [tab.draft for tab in person.tabs] == ["", ""]
+        await compare(person)
+        await person.sees("it is done", "shared.txt", "+2 −2")
+        await person.press("b")
+        await person.until(lambda: person.tabs == [other], "the other tab to be closed")
+        await person.looks_at(other)
+        await person.sees("The branch of Rehearsal stays in /tree")
+        assert len(person.commands.context.tabs.panes.open) == 1
+        await person.say("/undo")
+        await person.until(lambda: len(person.tabs) == 2, "the tab to be open again")
+
+
+async def test_w17_nobody_is_asked_before_all_can_be_and_in_80_columns_the_other_is_a_tab(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path), size=(80, 24), settings=others(tmp_path)) as person:
+        await person.answered("say first")
+        asked, leaf = person.tab, person.tab.leaf_id
+        await person.say("/ask nobody say it")
+        await person.until(lambda: person.draft == "/ask nobody say it", "the text to be there again")
+        person.composer.clear()
+        await person.say("/ask locked say both")
+        await person.is_asked()
+        await person.press("enter")
+        await person.sees("Nothing was sent.")
+        assert (person.draft, person.tabs[1].draft, asked.leaf_id) == ("say both", "say both", leaf)
+        person.composer.clear()
+        await person.say("/ask second")
+        await person.is_asked()
+        await person.sees("Ask Second the last prompt, too?")
+        await person.press("enter")
+        await person.until(lambda: len(person.tabs) == 3, "a tab for the other agent")
+        other = person.tabs[2]
+        await person.until(lambda: other.leaf_id and other.unread and over(person, other), "its answer")
+        assert (person.tab, asked.leaf_id) == (asked, leaf), "the answer that was there stays"
+        await person.say("/compare")
+        await person.sees("Compare with")
+        await person.type("second")
+        await person.press("enter")
+        await person.sees_dialog(ComparisonScreen)
+        await person.sees("They have nothing in common.", "A  Rehearsal")
+        await person.press("a")
+        await person.until(lambda: other not in person.tabs, "the other tab to be closed")
+        await person.looks_at(asked)

@@ -1,0 +1,176 @@
+"""Prompt templates: where they come from, what they become, and that they are read before they are sent."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from catena.screens.chat.commands.table import SLASH_COMMANDS
+from catena.settings import templates
+from catena.settings.templates import Template, find_templates, named_template
+from catena.widgets.completion import completions
+from catena_acp.session_events import Command
+from support.clients.command_line import Catena, run
+from support.screen.pilot import at_the_screen
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.md"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "becomes"),
+    [
+        ("Fix $1 in $2, $ARGUMENTS.", "'a b' c", "Fix a b in c, 'a b' c."),
+        ("$1|$9|$12|$ARGUMENTSX", "$2 x", "$2||$12|$ARGUMENTSX"),
+        ("Plain.", "and more", "Plain.\n\nand more"),
+        ("$1", "it's", "it's"),
+        ("!rm -rf .", "", " !rm -rf ."),
+        ("```console\n$ ls\n```\n!rm", "", " ```console\n$ ls\n```\n!rm"),
+        ("$1", "/quit", " /quit"),
+    ],
+)
+def test_w30_arguments_are_filled_in_and_nothing_becomes_a_command(
+    text: str, arguments: str, becomes: str
+) -> None:
+    assert Template("t", text).with_arguments(arguments) == becomes
+
+
+def test_w30_a_project_has_no_templates_outside_of_it_and_none_that_control_the_terminal(
+    tmp_path: Path,
+) -> None:
+    own, project = tmp_path / "config", tmp_path / "project"
+    secret = written(tmp_path / "home", "secret", "secret")
+    theirs = project / ".catena/prompts"
+    written(
+        theirs, "review", '---\ndescription: "Look \x1b[31mred"\nargument-hint: FILE\n---\nLook\x1b at $1.\n'
+    )
+    written(theirs, "large", "x" * 70_000)
+    (theirs / "stolen.md").symlink_to(secret)
+    (theirs / "bytes.md").write_bytes(b"\xff\xfe")
+    (theirs / "folder.md").mkdir()
+    written(own / "prompts", "review", "Mine.")
+    (own / "prompts/linked.md").symlink_to(secret)
+
+    found = find_templates(own, str(project))
+
+    assert [(each.name, each.of_project) for each in found] == [
+        ("review", True),
+        ("linked", False),
+        ("review", False),
+    ]
+    first = named_template(found, "review")
+    assert first is not None
+    assert (first.text, first.hint) == ("Look at $1.", "FILE")
+    assert "\x1b" not in first.description
+
+
+def test_w30_a_clash_is_shown_and_ours_come_first(tmp_path: Path) -> None:
+    offered = (
+        Template("clear", "x"),
+        Template("review", "x", "theirs", "FILE", of_project=True),
+        Template("review", "x", "mine"),
+    )
+    rows = completions("/", SLASH_COMMANDS, (Command("review", "of the agent", None),), offered)
+
+    reviews = [(row.label, row.detail, row.note, row.dim) for row in rows if row.label.startswith("/review")]
+    assert reviews == [
+        ("/review FILE", "project's prompt", "theirs", False),
+        ("/review", "your prompt", "hidden: the project has a template of that name", True),
+        ("/review", "from the agent", "hidden: the project has a template of that name", True),
+    ]
+    (ours,) = (row.note for row in rows if row.detail == "your prompt" and row.label == "/clear")
+    assert ours == "hidden: Catena has a command of that name"
+
+
+async def test_w30_a_template_is_read_in_the_composer_before_it_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_CONFIG_DIR", str(tmp_path / "config"))
+    written(tmp_path / ".catena/prompts", "repeat", "---\ndescription: Says it again\n---\nsay $1 again")
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.idle()
+        await person.type("/repe")
+        await person.sees("Says it again")
+        await person.press("escape", "ctrl+c")
+        await person.type("/repeat something")
+        await person.press("enter", "enter")
+        await person.sees("Press Enter again to send this.")
+        assert person.draft == "say something again"
+        assert not person.tab.busy
+        await person.type(" and again")
+        await person.press("enter")
+        await person.sees("  something again and again")
+        assert person.draft == ""
+
+
+async def test_w30_keys_wait_for_templates_from_afar_and_a_folder_that_hangs_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_CONFIG_DIR", str(tmp_path / "config"))
+    written(tmp_path / "config/prompts", "repeat", "say $1 again")
+    read = templates.find_templates
+    arrived = threading.Event()
+
+    def from_afar(own: Path, project: str) -> tuple[Template, ...]:
+        arrived.wait(50)
+        return read(own, project)
+
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.idle()
+        monkeypatch.setattr(templates, "find_templates", from_afar)
+        try:
+            await person.type("/repeat something")
+            await person.press("enter")
+            await person.sees("take long to read. Press Enter again")
+            assert person.draft == "/repeat something" and not person.tab.busy
+        finally:
+            arrived.set()
+        await person.until(lambda: person.area.prompt.templates.known, "the templates")
+        await person.press("enter")
+        await person.until(lambda: person.draft == "say something again", "the text")
+
+
+async def test_w30_templates_are_listed_and_a_project_s_is_sent_unread_only_where_it_was_allowed(
+    tmp_path: Path,
+) -> None:
+    catena = Catena(tmp_path)
+    written(catena.config / "prompts", "mine", "---\ndescription: Says hello\n---\nsay hello $1")
+    theirs = written(catena.project / ".catena/prompts", "theirs", "say $ARGUMENTS\x1b")
+    assert run(catena, "/mine you").out == "hello you\n"
+    refused = run(catena, "/theirs x")
+    assert (refused.status, refused.out) == (2, "")
+    assert "waits for you to allow it: /templates" in refused.err
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("CATENA_DATA_DIR", str(catena.data))
+        patched.setenv("CATENA_CONFIG_DIR", str(catena.config))
+        async with at_the_screen(str(catena.project)) as person:
+            await person.idle()
+            await person.press("ctrl+p")
+            await person.type("hello")
+            await person.sees("/mine", "Says hello")
+            await person.press("escape")
+            await person.back()
+            await person.type("/templates")
+            await person.press("enter")
+            await person.sees("This project (.catena/prompts)", "/theirs", "waits for you to allow it")
+            await person.press("enter")
+            await person.sees("say $ARGUMENTS")
+            await person.press("escape")
+            await person.sees("allow for catena run")
+            await person.press("a")
+            await person.sees("Allowed for catena run, until the file changes.")
+            await person.press("escape")
+            await person.back()
+
+    assert run(catena, "/theirs now").out == "now\n"
+    theirs.write_text("say something else")
+    assert run(catena, "/theirs x").status == 2

@@ -1,0 +1,225 @@
+"""Files go back to what they were before some turns, and nothing of anybody else's goes with them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from catena_store.errors import SnapshotFailed
+from catena_store.snapshots.restoring import RestoreStep, Why, restore
+from support.storage.work_trees import WorkTree
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> WorkTree:
+    return WorkTree(tmp_path)
+
+
+def test_g04_edits_new_files_deletions_renames_modes_and_links_come_back(tree: WorkTree) -> None:
+    (tree / "edited").write_text("one\n")
+    (tree / "deleted").write_text("gone\n")
+    (tree / "old name").write_text("same\n" * 9)
+    (tree / "script").write_text("#!/bin/sh\n")
+    (tree / "script").chmod(0o755)
+    (tree / "link").symlink_to("edited")
+    before = tree.files()
+    tree.begin()
+    (tree / "edited").write_text("two\n")
+    (tree / "deleted").unlink()
+    (tree / "new/deep").mkdir(parents=True)
+    (tree / "new/deep/file").write_text("new\n")
+    (tree / "old name").rename(tree / "new/name")
+    (tree / "script").chmod(0o644)
+    (tree / "link").unlink()
+    (tree / "link").symlink_to("script")
+    tree.end()
+    after = tree.files()
+    assert {step.path for step in tree.plan()} == {
+        *("edited", "deleted", "old name", "new/name", "new/deep/file", "script", "link")
+    }
+    steps = tree.plan()
+    assert restore(tree.repository, steps) == []
+    assert tree.files() == before
+    assert restore(tree.repository, [step.reversed for step in steps]) == []
+    assert tree.files() == after
+
+
+def test_g04_a_file_and_a_directory_take_each_others_place_and_go_back(tree: WorkTree) -> None:
+    (tree / "a").write_text("file\n")
+    (tree / "b").mkdir()
+    (tree / "b/inside").write_text("inside\n")
+    before = tree.files()
+    tree.begin()
+    (tree / "a").unlink()
+    (tree / "a").mkdir()
+    (tree / "a/inside").write_text("inside\n")
+    (tree / "b/inside").unlink()
+    (tree / "b").rmdir()
+    (tree / "b").write_text("file\n")
+    tree.end()
+    assert tree.go_back() == []
+    assert tree.files() == before
+
+
+def test_g04_what_somebody_else_changed_is_named_and_left(tree: WorkTree) -> None:
+    for name in ("since", "between", "before", "untouched", "theirs"):
+        (tree / name).write_text("start\n")
+    tree.begin()
+    for name in ("since", "between", "untouched"):
+        (tree / name).write_text("first turn\n")
+    tree.end()
+    (tree / "between").write_text("somebody\n")
+    (tree / "before").write_text("somebody, before the agent came to it\n")
+    (tree / "theirs").write_text("somebody\n")
+    tree.begin()
+    (tree / "before").write_text("second turn\n")
+    tree.end()
+    (tree / "since").write_text("somebody\n")
+    conflicts = {step.path: step.conflict for step in tree.plan()}
+    assert conflicts == {
+        "since": Why.CHANGED_SINCE,
+        "between": Why.CHANGED_BETWEEN,
+        "before": None,
+        "untouched": None,
+    }
+    assert tree.go_back() == []
+    assert tree.files() == {
+        "since": "somebody\n",
+        "between": "somebody\n",
+        "before": "somebody, before the agent came to it\n",
+        "untouched": "start\n",
+        "theirs": "somebody\n",
+    }
+
+
+def test_g04_a_file_that_changes_after_the_plan_is_not_written_over(tree: WorkTree) -> None:
+    (tree / "one").write_text("start\n")
+    tree.begin()
+    (tree / "one").write_text("turn\n")
+    (tree / "two").write_text("turn\n")
+    tree.end()
+    steps = tree.plan()
+    (tree / "one").write_text("just now\n")
+    (tree / "two").unlink()
+    (tree / "two").mkdir()
+    assert [step.path for step in restore(tree.repository, steps)] == ["two", "one"]
+    assert tree.files() == {"one": "just now\n", "two": "(empty)"}
+
+
+def test_g06_whatever_step_it_is_killed_at_the_same_steps_finish_it_or_undo_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    calls = 0
+    for name in ("rename", "unlink", "open", "symlink", "mkdir", "rmdir", "fsync"):
+        real = getattr(os, name)
+
+        def counted(*given: object, real: object = real, **named: object) -> object:
+            nonlocal calls
+            calls -= 1
+            if calls == 0:
+                raise Killed
+            return real(*given, **named)  # type: ignore[operator]
+
+        monkeypatch.setattr(os, name, counted)
+    calls = -1
+    for number in range(1, 200):
+        place = tmp_path / str(number)
+        place.mkdir()
+        tree = WorkTree(place)
+        (tree / "edited").write_text("one\n")
+        (tree / "gone/from").mkdir(parents=True)
+        (tree / "gone/from/here").write_text("x\n")
+        (tree / "link").symlink_to("edited")
+        before = tree.files()
+        tree.begin()
+        (tree / "edited").write_text("two\n")
+        (tree / "gone/from/here").unlink()
+        (tree / "gone/from").rmdir()
+        (tree / "gone").rmdir()
+        (tree / "link").unlink()
+        (tree / "new/place").mkdir(parents=True)
+        (tree / "new/place/file").write_text("new\n")
+        tree.end()
+        after, steps = tree.files(), tree.plan()
+        calls = number
+        try:
+            restore(tree.repository, steps)
+        except Killed:
+            calls = -1
+        else:
+            assert number > 20, "it was killed at every step"
+            break
+        for name, content in tree.files().items():
+            temporary = Path(name).name.startswith(".catena-restore-")
+            assert temporary or content == "(empty)" or content in (before.get(name), after.get(name)), name
+        if number % 2:
+            assert restore(tree.repository, steps) == []
+            assert tree.files() == before
+        else:
+            assert restore(tree.repository, [step.reversed for step in steps]) == []
+            assert {name: what for name, what in tree.files().items() if what != "(empty)"} == after
+    else:
+        pytest.fail("it never came to its end")
+
+
+def test_g09_nothing_is_written_through_a_link_that_took_the_place_of_a_directory(
+    tree: WorkTree, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tree / "below").mkdir()
+    (tree / "below/file").write_text("start\n")
+    (tree / "below/lost").write_text("start\n")
+    tree.begin()
+    (tree / "below/file").write_text("turn\n")
+    (tree / "below/lost").unlink()
+    tree.end()
+    steps = tree.plan()
+    (tree / "below").rename(tmp_path / "moved")
+    (tree / "below").symlink_to(outside)
+    (outside / "file").write_text("turn\n")
+    assert {step.path for step in restore(tree.repository, steps)} == {"below/file", "below/lost"}
+    assert [path.read_text() for path in outside.iterdir()] == ["turn\n"]
+
+
+def test_g04_a_file_keeps_who_may_read_it(tree: WorkTree) -> None:
+    (tree / "secret").write_text("start\n")
+    (tree / "secret").chmod(0o600)
+    tree.begin()
+    (tree / "secret").write_text("turn\n")
+    tree.end()
+    tree.go_back()
+    assert stat.S_IMODE((tree / "secret").stat().st_mode) == 0o600
+
+
+def test_g06_a_disk_that_is_full_leaves_every_file_whole(
+    tree: WorkTree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        (tree / name).write_text("start\n")
+    tree.begin()
+    for name in ("a", "b"):
+        (tree / name).write_text("turn\n")
+    tree.end()
+    steps = tree.plan()
+    done: list[RestoreStep] = []
+
+    def full(step: RestoreStep) -> None:
+        done.append(step)
+        monkeypatch.setattr(os, "fsync", no_space)
+
+    def no_space(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(SnapshotFailed, match="b: No space left"):
+        restore(tree.repository, steps, done=full)
+    assert tree.files() == {"a": "start\n", "b": "turn\n"}
+    monkeypatch.undo()
+    assert restore(tree.repository, steps) == []
+    assert tree.files() == {"a": "start\n", "b": "start\n"}

@@ -1,0 +1,246 @@
+"""Lists of other tools' sessions: no more is read than a list needs; copies are there when originals are not."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from catena.settings.settings import Settings
+from catena.settings.sources import known_places
+from catena.settings.tables.agents import AgentSetting
+from catena_acp.transcripts import lines
+from catena_acp.transcripts.copies import Copies
+from catena_acp.transcripts.sources import Scanner, places, read_session
+from support.clients.command_line import Catena
+from support.clients.imports import FORBIDDEN, imported
+from support.clients.listed import said as said_in
+from support.transcripts.homes import CLAUDE, CODEX, PROJECT, Home, said
+
+
+@contextmanager
+def bytes_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """How much is read, in how many pieces."""
+    taken: list[int] = []
+
+    def pread(number: int, length: int, at: int) -> bytes:
+        data = os.pread(number, length, at)
+        taken.append(len(data))
+        return data
+
+    with monkeypatch.context() as patched:
+        patched.setattr(lines, "_pread", pread)
+        yield taken
+
+
+def session_id(number: int) -> str:
+    return f"00000000-0000-4000-8000-{number:012}"
+
+
+def many(home: Home, count: int, size: int) -> None:
+    """Sessions that are prompts at both ends, and a long answer between."""
+    for number in range(count):
+        records = [
+            said(1, "user", f"first {number}"),
+            said(2, "assistant", "x" * size),
+            said(3, "user", f"last {number}"),
+        ]
+        path = home.write_claude(session_id(number), records)
+        os.utime(path, (number, number))
+
+
+async def test_h06_only_the_ends_of_files_are_read_and_a_file_that_did_not_change_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+    many(home, 30, 1_000_000)
+    scanner = home.scanner()
+    with bytes_read(monkeypatch) as taken:
+        found = await scanner.sessions()
+    assert sum(taken) < 30 * 150_000
+    assert [each.first_prompt for each in found] == [f"first {number}" for number in range(29, -1, -1)]
+    assert {each.last_prompt for each in found} == {f"last {number}" for number in range(30)}
+    path = home.claude_file(session_id(7))
+    with path.open("a") as file:
+        file.write('{"type":"custom-title","customTitle":"named"}\n')
+    with bytes_read(monkeypatch) as taken:
+        again = await scanner.sessions()
+    assert len(taken) <= 3
+    assert [each.title for each in again if each.title] == ["named"]
+
+
+async def test_h06_a_list_comes_in_batches_and_the_loop_goes_on_between_and_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path)
+    many(home, 100, 10)
+    turns_of_loop = 0
+    in_loop = asyncio.get_running_loop()
+
+    def pread(number: int, length: int, at: int) -> bytes:
+        with pytest.raises(RuntimeError):
+            asyncio.get_running_loop()  # nothing is read on it
+        in_loop.call_soon_threadsafe(counted)
+        return os.pread(number, length, at)
+
+    def counted() -> None:
+        nonlocal turns_of_loop
+        turns_of_loop += 1
+
+    monkeypatch.setattr(lines, "_pread", pread)
+    sizes = [len(batch.sessions) async for batch in home.scanner().scan()]
+    assert [size for size in sizes if size] == [40, 40, 20]
+    assert turns_of_loop >= 100
+
+
+async def test_a_session_that_lies_in_two_places_is_listed_once(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    home.write_claude(CLAUDE, [said(1, "user", "hello"), said(2, "assistant", "yes")])
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path / "home" / ".claude")
+    both = (*places(home.environment), *places({"HOME": "/nowhere", "CLAUDE_CONFIG_DIR": str(link)}))
+    assert [each.session_id for each in await Scanner(both).sessions()] == [CLAUDE]
+
+
+def test_m14_each_account_s_sessions_are_known_as_its_own() -> None:
+    accounts = {
+        "claude-work": AgentSetting(
+            "claude-work", env=(("CLAUDE_CONFIG_DIR", "/work"),), agent="claude", profile="work"
+        ),
+        "mine": AgentSetting("mine", command=("mine",), env=(("CODEX_HOME", "/mine"),)),
+    }
+    found = [
+        (str(place.root), place.profile) for place in known_places(Settings(agents=accounts), {"HOME": "/h"})
+    ]
+    assert found[:2] == [("/work", "work"), ("/h/.claude", "")]
+    assert "/mine" not in str(found)
+
+
+def test_h21_copies_outlive_their_originals_and_are_made_again_only_where_something_changed(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path / "home").with_all()
+    copies = Copies(tmp_path / "kept")
+    scanner = Scanner(places(home.environment), also=copies.files)
+
+    def listed() -> dict[str, str]:
+        return {each.session_id: each.label for batch in scanner.batches() for each in batch.sessions}
+
+    def keep() -> int:
+        return copies.keep([each for batch in scanner.batches() for each in batch.sessions])
+
+    before = listed()
+    assert keep() == len(before) - 2  # OpenCode's database is not copied
+    assert keep() == 0
+    assert listed() == before
+    path = home.claude_file(CLAUDE)
+    whole = path.read_bytes()
+    with path.open("ab") as file:
+        file.write(b'{"type":"custom-title","customTitle":"grown"}\n')
+    assert keep() == 1
+    kept = list((tmp_path / "kept/claude").glob(f"{CLAUDE}.*"))
+    assert [each.read_bytes() for each in kept] == [path.read_bytes()]
+    path.write_bytes(whole[:200])  # a stub, as some tools leave
+    copies.keep([each for each in home.sessions().values() if each.session_id == CLAUDE])
+    for each in ("claude", "codex"):
+        for original in (tmp_path / "home").rglob("*.jsonl"):
+            if f".{each}" in str(original):
+                original.unlink()
+    left = listed()
+    assert {id: label for id, label in left.items() if "copy" in label} == {
+        id: f"{label} (copy)" for id, label in before.items() if label in ("claude", "codex")
+    }
+    again = next(each for batch in scanner.batches() for each in batch.sessions if each.session_id == CLAUDE)
+    assert (again.title, len(read_session(again).turns)) == ("grown", 7)
+    modes = {path.stat().st_mode & 0o077 for path in (tmp_path / "kept").rglob("*")}
+    assert modes == {0}
+
+
+_COPYING = """
+import os, sys
+from pathlib import Path
+from catena_acp.transcripts.copies import Copies
+from catena_acp.transcripts.sources import Scanner, places
+
+at = int(sys.argv[3])
+def counted(name, real=None):
+    real = getattr(os, name) if real is None else real
+    def step(*given, **named):
+        global at
+        at -= 1
+        if at < 0:
+            os.kill(os.getpid(), 9)
+        return real(*given, **named)
+    return step
+os.fsync = counted("fsync")
+os.utime = counted("utime")
+Path.replace = counted("replace", Path.replace)
+Path.unlink = counted("unlink", Path.unlink)
+scanner = Scanner(places({"HOME": sys.argv[1]}))
+Copies(Path(sys.argv[2])).keep([each for batch in scanner.batches() for each in batch.sessions])
+"""
+
+
+def test_h21_a_copy_is_there_whole_or_not_at_all_wherever_its_maker_is_killed(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    path = home.write_claude(CLAUDE, [said(1, "user", "hello"), said(2, "assistant", "x" * 100_000)])
+    kept = tmp_path / "kept"
+    short = path.read_bytes()
+
+    def copied(stop_at: int) -> int:
+        command = [sys.executable, "-c", _COPYING, str(home.path), str(kept), str(stop_at)]
+        return subprocess.run(command, check=False).returncode
+
+    assert copied(100) == 0
+    with path.open("ab") as file:
+        file.write(b'{"type":"custom-title","customTitle":"grown"}\n')
+    grown = path.read_bytes()
+    for stop_at in range(100):
+        status = copied(stop_at)
+        contents = [each.read_bytes() for each in kept.rglob("*.jsonl")]
+        assert contents
+        assert set(contents) <= {short, grown}
+        if status == 0:
+            break
+        assert status == -9
+    assert grown in [each.read_bytes() for each in kept.rglob("*.jsonl")]
+    (head,) = (each for batch in Scanner((), also=Copies(kept).files).batches() for each in batch.sessions)
+    assert (head.title, head.copied) == ("grown", True)
+    assert not list(kept.rglob("*.partial"))
+
+
+def test_h04_catena_list_all_sources_has_each_conversation_once_with_its_source(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    Home(catena.home).with_all()
+    said_in(catena, "ours", "a prompt of ours")
+    rows = catena("list", "--all-sources", "--json").json
+    assert {each["source"] for each in rows} == {"catena", "claude", "codex", "gemini", "qwen", "opencode"}
+    assert rows[0]["id"] == "ours"
+    codex = next(each for each in rows if each["id"] == CODEX)
+    assert (codex["cwd"], codex["preview"], codex["messages"]) == (PROJECT, "hello one", None)
+    assert codex["path"].endswith(f"{CODEX}.jsonl")
+    assert [each["id"] for each in catena("list", "--json").json] == ["ours"]
+    assert "source" not in catena("list", "--json").json[0]
+    plain = catena("list", "--all-sources", "--limit", "3").out.splitlines()
+    assert len(plain) == 3
+    assert any(
+        "(opencode)" in line and "12" in line for line in catena("list", "--all-sources").out.splitlines()
+    )
+    for number in range(5):
+        (catena.home / f".codex/sessions/2026/11/23/rollout-{number}.jsonl").write_text("[]\n")
+    told = catena("list", "--all-sources", "--json")
+    assert (told.status, told.json) == (0, rows)
+    assert [line.rpartition(": ")[2] for line in told.err.splitlines()] == [
+        *3 * ["does not begin as Codex writes it"],
+        "2 more files cannot be read",
+    ]
+    catena.settings("[history]\ncopies = true\n")
+    catena("list", "--all-sources")
+    assert len(list((catena.data / "transcripts").rglob("*.jsonl"))) == len(rows) - 3  # ours, and a database
+    assert FORBIDDEN.isdisjoint(imported(catena, "list", "--all-sources"))

@@ -1,0 +1,1 @@
+"""``catena agents``: the list, one agent in detail, installs, and newer data of the registry."""

@@ -1,0 +1,134 @@
+"""``catena changes``: what agents changed in files, as text, as JSON or as a patch."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from catena.errors import CommandRefused, ExitStatus
+from catena.text.changes_text import CUT_PATCH, note_words, shown_path, size_words, state_words
+from catena.text.json_shapes import FORMAT, dumps
+from catena.text.safe_text import safe
+from catena_acp.changes.hunks import FileDiff, diff_of_file
+from catena_acp.changes.patch import hunk_text, patch_of
+from catena_acp.changes.reading import Changes, ChangeScope, Since, read_changes
+from catena_acp.continuity.counts import counted
+from catena_store.conversations import conversations, directories
+from catena_store.conversations.tree import prompts_of_branch
+from catena_store.database.database import Database, Reader, default_path
+from catena_store.records import ConversationRecord
+from catena_store.snapshots.repository import existing
+from catena_store.windows import windows
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    conversation: ConversationRecord
+    turn: int | None
+    changes: Changes
+    diffs: Sequence[FileDiff]
+
+
+def print_changes(named: str, *, turn: int | None, json: bool, patch: bool) -> int:
+    """Print the changes of a conversation's newest branch, or of one of its turns, counted from 1.
+
+    Raises NotFound, Ambiguous, and CommandRefused where there is no such turn.
+    """
+    found = asyncio.run(_read(named, turn))
+    if patch:
+        return _print_patch(found)
+    for line in [_json(found)] if json else _lines(found):
+        print(line)
+    return ExitStatus.ANSWERED
+
+
+async def _read(named: str, turn: int | None) -> _Found:
+    async with Database.open(default_path()) as db, db.read() as reader:
+        conversation = await conversations.find(reader, named)
+        leaf = await windows.newest_leaf(reader, conversation.id)
+        scope = ChangeScope() if turn is None else await _turn(reader, leaf, turn)
+        further = await directories.of_conversation(reader, conversation.id)
+        snapshots = existing(db.path, conversation.cwd)
+        changes = await read_changes(
+            reader, conversation.id, leaf, scope, (conversation.cwd, *further), snapshots
+        )
+    return _Found(
+        conversation,
+        turn,
+        changes,
+        [diff_of_file(file) for each in changes.files if (file := each.read()) is not None],
+    )
+
+
+async def _turn(reader: Reader, leaf: str | None, number: int) -> ChangeScope:
+    prompts = await prompts_of_branch(reader, leaf)
+    if not 0 < number <= len(prompts):
+        raise CommandRefused(f"turn {number} does not exist: the branch has {counted(len(prompts), 'turn')}")
+    return ChangeScope(Since.TURN, prompts[number - 1][0])
+
+
+def _lines(found: _Found) -> Iterator[str]:
+    directory = found.changes.directory
+    added, removed = (sum(each.added for each in found.diffs), sum(each.removed for each in found.diffs))
+    if not found.diffs:
+        yield "No changes."
+        return
+    yield f"{counted(len(found.diffs), 'file')} {size_words(added, removed)}".rstrip()
+    if found.changes.caveat:
+        yield found.changes.caveat
+    for diff in found.diffs:
+        words = (size_words(diff.added, diff.removed), state_words(diff.file, directory))
+        yield ""
+        yield "  ".join(filter(None, (shown_path(diff.file.path, directory), *words)))
+        if note := note_words(diff.file):
+            yield f"  {note}"
+        for hunk in diff.hunks:
+            yield safe(hunk_text(hunk)).rstrip("\n")
+
+
+def _json(found: _Found) -> str:
+    """One JSON object, in the shape of ``docs/command-line.md``."""
+    return dumps(
+        {
+            "format": FORMAT,
+            "conversation_id": found.conversation.id,
+            "directory": found.changes.directory,
+            "turn": found.turn,
+            "caveat": found.changes.caveat,
+            "files": [_shape(diff, found.changes.seen) for diff in found.diffs],
+        },
+        indent=2,
+    )
+
+
+def _shape(diff: FileDiff, seen: frozenset[str]) -> dict[str, object]:
+    file = diff.file
+    return {
+        "path": file.path,
+        "state": file.state,
+        "renamed_from": file.renamed_from or None,
+        "contents": file.contents,
+        "exact": file.net is not None,
+        "successive": file.successive,
+        "unsure": file.unsure,
+        "on_disk": file.on_disk,
+        "added": diff.added,
+        "removed": diff.removed,
+        "hunks": [{"text": hunk_text(hunk), "seen": hunk.digest in seen} for hunk in diff.hunks],
+    }
+
+
+def _print_patch(found: _Found) -> int:
+    """Print the patch byte for byte; to a terminal, made safe."""
+    patch = patch_of(found.diffs, found.changes.directory)
+    if sys.stdout.isatty():
+        print(safe(patch.text), end="")
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(patch.text.encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.flush()
+    for path in patch.left_out:
+        print(f"{shown_path(path, found.changes.directory)}: {CUT_PATCH}", file=sys.stderr)
+    return ExitStatus.ANSWERED

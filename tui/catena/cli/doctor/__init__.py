@@ -1,0 +1,1 @@
+"""``catena doctor``: what it finds, and repairs of a terminal and of the store."""

@@ -1,0 +1,86 @@
+"""``catena doctor --salvage`` and ``--backup``: a damaged store's messages in a new one, and a copy of it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from catena.errors import CommandRefused, ExitStatus
+from catena.text.safe_text import safe_line
+from catena_acp.continuity.counts import counted
+from catena_store.database import health
+from catena_store.database.database import Database, default_path
+from catena_store.errors import StoreBusy, StoreDamaged, StoreUnusable
+from catena_store.salvage.salvage import Salvaged, salvage
+
+
+def salvage_store() -> int:
+    """Salvage a damaged store into a new one. Raises CommandRefused, StoreError."""
+    path = default_path()
+    if not path.exists():
+        raise CommandRefused(f"{path} does not exist, so there is nothing to recover")
+    if asyncio.run(_is_sound(path)):
+        _say(f"{path} is not damaged. Nothing was changed.")
+        return ExitStatus.ANSWERED
+    _say(f"{path} is damaged. Recovering what can be read into a new file; the original is kept.")
+    try:
+        saved = salvage(path)
+    except StoreBusy as error:
+        raise CommandRefused(
+            f"{path} is open in another program. Quit all running Catenas and try again",
+            ExitStatus.HELD_ELSEWHERE,
+        ) from error
+    for line in _salvage_lines(saved):
+        _say(line)
+    return ExitStatus.ANSWERED
+
+
+async def _is_sound(path: Path) -> bool:
+    try:
+        async with Database.open(path) as db, db.read() as reader:
+            return not (await health.check(reader, compare_indexes=True)).complaints
+    except StoreDamaged:
+        return False
+    except StoreBusy:
+        return False  # the salvage itself finds out who holds it
+    except StoreUnusable as error:
+        if error.may_be_damaged:
+            return False
+        raise
+
+
+def _salvage_lines(saved: Salvaged) -> list[str]:
+    lines = [
+        f"Recovered {counted(saved.conversations, 'conversation')} with {counted(saved.messages, 'message')}."
+    ]
+    if saved.lost:
+        places = "a notice marks each gap"
+        lines.append(f"Lost at least {counted(saved.lost, 'message')}; {places}.")
+    if saved.cut:
+        lines.append(f"Only the beginning of {counted(saved.cut, 'message')} could be read.")
+    if saved.other_rows_lost:
+        lines.append(f"Also lost: {counted(saved.other_rows_lost, 'row')} (tabs, drafts, sessions).")
+    lines.append("Agent sessions are not resumed: the next prompt in each conversation replays its messages.")
+    lines.append(f"The original is kept as {saved.kept}. Delete it once you have checked the result.")
+    return lines
+
+
+def back_up_store(target: str) -> int:
+    """Write a backup of the store to a new file. Raises CommandRefused, StoreError."""
+    path, copy = default_path(), Path(target).expanduser().absolute()
+    if not path.exists():
+        raise CommandRefused(f"{path} does not exist, so there is nothing to copy")
+    if copy.exists():
+        raise CommandRefused(f"{copy} already exists; choose a new name")
+
+    async def written() -> None:
+        async with Database.open(path) as db:
+            await db.copy_to(copy)
+
+    asyncio.run(written())
+    _say(f"Copied {path} to {copy} ({copy.stat().st_size / 1_000_000:.1f} MB).")
+    return ExitStatus.ANSWERED
+
+
+def _say(words: str) -> None:
+    print(safe_line(words.replace(f"{Path.home()}/", "~/")))

@@ -1,0 +1,218 @@
+"""``catena files``: what turns did to files, and the way back; without ``--yes`` it only says what it would do."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from catena.cli.list import line_width
+from catena.errors import CommandRefused, ExitStatus
+from catena.text.formats import truncate
+from catena.text.json_shapes import FORMAT, dumps
+from catena.text.safe_text import safe, safe_line
+from catena_acp.continuity.counts import counted
+from catena_acp.snapshots.restoring import RestorePlan, carry_out, finish, plan_restore, undo
+from catena_store.conversations import conversations, messages
+from catena_store.conversations.tree import prompts_of_branch
+from catena_store.database.database import Database, default_path
+from catena_store.ids import new_id, utc_now
+from catena_store.records import ConversationRecord
+from catena_store.snapshots import turns, unfinished
+from catena_store.snapshots.repository import SnapshotRepository, existing
+from catena_store.snapshots.restoring import RestoreStep
+from catena_store.windows import windows
+
+_SECONDS_OF_DAY = 86_400
+
+
+class RestoreEnding(Enum):
+    """What becomes of a restore that was broken off."""
+
+    FINISH = "finish"
+    UNDO = "undo"
+
+
+@dataclass(frozen=True, slots=True)
+class _TurnLine:
+    number: int
+    prompt: str
+    files: int | None  # None: the turn was not kept
+    added: int = 0
+    removed: int = 0
+
+
+def print_turns(named: str, *, json: bool) -> int:
+    """Print what each turn of a conversation's newest branch did to files. Raises NotFound and Ambiguous."""
+    conversation, lines = asyncio.run(_turns(named))
+    if json:
+        shapes = [
+            {"turn": each.number, "files": each.files, "added": each.added, "removed": each.removed}
+            for each in lines
+        ]
+        print(dumps({"format": FORMAT, "conversation_id": conversation.id, "turns": shapes}, indent=2))
+        return ExitStatus.ANSWERED
+    width = line_width() or 100
+    for each in lines:
+        what = (
+            "not kept"
+            if each.files is None
+            else f"{counted(each.files, 'file')} +{each.added} -{each.removed}"
+        )
+        print(truncate(f"{each.number:>4}  {what:<24}  {safe_line(each.prompt)}", width))
+    return ExitStatus.ANSWERED
+
+
+def print_restore(
+    named: str, message: str, *, paths: Sequence[str], yes: bool, diff: bool, json: bool
+) -> int:
+    """Print what bringing the files back to a message would change, or do it with ``yes``.
+
+    ``paths`` limits it to these files and what is below them, also where somebody else changed them since. Raises
+    NotFound, Ambiguous, and CommandRefused where there are no snapshots.
+    """
+    plan, chosen, refused = asyncio.run(_restore(named, message, paths, yes=yes))
+    left = [*refused, *(step for step in plan.steps if step not in chosen)]
+    if diff:
+        return _print_patch(plan)
+    if json:
+        print(dumps(_shape(plan, chosen, left, done=yes), indent=2))
+    else:
+        for line in _lines(plan, chosen, left, done=yes):
+            print(line)
+    return ExitStatus.FAILED if refused else ExitStatus.ANSWERED
+
+
+def end_restore(named: str, ending: RestoreEnding) -> int:
+    """Finish or undo what a restore of a conversation's files had begun when its process ended.
+
+    Raises NotFound, Ambiguous, and CommandRefused where there is none.
+    """
+    for path in asyncio.run(_end(named, ending)):
+        print(f"left, since somebody changed it meanwhile: {safe_line(path)}", file=sys.stderr)
+    return ExitStatus.ANSWERED
+
+
+async def _turns(named: str) -> tuple[ConversationRecord, list[_TurnLine]]:
+    async with Database.open(default_path()) as db, db.read() as reader:
+        conversation = await conversations.find(reader, named)
+        repository = existing(db.path, conversation.cwd)
+        leaf = await windows.newest_leaf(reader, conversation.id)
+        prompts = await prompts_of_branch(reader, leaf)
+        ends: list[int | None] = [*(depth - 1 for _, depth in prompts[1:]), None]
+        lines = []
+        for number, ((id, depth), end) in enumerate(zip(prompts, ends, strict=True), start=1):
+            row = await messages.get(reader, id)
+            kept = await turns.of_span(reader, leaf, depth - 1, end) if repository else None
+            prompt = row.text if row else ""
+            if repository is None or kept is None:
+                lines.append(_TurnLine(number, prompt, None))
+                continue
+            counts = [
+                count
+                for each in kept
+                if each.after
+                for count in repository.line_counts(each.before, each.after)
+            ]
+            added, removed = (
+                sum(each.added or 0 for each in counts),
+                sum(each.removed or 0 for each in counts),
+            )
+            lines.append(_TurnLine(number, prompt, len({each.path for each in counts}), added, removed))
+    return conversation, lines
+
+
+async def _restore(
+    named: str, message: str, paths: Sequence[str], *, yes: bool
+) -> tuple[RestorePlan, tuple[RestoreStep, ...], list[RestoreStep]]:
+    async with Database.open(default_path()) as db:
+        async with db.read() as reader:
+            conversation = await conversations.find(reader, named)
+            leaf = await windows.newest_leaf(reader, conversation.id)
+            target = await messages.find(reader, conversation.id, message)
+        repository = _repository(db, conversation)
+        if leaf is None:
+            raise CommandRefused("the conversation has no message yet")
+        day = int(utc_now().timestamp()) // _SECONDS_OF_DAY
+        plan = await plan_restore(db, repository, leaf, target.id, day=day)
+        chosen = plan.choose(paths) if paths else plan.free
+        refused = await carry_out(db, repository, chosen, conversation.id, new_id) if yes and chosen else []
+    return plan, chosen, refused
+
+
+async def _end(named: str, ending: RestoreEnding) -> list[str]:
+    async with Database.open(default_path()) as db:
+        async with db.read() as reader:
+            conversation = await conversations.find(reader, named)
+            begun = [
+                each for each in await unfinished.every(reader) if each.conversation_id == conversation.id
+            ]
+        if not begun:
+            raise CommandRefused("no restore of its files was broken off")
+        repository, left = _repository(db, conversation), []
+        for each in begun if ending is RestoreEnding.FINISH else reversed(begun):
+            left += await (finish if ending is RestoreEnding.FINISH else undo)(db, repository, each)
+    return [step.path for step in left]
+
+
+def _repository(db: Database, conversation: ConversationRecord) -> SnapshotRepository:
+    repository = existing(db.path, conversation.cwd)
+    if repository is None:
+        raise CommandRefused("no files were kept of this conversation's directory")
+    return repository
+
+
+def _lines(
+    plan: RestorePlan, chosen: Sequence[RestoreStep], left: Sequence[RestoreStep], *, done: bool
+) -> Iterator[str]:
+    if not plan.steps:
+        yield "Every file is as it was then."
+        return
+    counts = {each.path: each for each in plan.line_counts()}
+    for step in plan.steps:
+        count = counts.get(step.path)
+        size = f"+{count.added} -{count.removed}" if count and count.added is not None else "binary"
+        words = "deleted" if step.wanted is None else "comes back" if step.now is None else "goes back"
+        note = ""
+        if step in left:
+            note = f"  left: {step.conflict or 'changed by somebody else just now'}"
+        yield f"  {safe_line(step.path)}  {words} {size}{note}"
+    changed = len(chosen) - sum(step in left for step in chosen)
+    if done:
+        yield f"{counted(changed, 'file')} restored."
+    elif chosen:
+        yield f"{counted(changed, 'file')} would change; --yes does it."
+    else:
+        yield "Nothing would change; name a file after --restore to bring it back all the same."
+
+
+def _shape(
+    plan: RestorePlan, chosen: Sequence[RestoreStep], left: Sequence[RestoreStep], *, done: bool
+) -> dict[str, object]:
+    return {
+        "format": FORMAT,
+        "root": str(plan.repository.root),
+        "done": done,
+        "files": [
+            {
+                "path": step.path,
+                "becomes": "deleted" if step.wanted is None else "new" if step.now is None else "changed",
+                "conflict": step.conflict,
+                "chosen": step in chosen and step not in left,
+            }
+            for step in plan.steps
+        ],
+    }
+
+
+def _print_patch(plan: RestorePlan) -> int:
+    """Print the patch byte for byte; to a terminal, made safe."""
+    patch = plan.repository.patch(plan.now, plan.wanted)
+    if sys.stdout.isatty():
+        print(safe(patch.decode("utf-8", "replace")), end="")
+    else:
+        sys.stdout.buffer.write(patch)
+        sys.stdout.buffer.flush()
+    return ExitStatus.ANSWERED

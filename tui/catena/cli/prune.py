@@ -1,0 +1,161 @@
+"""``catena prune``: old conversations are listed with what they take, and with ``--yes`` removed for good."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from catena.cli.list import line_width
+from catena.errors import ExitStatus
+from catena.settings.agents import titles_in_settings
+from catena.text.formats import age, size_text, title_of, truncate
+from catena.text.json_shapes import FORMAT, dumps, time_shape
+from catena.text.safe_text import safe_line
+from catena_acp.process_group import is_running
+from catena_store.clients import leases
+from catena_store.database.database import Database, default_path
+from catena_store.ids import utc_now
+from catena_store.keeping import pruning
+from catena_store.keeping.removal import Removed
+from catena_store.keeping.selection import Prunable, PruneRule, PruneSelection, select
+from catena_store.records import Lease
+from catena_store.snapshots.tidying import tidy
+from catena_store.snapshots.turns import trees
+from catena_store.windows import windows
+
+_SECONDS_OF_DAY = 86_400
+_BESIDE_OTHERS = 2.0  # seconds that another Catena may have to wait until it can write
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """What was found, and what was done about it."""
+
+    found: PruneSelection
+    removed: Removed | None
+    given_back: int  # bytes, to the disk
+    free: int  # bytes of the file that hold nothing, and will be used for what comes
+
+
+def prune(rule: PruneRule, *, yes: bool, json: bool) -> int:
+    """List what a rule would remove; remove it with ``yes``. Returns the exit status."""
+    outcome = asyncio.run(_prune(rule, yes=yes))
+    if json:
+        print(dumps(_shape(outcome), indent=2))
+        return ExitStatus.ANSWERED
+    for line in _lines(outcome.found, now=utc_now(), width=line_width()):
+        print(line)
+    print(_sum(outcome), file=sys.stderr)
+    return ExitStatus.ANSWERED
+
+
+async def _prune(rule: PruneRule, *, yes: bool) -> _Outcome:
+    async with Database.open(default_path()) as db:
+        async with db.read() as reader:
+            found = await select(reader, rule, _is_dead)
+        if not yes:
+            return _Outcome(found, None, 0, 0)
+        alone = not await _others_run(db)
+        removed = await pruning.prune(db, [each.id for each in found.prunable], _is_dead, alone=alone)
+        given_back = await pruning.give_back(db, seconds=None if alone else _BESIDE_OTHERS)
+        async with db.read() as reader:
+            kept = await trees(reader)
+        given_back += await asyncio.to_thread(
+            tidy, db.path, kept, day=int(utc_now().timestamp()) // _SECONDS_OF_DAY
+        )
+        return _Outcome(found, removed, given_back, await pruning.free_bytes(db))
+
+
+def _is_dead(lease: Lease) -> bool:
+    return not is_running(lease.owner, lease.heartbeat_at, utc_now())
+
+
+async def _others_run(db: Database) -> bool:
+    async with db.read() as reader:
+        spaces, held = await windows.workspaces(reader), await leases.every(reader)
+    return any(not _is_dead(lease) for lease in held) or any(
+        space.owner and is_running(space.owner, space.heartbeat_at, utc_now()) for space in spaces
+    )
+
+
+def _lines(found: PruneSelection, *, now: datetime, width: int | None) -> Iterator[str]:
+    title_in_settings = titles_in_settings()
+    rows = [
+        (
+            each.id,
+            age(each.used_at, now),
+            size_text(each.size),
+            safe_line(title_in_settings(each.agent, "") or each.agent),
+            _name(each),
+        )
+        for each in found.prunable
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for identity, old, size, agent, name in rows:
+        line = (
+            f"{identity:<{widths[0]}}  {old:>{widths[1]}}  {size:>{widths[2]}}  {agent:<{widths[3]}}  {name}"
+        )
+        yield line if width is None else truncate(line, width)
+
+
+def _name(each: Prunable) -> str:
+    name = safe_line(each.title or title_of(each.preview) or "untitled")
+    notes = [
+        note
+        for note, holds in (("deleted", each.deleted), (f"{each.kept} messages stay in forks", each.kept))
+        if holds
+    ]
+    return f"{name} ({', '.join(notes)})" if notes else name
+
+
+def _sum(outcome: _Outcome) -> str:
+    found, removed = outcome.found, outcome.removed
+    kept = ", ".join(f"{count} {reason}" for reason, count in found.spared.items())
+    staying = f" Kept: {kept}." if kept else ""
+    if removed is None:
+        if not found.prunable:
+            return f"catena: nothing to prune.{staying}"
+        ask = " Nothing was removed: add --yes to remove them for good."
+        return f"catena: {_count(len(found.prunable))}, {size_text(found.size)}.{ask}{staying}"
+    done = f"catena: removed {_count(removed.conversations)}"
+    if removed.reduced:
+        done += f", and from {removed.reduced} what no fork needs"
+    if outcome.given_back:
+        done += f"; {size_text(outcome.given_back)} given back to the disk"
+    elif outcome.free:
+        done += f"; {size_text(outcome.free)} of the file are free for new messages"
+        done += ", and go back to the disk when this command runs with no other Catena open"
+    return f"{done}.{staying}"
+
+
+def _count(number: int) -> str:
+    return f"{number} conversation{'' if number == 1 else 's'}"
+
+
+def _shape(outcome: _Outcome) -> dict[str, object]:
+    found, removed = outcome.found, outcome.removed
+    return {
+        "format": FORMAT,
+        "removed": removed is not None,
+        "conversations": [
+            {
+                "id": each.id,
+                "title": each.title,
+                "preview": each.preview,
+                "agent": each.agent,
+                "cwd": each.cwd,
+                "deleted": each.deleted,
+                "used_at": time_shape(each.used_at),
+                "messages": each.messages,
+                "kept": each.kept,
+                "bytes": each.size,
+            }
+            for each in found.prunable
+        ],
+        "bytes": found.size,
+        "spared": {str(reason): count for reason, count in found.spared.items()},
+        "given_back": outcome.given_back,
+    }

@@ -1,0 +1,34 @@
+"""The prompt of a headless run, filled in where it names a template."""
+
+from __future__ import annotations
+
+from catena.errors import CommandRefused
+from catena.screens.chat.commands.table import slash_command
+from catena.settings.settings import config_directory
+from catena.settings.templates import PROJECT_FOLDER, known_templates, named_template
+from catena.widgets.commands import split_slash
+from catena_store.database.database import Database
+
+
+async def filled_in(prompt: str, directory: str, db: Database) -> str:
+    """The text of the template that a prompt names, with its arguments; any other prompt as it is.
+
+    Nobody reads the text before it goes out, so that a project's is only taken where the person has allowed it.
+    Raises CommandRefused.
+    """
+    slash = split_slash(prompt)
+    if slash is None or slash_command(slash[0]):
+        return prompt
+    name, arguments = slash
+    template = named_template(await known_templates(config_directory(), directory, db), name)
+    if template is None:
+        return prompt
+    if template.of_project and not template.allowed:
+        raise CommandRefused(
+            f"this project's prompt template /{name} ({PROJECT_FOLDER}/{name}.md) waits for you to allow it: "
+            "/templates in Catena shows and allows it"
+        )
+    text = template.with_arguments(arguments)
+    if not text.strip():
+        raise CommandRefused(f"the prompt template /{name} is empty")
+    return text

@@ -1,0 +1,146 @@
+"""What is exported, as the forms for people need it: a head, and passages of messages."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from catena.text.formats import title_of
+from catena.text.secrets import SecretMask
+from catena_store.conversations import conversations
+from catena_store.database.database import Reader
+from catena_store.exchange import outline
+from catena_store.exchange.exporting import ExportSelection
+from catena_store.exchange.outline import Passage
+from catena_store.records import Kind, Message
+
+Titles = Callable[[str, str | None], str | None]  # of an agent, by its stored name and profile
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What stands above an export."""
+
+    title: str
+    agent: str
+    directory: str
+    conversation_id: str
+    began: datetime
+    ended: datetime
+    exported_at: datetime
+    prompts: int
+    branches: int  # 1 without branches
+    masked: bool
+    here: int  # the passage that the newest branch ends with
+
+
+@dataclass(frozen=True, slots=True)
+class ExportPart:
+    """A passage with its messages, the seam of a prompt above it; ``fork`` names the conversation that it begins."""
+
+    passage: Passage
+    messages: Sequence[Message]
+    fork: str | None = None
+
+    @property
+    def version(self) -> int:
+        """The number of this version, from 1."""
+        return self.passage.versions.index(self.passage.place) + 1
+
+
+class Contents:
+    """The contents of one export, read passage by passage in one snapshot."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        selected: ExportSelection,
+        *,
+        titles: Titles,
+        exported_at: datetime,
+        mask: SecretMask | None,
+    ) -> None:
+        self._reader = reader
+        self._selected = selected
+        self._titles = titles
+        self._exported_at = exported_at
+        self._mask = mask
+        self._outline: list[Passage] = []
+
+    async def head(self) -> Head:
+        """Read the head, and the outline of what follows."""
+        self._outline = await outline.read_outline(self._reader, self._selected)
+        conversation = await conversations.get(self._reader, self._selected.conversation_id)
+        assert conversation is not None
+        began = await self._first(self._outline[0])
+        asking = next((passage for passage in self._outline if passage.prompts), None)
+        # Masked before it is cut: the beginning of a secret does not look like one.
+        asked = (await self._first(asking)).text if asking and not conversation.title else ""
+        first = self._masked(asked, "the title")
+        title = self._masked(conversation.title or "", "the title") or title_of(first) or "Conversation"
+        ends = {passage.above for passage in self._outline}
+        named = self._titles(conversation.agent, conversation.profile) or conversation.agent
+        here = next(
+            (
+                passage.place
+                for passage in reversed(self._outline)
+                if self._selected.leaf_row in passage.messages
+            ),
+            len(self._outline) - 1,
+        )
+        return Head(
+            title=title,
+            agent=named.removeprefix("command:"),
+            directory=self._masked(conversation.cwd, "the directory"),
+            conversation_id=conversation.id,
+            began=began.created_at,
+            ended=conversation.updated_at,
+            exported_at=self._exported_at,
+            prompts=sum(passage.prompts for passage in self._outline),
+            branches=sum(passage.place not in ends for passage in self._outline),
+            masked=self._mask is not None,
+            here=here,
+        )
+
+    async def parts(self) -> AsyncIterator[ExportPart]:
+        """Yield the passages in reading order."""
+        before: dict[int, str] = {}
+        for passage in self._outline:
+            messages = [self._masked_message(each) for each in await self._messages(passage)]
+            above = before.get(-1 if passage.above is None else passage.above)
+            before[passage.place] = passage.conversation_id
+            fork: str | None = None
+            if above is not None and above != passage.conversation_id:
+                record = await conversations.get(self._reader, passage.conversation_id)
+                fork = self._masked((record and record.title) or "a fork", "the title of a fork")
+            yield ExportPart(passage, with_seams_above(messages), fork)
+
+    async def _messages(self, passage: Passage) -> list[Message]:
+        return await outline.read_messages(self._reader, passage)
+
+    async def _first(self, passage: Passage) -> Message:
+        return (await outline.read_messages(self._reader, replace(passage, messages=passage.messages[:1])))[0]
+
+    def _masked(self, text: str, where: str) -> str:
+        if self._mask is None:
+            return text
+        self._mask.begin(where)
+        return self._mask.rewrite(text)
+
+    def _masked_message(self, message: Message) -> Message:
+        if self._mask is None:
+            return message
+        self._mask.begin(f"message {message.id}")
+        return replace(
+            message, text=self._mask.rewrite(message.text), data=self._mask.rewrite_all(dict(message.data))
+        )
+
+
+def with_seams_above(messages: Sequence[Message]) -> list[Message]:
+    """The messages with the seam of a prompt, whose way to the agent it describes, above that prompt."""
+    match messages:
+        case [Message(kind=Kind.USER) as prompt, Message(kind=Kind.SEAM, barrier=False) as seam, *rest]:
+            return [seam, prompt, *rest]
+        case _:
+            return list(messages)

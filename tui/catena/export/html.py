@@ -1,0 +1,299 @@
+"""Exports as HTML: one file that looks as the screen does, opens offline and runs nothing but its own few lines.
+
+Whatever anybody wrote is escaped here, text by text; no element and no attribute comes from anywhere else. A policy in
+the page forbids the browser everything that this module did not write.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from html import escape
+from importlib.resources import files
+from typing import assert_never
+
+from catena.export.contents import ExportPart, Head
+from catena.export.html_markdown import markdown_html
+from catena.text.formats import duration_of, duration_text
+from catena.text.safe_text import safe, safe_line
+from catena.themes.colours import Grounds, ThemeColours
+from catena.themes.shipped import DARK, LIGHT, SHIPPED
+from catena.transcript.messages.diff import change_of, changed_words
+from catena.transcript.messages.notices import is_drawn, is_trouble, line_words, notice_details, plan_entries
+from catena.transcript.messages.prompt import attachments_of
+from catena.transcript.messages.tool_call import ToolCall, relative
+from catena_acp.continuity.counts import counted
+from catena_acp.continuity.subagents import NestedRow, is_words, nested
+from catena_acp.diff import DiffLine
+from catena_acp.session_events import ToolDiff
+from catena_store.records import Kind, Message, MessageState
+
+_OPEN_AT_MOST = 40  # changed lines of a call whose work is not folded at first
+_VARIABLES = {
+    "added-ground": "added",
+    "added-word": "added_word",
+    "removed-ground": "removed",
+    "removed-word": "removed_word",
+}
+_MIXED = ("band", "code", "selection", "rule", "focus", "inline", "keyword")
+_CHOSEN = tuple(field.name for field in fields(ThemeColours))
+_PLAN_MARKS = {"completed": ("●", "done"), "in_progress": ("◐", "now")}
+
+
+class HtmlRenderer:
+    """Draws an export as one page."""
+
+    def __init__(self) -> None:
+        here = files("catena.export")
+        self._style = _theme_style() + here.joinpath("page.css").read_text("utf-8")
+        self._script = here.joinpath("page.js").read_text("utf-8")
+        self._head: Head | None = None
+
+    def begin(self, head: Head) -> str:
+        """The page's head, its style, and its title."""
+        self._head = head
+        when, until = (f"{time.astimezone():%Y-%m-%d %H:%M}" for time in (head.began, head.ended))
+        facts = [
+            f"<b>{_line(head.agent)}</b>" if head.agent else "",
+            _line(head.directory),
+            when if when == until else f"{when} – {until}",
+            f"{head.prompts} prompt{'' if head.prompts == 1 else 's'}",
+            f"{head.branches} branches" if head.branches > 1 else "",
+        ]
+        policy = (
+            f"default-src 'none'; style-src {_digest(self._style)}; script-src {_digest(self._script)}; "
+            "base-uri 'none'; form-action 'none'"
+        )
+        return (
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            '<meta name="referrer" content="no-referrer">\n<meta name="color-scheme" content="light dark">\n'
+            f"<title>{_line(head.title)}</title>\n<style>{self._style}</style>\n</head>\n<body>\n"
+            f'<main data-here="{head.here}">\n<header><h1>{_line(head.title)}</h1>\n'
+            f"<p>{' · '.join(filter(None, facts))}</p></header>\n"
+        )
+
+    def part(self, part: ExportPart) -> str:
+        """One passage."""
+        place, above = part.passage.place, part.passage.above
+        data = f' data-above="{above}"' if above is not None else ""
+        blocks = [f'<section id="b{place}"{data}>']
+        if part.fork is not None:
+            blocks.append(f'<p class="seam">Fork: {_line(part.fork)}</p>')
+        versions = _versions(part)
+        prompted = any(message.kind is Kind.USER for message in part.messages)
+        if versions and not prompted:
+            blocks.append(f'<p class="turning">{versions}</p>')
+        for row in nested(part.messages):
+            blocks += self._row(row, versions if row.message.kind is Kind.USER else "")
+        return "\n".join((*blocks, "</section>\n"))
+
+    def end(self) -> str:
+        """The page's foot, and its script."""
+        assert self._head is not None
+        masked = " Secrets are masked." if self._head.masked else ""
+        when = f"{self._head.exported_at.astimezone():%Y-%m-%d %H:%M}"
+        return (
+            f"<footer>Exported by Catena on {when}.{masked}</footer>\n</main>\n"
+            f"<script>{self._script}</script>\n</body>\n</html>\n"
+        )
+
+    def _row(self, row: NestedRow, versions: str) -> Iterator[str]:
+        """A message; of a call that started a subagent with what that said and did."""
+        if not row.inner:
+            yield from self._message(row.message, versions)
+            return
+        calls = counted(sum(each.message.kind is Kind.TOOL for each in row) - 1, "call")
+        inner = "\n".join(block for each in row.inner for block in self._row(each, ""))
+        call = ToolCall.of(row.message, self._directory)
+        yield _tool(call, self._directory, f'<div class="inner">{inner}</div>', calls)
+
+    def _message(self, message: Message, versions: str) -> Iterator[str]:
+        match message.kind:
+            case Kind.USER:
+                yield _prompt(message, versions)
+            case Kind.AGENT:
+                cut = message.state is MessageState.INTERRUPTED
+                if message.text.strip() or cut:
+                    foot = '<p class="cut">interrupted</p>' if cut else ""
+                    yield f'<div class="answer">{markdown_html(message.text)}{foot}</div>'
+            case Kind.THOUGHT:
+                if is_words(message):
+                    yield f'<div class="answer">{markdown_html(message.text)}</div>'
+                elif message.text.strip():
+                    yield _thought(message)
+            case Kind.TOOL:
+                yield _tool(ToolCall.of(message, self._directory), self._directory)
+            case Kind.PLAN:
+                yield _plan(message)
+            case Kind.NOTICE:
+                details = notice_details(message)
+                more = f"<pre>{_text(details)}</pre>" if details.strip() else ""
+                trouble = " trouble" if is_trouble(message) else ""
+                yield f'<div class="notice{trouble}">{_line(message.text) or "notice"}{more}</div>'
+            case Kind.SEAM:
+                if is_drawn(message):
+                    yield f'<p class="seam">{_line(line_words(message))}</p>'
+            case _:
+                assert_never(message.kind)
+
+    @property
+    def _directory(self) -> str:
+        return self._head.directory if self._head else ""
+
+
+def _text(text: str) -> str:
+    """A text of any lines, as text."""
+    return escape(safe(text))
+
+
+def _line(text: str) -> str:
+    """A text of one line, as text."""
+    return escape(safe_line(text))
+
+
+def _digest(source: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode('ascii')}'"
+
+
+def _theme_style() -> str:
+    light, dark = _variables(SHIPPED[LIGHT]), _variables(SHIPPED[DARK])
+    return (
+        f":root {{ color-scheme: light dark; {light} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
+        f"@media print {{ :root {{ color-scheme: light; {light} --ground: #ffffff; }} }}\n"
+    )
+
+
+def _variables(colours: ThemeColours) -> str:
+    grounds = Grounds.of(colours)
+    named = {name: getattr(colours, name) for name in _CHOSEN}
+    named |= {name: getattr(grounds, name) for name in _MIXED}
+    named |= {name: getattr(grounds, mixed) for name, mixed in _VARIABLES.items()}
+    return " ".join(f"--{name}: {value};" for name, value in named.items())
+
+
+def _versions(part: ExportPart) -> str:
+    """The versions of a passage, with links to the ones beside it."""
+    versions = part.passage.versions
+    if len(versions) < 2:
+        return ""
+    at = part.version - 1
+
+    def step(to: int, mark: str, words: str) -> str:
+        if not 0 <= to < len(versions):
+            return f'<span class="end">{mark}</span>'
+        return f'<a href="#b{versions[to]}" title="{words}">{mark}</a>'
+
+    above = part.passage.above
+    back = f'<a class="above" href="#b{above}">above</a>' if above is not None else ""
+    place = f"{at + 1}/{len(versions)}"
+    return (
+        f'<span class="versions">{step(at - 1, "‹", "previous version")}{place}'
+        f"{step(at + 1, '›', 'next version')}</span>{back}"
+    )
+
+
+def _prompt(message: Message, versions: str) -> str:
+    first, newline, rest = safe(message.text).strip("\n").partition("\n")
+    below = [f'<span class="below">+ {_line(name)}</span>' for name in attachments_of(message)]
+    if message.data.get("steered"):
+        below.append('<span class="below">sent to the running turn</span>')
+    if message.state is MessageState.REFUSED:
+        below.append('<span class="below failed">not sent</span>')
+    return (
+        f'<div class="prompt"><div class="said"><b>{escape(first)}</b>{escape(rest) if newline else ""}</div>'
+        f'<div class="note">{message.created_at.astimezone():%H:%M}{versions}</div>{"".join(below)}</div>'
+    )
+
+
+def _thought(message: Message) -> str:
+    seconds = duration_of(message.data)
+    words = "Thought" if seconds is None else f"Thought for {duration_text(seconds, precise=False)}"
+    return (
+        f'<details class="work thinking"><summary><span class="mark"></span>'
+        f'<span class="object verb">{words}</span></summary>'
+        f'<div class="answer">{markdown_html(message.text)}</div></details>'
+    )
+
+
+def _tool(call: ToolCall, directory: str, inner: str = "", calls: str = "") -> str:
+    """A tool call; ``inner`` is what the subagent that it started said and did, in so many ``calls``."""
+    changes = [change_of(diff.old, diff.new) for diff in call.diffs]
+    added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
+    right = [
+        f'<span class="time">{calls}</span>' if calls else "",
+        f'<span class="plus">+{added}</span>' if added else "",
+        f'<span class="minus">−{removed}</span>' if removed else "",
+        f'<span class="exit">{call.ending}</span>' if call.ending else "",
+        f'<span class="time">{duration_text(call.seconds)}</span>' if call.seconds is not None else "",
+    ]
+    line = (
+        f'<span class="mark">{call.glyph}</span><span class="verb">{call.verb}</span>'
+        f'<span class="object">{_line(call.object)}</span><span class="right">{"".join(right)}</span>'
+    )
+    body = "".join(_work(call, directory)) + inner
+    failing = " failing" if call.failed else ""
+    if not body:
+        return f'<div class="work{failing}"><div class="line">{line}</div></div>'
+    shown = call.failed or 0 < added + removed <= _OPEN_AT_MOST
+    return (
+        f'<details class="work{failing}"{" open" if shown else ""}><summary>{line}</summary>{body}</details>'
+    )
+
+
+def _work(call: ToolCall, directory: str) -> Iterator[str]:
+    if len(call.locations) > 1:
+        yield _output("\n".join(call.locations))
+    for diff in call.diffs:
+        if len(call.diffs) > 1:
+            yield f'<p class="named">{_line(relative(diff.path, directory))}</p>'
+        yield _diff(diff)
+    for text in call.texts:
+        yield _output(text)
+    if not (call.diffs or call.texts):
+        for label, value in (("input", call.raw_input), ("output", call.raw_output)):
+            if value.strip():
+                yield f'<p class="named">{label}</p>{_output(value)}'
+
+
+def _output(text: str) -> str:
+    # HTML drops a newline that begins a block.
+    return f'<pre class="out">{_text(text.strip(chr(10)))}</pre>'
+
+
+def _diff(diff: ToolDiff) -> str:
+    hunks = change_of(diff.old, diff.new).hunks
+    blocks: list[str] = []
+    for hunk in hunks:
+        if blocks:
+            blocks.append('<div class="gap">⋯</div>')
+        words = changed_words(hunk.lines)
+        blocks += (_diff_line(row, words.get(index, ())) for index, row in enumerate(hunk.lines))
+    return f'<div class="diff">{"".join(blocks) or "no difference"}</div>'
+
+
+def _diff_line(row: DiffLine, words: Sequence[tuple[int, int]]) -> str:
+    kind = {"+": ' class="add"', "-": ' class="cut"'}.get(row.sign, "")
+    sign = {"-": "−"}.get(row.sign, row.sign)
+    pieces: list[str] = []
+    at = 0
+    for start, end in words:
+        pieces.append(f"{escape(row.text[at:start])}<mark>{escape(row.text[start:end])}</mark>")
+        at = end
+    text = "".join((*pieces, escape(row.text[at:])))
+    return (
+        f'<div{kind}><span class="number">{row.number}</span><span class="sign">{sign}</span>'
+        f"<span>{text}</span></div>"
+    )
+
+
+def _plan(message: Message) -> str:
+    items = []
+    for text, status in plan_entries(message):
+        mark, kind = _PLAN_MARKS.get(status, ("○", "then"))
+        items.append(f'<li class="{kind}">{mark} {_line(text)}</li>')
+    return f'<ul class="plan">{"".join(items)}</ul>' if items else ""

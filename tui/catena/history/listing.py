@@ -1,0 +1,348 @@
+"""The listing: entries in memory, and what a query makes of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from operator import attrgetter
+from typing import overload
+
+from catena.history.entries import EntryState, HistoryEntry
+from catena.history.query import HistoryQuery, Known, QueryFacts
+from catena.history.ranking import (
+    LEAST_LETTERS,
+    Quality,
+    Span,
+    folded,
+    letters_in_order,
+    spans,
+)
+from catena.history.scopes import HistoryScope, Repositories
+
+_MARK = "\x00"
+_WORD_BEGINS = re.compile(r"(?<![^\W_])(?=[^\W_])")
+_GROUPS = 4
+_QUALITIES = tuple(Quality)
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A row that must not move: the selected one, and the index that it stands at."""
+
+    key: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryMatch:
+    """An entry that a query finds."""
+
+    entry: HistoryEntry
+    quality: Quality
+    words: tuple[str, ...] = ()  # folded
+
+    @property
+    def key(self) -> str:
+        """The key of its entry."""
+        return self.entry.key
+
+    @property
+    def name_spans(self) -> tuple[Span, ...]:
+        """Where the words stand in the entry's name."""
+        return spans(self.entry.name, self.words, fuzzy=self.quality is Quality.FUZZY)
+
+    @property
+    def cwd_spans(self) -> tuple[Span, ...]:
+        """Where they stand in its directory."""
+        return spans(self.entry.cwd, self.words)
+
+    @property
+    def prompt_spans(self) -> tuple[Span, ...]:
+        """Where they stand in its last prompt."""
+        return spans(self.entry.last_prompt, self.words)
+
+
+@dataclass(frozen=True)
+class Matches(Sequence[HistoryMatch]):
+    """What a query finds in a scope, in the order of the rows, and how much there is in each scope."""
+
+    entries: Sequence[HistoryEntry]
+    qualities: Sequence[Quality]
+    words: tuple[str, ...] = ()
+    counts: Mapping[HistoryScope, int] = field(default_factory=dict)  # of those that match
+    scope: HistoryScope = HistoryScope.EVERYWHERE
+
+    @property
+    def elsewhere(self) -> int:
+        """How many match outside of the scope, in conversations of ours."""
+        return max(0, self.counts.get(HistoryScope.EVERYWHERE, 0) - self.counts.get(self.scope, 0))
+
+    def index(self, key: object, start: int = 0, stop: int | None = None) -> int:
+        """The index of an entry's key. Raises ValueError."""
+        for at, entry in enumerate(self.entries):
+            if entry.key == key:
+                return at
+        raise ValueError(f"{key!r} is not among them")
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @overload
+    def __getitem__(self, at: int) -> HistoryMatch: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[HistoryMatch]: ...
+    def __getitem__(self, at: int | slice) -> HistoryMatch | Sequence[HistoryMatch]:
+        if isinstance(at, slice):
+            return [self[each] for each in range(*at.indices(len(self)))]
+        return HistoryMatch(self.entries[at], self.qualities[at], self.words)
+
+    def __iter__(self) -> Iterator[HistoryMatch]:
+        for entry, quality in zip(self.entries, self.qualities, strict=True):
+            yield HistoryMatch(entry, quality, self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """What words are looked for in, folded once."""
+
+    name: str
+    words: str  # of the name, each behind a mark: a word that begins another is found with it
+    everything: str  # name, directory and last prompt
+
+
+_Row = tuple[HistoryEntry, _Texts, int, HistoryScope]  # with its group, and the narrowest scope that it is in
+
+
+class HistoryListing:
+    """The entries of the history that were read so far."""
+
+    def __init__(self, *, directory: str, repositories: Repositories | None = None) -> None:
+        """``directory`` is the one that Catena was started in."""
+        self._directory = directory
+        self._repositories = repositories or Repositories()
+        self._entries: dict[str, HistoryEntry] = {}
+        self._texts: dict[str, _Texts] = {}
+        self._ordered: list[_Row] | None = None
+        self._found: tuple[tuple[str, ...], list[tuple[_Row, Quality]]] | None = None  # by the last words
+        self._opened: frozenset[str] = frozenset()
+        self._own_sessions: frozenset[str] = frozenset()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: str) -> HistoryEntry | None:
+        """The entry of a key."""
+        return self._entries.get(key)
+
+    def put(self, entries: Iterable[HistoryEntry]) -> None:
+        """Add entries, or replace those with the same keys."""
+        for entry in entries:
+            if entry.opened != (entry.key in self._opened):
+                entry = replace(entry, opened=not entry.opened)
+            if entry != self._entries.get(entry.key):
+                self._entries[entry.key] = entry
+                self._texts[entry.key] = _texts_of(entry)
+                self._ordered = None
+
+    def remove(self, keys: Iterable[str]) -> None:
+        """Remove entries; keys that are not there do not matter."""
+        for key in keys:
+            if self._entries.pop(key, None) is not None:
+                del self._texts[key]
+                self._ordered = None
+
+    def set_opened(self, keys: Collection[str]) -> None:
+        """Say which conversations have a tab here."""
+        self._opened = frozenset(keys)
+        self.put([each for each in self._entries.values() if each.opened != (each.key in self._opened)])
+
+    def set_own_sessions(self, sessions: Collection[str]) -> None:
+        """Say which sessions are links of ours: a foreign entry of one of them is our conversation, and is left out."""
+        self._own_sessions = frozenset(sessions)
+        self._ordered = None
+
+    @property
+    def directory(self) -> str:
+        """The directory that the narrowest scope means."""
+        return self._directory
+
+    async def learn_places(self) -> bool:
+        """Look up the repositories of all directories; True where that may have changed what a scope holds."""
+        learnt = await self._repositories.learn([self._directory, *_directories(self._entries.values())])
+        if learnt:
+            self._ordered = None
+        return learnt
+
+    @property
+    def scopes(self) -> tuple[HistoryScope, ...]:
+        """The scopes that differ: without a repository there is none of it."""
+        here = self._repositories.of(self._directory)
+        return tuple(
+            scope for scope in HistoryScope if scope is not HistoryScope.REPOSITORY or here is not None
+        )
+
+    @property
+    def known(self) -> Known:
+        """What the words of filters can be completed to, as far as entries know."""
+        ordered = [entry for entry, *_ in self._in_order()]
+        return Known(
+            agents=_distinct(ordered, "agent"),
+            directories=_distinct(ordered, "cwd"),
+            branches=_distinct(ordered, "git_branch"),
+            sources=_distinct(ordered, "source"),
+        )
+
+    def match(
+        self,
+        query: HistoryQuery,
+        scope: HistoryScope = HistoryScope.EVERYWHERE,
+        *,
+        facts: QueryFacts | None = None,
+        hold: Hold | None = None,
+    ) -> Matches:
+        """The entries that a query finds in a scope, in the order of the rows; ``hold`` keeps one at its index.
+
+        First those that wait for the person, then those that run, then by how well they match, and the pinned ones and
+        the newest first; letters alone come after all words, whatever the entry does. Archived ones are last.
+        """
+        counted = [0] * len(HistoryScope)
+        # Entries come in the order of time, so that each of these lists is in it, too.
+        ranked: list[list[HistoryEntry]] = [[] for _ in range(2 * _GROUPS * len(_QUALITIES))]
+        for (entry, _, group, narrowest), quality in self._with_words(query.folded):
+            if query.filters and not query.passes(entry, facts):
+                continue
+            counted[narrowest] += 1
+            if narrowest <= scope:
+                letters = _GROUPS if quality is Quality.FUZZY else 0
+                ranked[(letters + group) * len(_QUALITIES) + quality].append(entry)
+        entries = [entry for rank in ranked for entry in rank]
+        qualities: list[Quality] = []
+        for at, rank in enumerate(ranked):
+            qualities += [_QUALITIES[at % len(_QUALITIES)]] * len(rank)
+        if hold is not None:
+            _keep_at(entries, qualities, hold)
+        counts = dict(zip(HistoryScope, accumulate(counted), strict=True))
+        return Matches(entries, qualities, query.folded, counts, scope)
+
+    def _with_words(self, words: tuple[str, ...]) -> list[tuple[_Row, Quality]]:
+        """The entries that have the words, and how well; a word that grew is only looked for where it was before."""
+        rows = self._in_order()
+        if self._found is not None and _narrow(self._found[0], words):
+            rows = [row for row, _ in self._found[1]]
+        marked = [(word, f"{_MARK}{word}") for word in words]
+        found: list[tuple[_Row, Quality]] = []
+        for row in rows:
+            quality = _quality(row[1], marked)
+            if quality is not Quality.NONE:
+                found.append((row, quality))
+        self._found = words, found
+        return found
+
+    def within(
+        self, query: HistoryQuery, scope: HistoryScope, *, facts: QueryFacts | None = None
+    ) -> frozenset[str] | None:
+        """Our conversations that are in the scope and pass the filters, whatever their words; None for all of them."""
+        if not query.filters and (
+            scope >= HistoryScope.EVERYWHERE
+            or all(
+                narrowest <= scope
+                for _, _, _, narrowest in self._in_order()
+                if narrowest <= HistoryScope.EVERYWHERE
+            )
+        ):
+            return None
+        return frozenset(
+            entry.key
+            for entry, _, _, narrowest in self._in_order()
+            if narrowest <= scope and not entry.foreign and query.passes(entry, facts)
+        )
+
+    def _in_order(self) -> list[_Row]:
+        """All entries, the newest first, with what is looked at in each of them for every key."""
+        if self._ordered is None:
+            self._found = None
+            narrowest = {cwd: self._narrowest(cwd) for cwd in _directories(self._entries.values())}
+            shown = [each for each in self._entries.values() if each.session not in self._own_sessions]
+            shown.sort(key=attrgetter("key"))
+            shown.sort(key=attrgetter("updated_at"), reverse=True)
+            shown.sort(key=attrgetter("pinned"), reverse=True)
+            self._ordered = [
+                (
+                    each,
+                    self._texts[each.key],
+                    _group(each),
+                    HistoryScope.ALL_SOURCES if each.foreign else narrowest[each.cwd],
+                )
+                for each in shown
+            ]
+        return self._ordered
+
+    def _narrowest(self, cwd: str) -> HistoryScope:
+        """The narrowest scope that a directory is in."""
+        if cwd == self._directory:
+            return HistoryScope.HERE
+        repository = self._repositories.of(cwd)
+        if repository is not None and repository == self._repositories.of(self._directory):
+            return HistoryScope.REPOSITORY
+        return HistoryScope.EVERYWHERE
+
+
+def _group(entry: HistoryEntry) -> int:
+    """What stands first whatever its time: what waits for the person, then what runs."""
+    if entry.archived:
+        return _GROUPS - 1
+    if entry.waits:
+        return 0
+    return 1 if entry.state is EntryState.WORKING else 2
+
+
+def _narrow(before: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    """True where whatever has these words has those from before, too; few letters are not looked for apart."""
+    return len(before) <= len(words) and all(
+        new == old or (new.startswith(old) and len(old) >= LEAST_LETTERS)
+        for old, new in zip(before, words, strict=False)
+    )
+
+
+def _texts_of(entry: HistoryEntry) -> _Texts:
+    name = folded(entry.name)
+    everything = f"{name}\n{folded(entry.cwd)}\n{folded(entry.last_prompt)}"
+    return _Texts(name, _WORD_BEGINS.sub(_MARK, name), everything)
+
+
+def _quality(texts: _Texts, words: Sequence[tuple[str, str]]) -> Quality:
+    """How well an entry matches all of the words, each of which is given with the mark before it, too."""
+    worst = Quality.TITLE_WORD
+    for word, marked in words:
+        if word not in texts.everything:
+            if letters_in_order(texts.name, word) is None:
+                return Quality.NONE
+            worst = Quality.FUZZY
+        elif worst < Quality.ELSEWHERE and marked not in texts.words:
+            quality = Quality.TITLE if word in texts.name else Quality.ELSEWHERE
+            worst = max(worst, quality)
+    return worst
+
+
+def _keep_at(entries: list[HistoryEntry], qualities: list[Quality], hold: Hold) -> None:
+    for at, entry in enumerate(entries):
+        if entry.key == hold.key:
+            index = min(hold.index, len(entries) - 1)
+            entries.insert(index, entries.pop(at))
+            qualities.insert(index, qualities.pop(at))
+            return
+
+
+def _directories(entries: Iterable[HistoryEntry]) -> dict[str, None]:
+    return dict.fromkeys(entry.cwd for entry in entries)
+
+
+def _distinct(entries: Iterable[HistoryEntry], name: str) -> tuple[str, ...]:
+    """The values of a field, those that most entries have first."""
+    counted: dict[str, int] = {}
+    for entry in entries:
+        if value := getattr(entry, name):
+            counted[value] = counted.get(value, 0) + 1
+    return tuple(sorted(counted, key=lambda each: -counted[each]))

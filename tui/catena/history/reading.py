@@ -1,0 +1,161 @@
+"""Reading: the entries of our own conversations from the store, page by page, and what changes of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from datetime import datetime, timedelta
+
+from catena.history.entries import EntryState, HistoryEntry
+from catena.history.listing import HistoryListing
+from catena.history.query import FilterKind, HistoryQuery, QueryFacts, QueryFilter
+from catena_acp.process_group import process_start_time
+from catena_store.database.database import Database
+from catena_store.finding import history
+from catena_store.finding.history import HistoryLook, HistoryRow
+from catena_store.records import Lease
+
+_FIRST = 100
+_MORE = 1_000
+_FOREIGN_SILENCE = timedelta(seconds=60)
+
+Lives = Callable[[Lease], bool]
+
+
+def lives(host: str, clock: Callable[[], datetime]) -> Lives:
+    """Whether the client that has a lease lives: known for this machine, inferred from its heartbeat for another."""
+
+    def tell(lease: Lease) -> bool:
+        if lease.owner.host == host:
+            return process_start_time(lease.owner.pid) == lease.owner.started
+        return clock() - lease.heartbeat_at <= _FOREIGN_SILENCE
+
+    return tell
+
+
+class HistoryReader:
+    """Reads a listing's own entries; a page is a short transaction, so that nobody waits for it."""
+
+    def __init__(self, db: Database, listing: HistoryListing, *, lives: Lives) -> None:
+        self._db = db
+        self._listing = listing
+        self._lives = lives
+        self._look: HistoryLook | None = None  # None before the first page
+        self._standing: frozenset[str] = frozenset()
+
+    async def pages(self) -> AsyncIterator[int]:
+        """Read all entries into the listing; yields how many each page has.
+
+        The first page has those that may stand first and the newest ones, of the listing's directory and of all; the
+        last ones are of the archive.
+        """
+        async with self._db.read() as reader:
+            self._look = await history.look(reader)
+            standing = await history.standing_first(reader)
+            first = await history.of_conversations(reader, standing)
+            first += await history.page(reader, limit=_FIRST, cwd=self._listing.directory)
+            page = await history.page(reader, limit=_FIRST)
+        self._standing = frozenset(standing)
+        yield await self._put(list({row.id: row for row in [*first, *page]}.values()))
+        if len(page) == _FIRST:
+            async for count in self._pages(page[-1]):
+                yield count
+        async for count in self._pages(None, archived=True):
+            yield count
+
+    async def _pages(self, last: HistoryRow | None, *, archived: bool = False) -> AsyncIterator[int]:
+        while True:
+            before = history.page_key(last) if last is not None else None
+            async with self._db.read() as reader:
+                page = await history.page(reader, limit=_MORE, before=before, archived=archived)
+            if page:
+                yield await self._put(page)
+            if len(page) < _MORE:
+                return
+            last = page[-1]
+
+    async def refresh(self, ids: Collection[str] = ()) -> bool:
+        """Read again what may have changed since: what runs, waits or was used, and ``ids``; True where anything has.
+
+        For a screen that stays open: other clients write to the same store. It costs what has changed.
+        """
+        if self._look is None:
+            return False
+        async with self._db.read() as reader:
+            wanted = (
+                self._standing | frozenset(ids) | frozenset(await history.changed_since(reader, self._look))
+            )
+            self._look = await history.look(reader)
+            found = await history.of_conversations(reader, sorted(wanted))
+        before = {key: self._listing.get(key) for key in wanted}
+        await self._put(found)
+        self._listing.remove(wanted - {row.id for row in found})
+        entries = {key: entry for key in wanted if (entry := self._listing.get(key)) is not None}
+        self._standing = frozenset(key for key, entry in entries.items() if entry.waits or entry.state)
+        return any(entries.get(key) != entry for key, entry in before.items())
+
+    async def read(self, ids: Sequence[str]) -> None:
+        """Read the entries of these conversations, and no others, into the listing."""
+        async with self._db.read() as reader:
+            found = await history.of_conversations(reader, ids)
+        await self._put(found)
+
+    async def facts(self, query: HistoryQuery) -> QueryFacts:
+        """What the store knows of the filters that entries cannot answer: files and cost."""
+        passing: dict[QueryFilter, frozenset[str]] = {}
+        async with self._db.read_concurrently() as reader:
+            for each in query.unknown:
+                if each.kind is FilterKind.FILE:
+                    passing[each] = frozenset(await history.with_file(reader, each.value))
+                else:
+                    passing[each] = frozenset(await history.costing(reader, each.sign, each.amount))
+        return QueryFacts(passing)
+
+    async def files(self, beginning: str, *, limit: int = 50) -> list[str]:
+        """Paths of files that tool calls touched, whose names begin so, the newest first; for completions."""
+        async with self._db.read_concurrently() as reader:
+            return await history.files(reader, beginning, limit=limit)
+
+    async def _put(self, rows: Sequence[HistoryRow]) -> int:
+        leases = {row.id: row.lease for row in rows if row.running and row.lease is not None}
+        alive: frozenset[str] = frozenset()
+        if leases:
+            alive = await asyncio.to_thread(
+                lambda: frozenset(id for id, lease in leases.items() if self._lives(lease))
+            )
+        entries = [entry_of(row, alive=row.id in alive) for row in rows]
+        self._listing.put(entries)
+        return len(entries)
+
+
+def entry_of(row: HistoryRow, *, alive: bool) -> HistoryEntry:
+    """The entry of a conversation; ``alive``: the client that has it lives, so that an open turn runs."""
+    unseen = row.unseen_answer or row.unseen_end
+    failed = row.failed or (row.running and not alive)
+    if row.running and alive:
+        state = EntryState.ASKS if row.asks else EntryState.WORKING
+    elif failed:
+        state = EntryState.FAILED
+    else:
+        state = EntryState.UNREAD if row.unseen_answer else EntryState.NONE
+    waits = state in (EntryState.ASKS, EntryState.UNREAD) or (state is EntryState.FAILED and unseen)
+    return HistoryEntry(
+        key=row.id,
+        title=row.title,
+        first_prompt=row.first_prompt,
+        last_prompt=row.last_prompt,
+        agent=row.agent,
+        profile=row.profile,
+        cwd=row.cwd,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        messages=row.messages,
+        branches=row.branches,
+        todos=row.todos,
+        state=state,
+        waits=waits,
+        pinned=row.pinned,
+        archived=row.archived,
+        git_branch=row.git_branch,
+        opened_at=row.seen_at,
+    )

@@ -1,0 +1,80 @@
+"""Scopes of the history: this directory, its repository with all work trees, everywhere, other tools too."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from enum import IntEnum
+from pathlib import Path
+
+_MOST_BYTES = 4_096  # of the small files that lead from a work tree to its repository
+_SECONDS = 1.0  # for a directory; one on a network that hangs is in no repository
+
+
+class HistoryScope(IntEnum):
+    """Which entries are looked through; each contains the ones before."""
+
+    HERE = 0
+    REPOSITORY = 1
+    EVERYWHERE = 2
+    ALL_SOURCES = 3
+
+    @property
+    def wider(self) -> HistoryScope:
+        """The next one; the narrowest after the widest."""
+        return HistoryScope((self + 1) % len(HistoryScope))
+
+
+def repository_of(directory: str) -> str | None:
+    """The common git directory of the work tree that a directory is in, None where it is in none. Blocks."""
+    try:
+        place = Path(directory)
+        for folder in (place, *place.parents):
+            dot_git = folder / ".git"
+            if (dot_git / "HEAD").is_file():
+                return str(dot_git.resolve())
+            if dot_git.is_file():
+                return _common(folder, dot_git)
+    except (OSError, RuntimeError, ValueError):
+        pass
+    return None
+
+
+def _common(folder: Path, dot_git: Path) -> str | None:
+    named = _text(dot_git).removeprefix("gitdir:").strip()
+    if not named:
+        return None
+    git = (folder / named).resolve()
+    common = git / "commondir"
+    return str((git / _text(common).strip()).resolve() if common.is_file() else git)
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(_MOST_BYTES).decode("utf-8", "surrogateescape")
+
+
+class Repositories:
+    """The repositories of directories, each looked up once, in a thread."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str | None] = {}
+
+    def of(self, directory: str) -> str | None:
+        """The repository of a directory; None where it is in none or was not learnt yet."""
+        return self._known.get(directory)
+
+    async def learn(self, directories: Iterable[str]) -> bool:
+        """Look up those that are not known; True if any of them is in a repository."""
+        unknown = [each for each in dict.fromkeys(directories) if each not in self._known]
+        if not unknown:
+            return False
+        for directory in unknown:
+            self._known[directory] = None
+        try:
+            async with asyncio.timeout(_SECONDS + len(unknown) / 1_000):
+                found = await asyncio.to_thread(lambda: [repository_of(each) for each in unknown])
+        except TimeoutError:
+            return False
+        self._known.update(zip(unknown, found, strict=True))
+        return any(found)

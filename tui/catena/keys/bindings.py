@@ -1,0 +1,74 @@
+"""Bindings of Textual, made from the table of actions, with the person's own keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from textual.binding import Binding, BindingsMap, BindingType
+from textual.dom import DOMNode
+
+from catena.keys.actions import ACTIONS
+from catena.keys.keymap import DEFAULT_KEYS, KeyMap
+
+_NO_KEY = "no_key"  # that Textual never reports
+BindingChain: TypeAlias = "list[tuple[DOMNode, BindingsMap]]"
+
+
+@runtime_checkable
+class KeyedApp(Protocol):
+    """An app whose person may have keys of their own."""
+
+    @property
+    def keys(self) -> KeyMap:
+        """The keys in effect."""
+
+
+def keys_of(node: DOMNode) -> KeyMap:
+    """The keys in effect in the app of a node; the defaults in an app without any of its own."""
+    app = node.app
+    return app.keys if isinstance(app, KeyedApp) else DEFAULT_KEYS
+
+
+def bindings(**acts: str) -> Sequence[BindingType]:
+    """The bindings of a class: what Textual is to run, by the name of the action in the table. Raises KeyError."""
+    return _bindings(acts, priority=False)
+
+
+def priority_bindings(**acts: str) -> Sequence[BindingType]:
+    """The bindings of a class that come before those of the widgets in it. Raises KeyError."""
+    return _bindings(acts, priority=True)
+
+
+def _bindings(acts: Mapping[str, str], *, priority: bool) -> Sequence[BindingType]:
+    return [
+        Binding(
+            ",".join(DEFAULT_KEYS.names(name)) or _NO_KEY,
+            act,
+            ACTIONS[name].does,
+            show=False,
+            id=name,
+            priority=priority,
+        )
+        for name, act in acts.items()
+    ]
+
+
+def with_own_keys(chain: BindingChain, keys: KeyMap) -> BindingChain:
+    """The bindings of a chain of nodes, with the keys in effect in the place of the defaults."""
+    return [(node, _applied(each, keys)) for node, each in chain] if keys.own else chain
+
+
+def _applied(bindings: BindingsMap, keys: KeyMap) -> BindingsMap:
+    changed = {each.id: each for _, each in bindings if each.id in keys.own}
+    if not changed:
+        return bindings
+    applied = {
+        key: kept
+        for key, of_key in bindings.key_to_bindings.items()
+        if (kept := [each for each in of_key if each.id not in changed])
+    }
+    for name, binding in changed.items():
+        for key in keys.names(name or ""):
+            applied.setdefault(key, []).append(binding.with_key(key=key))
+    return BindingsMap.from_keys(applied)

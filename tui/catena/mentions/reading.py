@@ -1,0 +1,120 @@
+"""What a prompt mentions, read for the agent: a short text or a picture with its bytes, anything else as a link."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from catena.mentions.roots import leads_inside, resolved_roots
+from catena.mentions.syntax import Mention, readings_in
+from catena_acp.continuity.sending.prompt_blocks import LONGEST_TEXT, SHOWN_PICTURES
+from catena_store.errors import NotAttachable
+from catena_store.records import Attachment
+from catena_store.windows.attached_files import MOST_BYTES, MOST_FILES, from_bytes, link_to
+
+_LONGEST_PATH = 4_096  # characters
+_MOST_SCANNED = 64 * 1024 * 1024  # bytes that are read for some lines
+_AS_TEXT = "A backslash before the @ sends it as text."
+
+
+def with_mentions(
+    text: str,
+    files: Sequence[Attachment],
+    roots: Sequence[str],
+    *,
+    taken: Collection[str] = (),
+) -> tuple[Attachment, ...]:
+    """The attachments of a prompt: those that were attached, and what its text mentions, as it is now.
+
+    A path that does not exist, or is outside of ``roots``, is text. What was mentioned when the prompt was sent
+    before, and is not there any more, stays as it was. ``taken`` are paths that the person took from those that were
+    offered. Blocks.
+
+    Raises NotAttachable for what exists and cannot be read, and for a path that was taken and is gone.
+    """
+    kept = {each.name: each for each in files if each.mentioned}
+    found: dict[str, Attachment] = {}
+    resolved = resolved_roots(roots)
+    for readings in readings_in(text):
+        read = _read_first(readings, roots, resolved, kept)
+        if read is not None:
+            found.setdefault(read.name, read)
+        elif gone := next((each.path for each in readings if each.path in taken), None):
+            raise NotAttachable(f"File not found: {gone}. {_AS_TEXT}")
+    attached = [each for each in files if not each.mentioned]
+    if len(attached) + sum(each.kept for each in found.values()) > MOST_FILES:
+        raise NotAttachable(f"At most {MOST_FILES} files per prompt: mention fewer, or their directory.")
+    return (*attached, *found.values())
+
+
+def _read_first(
+    readings: Iterable[Mention],
+    roots: Sequence[str],
+    resolved: Sequence[Path],
+    kept: Mapping[str, Attachment],
+) -> Attachment | None:
+    """What the first reading of a mention that leads somewhere brings; None for text."""
+    for mention in readings:
+        place = _place_of(mention.path, roots, resolved)
+        if place is not None:
+            return _read(mention, place)
+        if mention.written in kept:
+            return kept[mention.written]
+    return None
+
+
+def _place_of(path: str, roots: Sequence[str], resolved: Sequence[Path]) -> Path | None:
+    """Where a mentioned path is, if that exists and is below one of the roots; `~` and `..` lead nowhere."""
+    if len(path) > _LONGEST_PATH or path.startswith("~") or ".." in Path(path).parts:
+        return None
+    place = Path(roots[0], path)
+    return place if leads_inside(place, resolved) else None
+
+
+def _read(mention: Mention, place: Path) -> Attachment:
+    path = str(place)
+    try:
+        found = place.stat()
+        if stat.S_ISDIR(found.st_mode):
+            return link_to(path, f"@{mention.path}", directory=True)
+        if not stat.S_ISREG(found.st_mode):
+            raise NotAttachable(f"{mention.path} is not a regular file. {_AS_TEXT}")
+        with place.open("rb") as file:
+            content = file.read(MOST_BYTES + 1) if mention.first is None else _lines(file, mention)
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        raise NotAttachable(f"{mention.path} cannot be read: {why}. {_AS_TEXT}") from error
+    read = replace(from_bytes(content, place.name, path=path), name=mention.written)
+    most = MOST_BYTES if read.mime in SHOWN_PICTURES else LONGEST_TEXT if _is_text(content) else -1
+    return read if len(content) <= most else link_to(path, read.name)
+
+
+def _lines(file: BinaryIO, mention: Mention) -> bytes:
+    """The lines that are mentioned; some of them where they are too long. Raises NotAttachable if there are none."""
+    first = mention.first or 1
+    last = first if mention.last is None else mention.last
+    kept: list[bytes] = []
+    number, size, scanned = 1, 0, 0
+    while number <= last and size <= LONGEST_TEXT and scanned < _MOST_SCANNED:
+        line = file.readline(LONGEST_TEXT + 1)
+        if not line:
+            break
+        scanned += len(line)
+        if number >= first:
+            kept.append(line)
+            size += len(line)
+        number += line.endswith(b"\n")
+    if not kept:
+        raise NotAttachable(f"{mention.path} has no lines {first}-{last}. {_AS_TEXT}")
+    return b"".join(kept)
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        return "\0" not in content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False

@@ -1,0 +1,293 @@
+"""The widget that shows the hunks of one file; only what is in sight is laid out in colour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
+from textual.strip import Strip
+
+from catena.screens.changes.layout import DiffLayout
+from catena.screens.changes.shown_lines import place_words
+from catena.text.changes_text import note_words, shown_path, size_words, state_words
+from catena.text.safe_strips import safe_segments
+from catena.transcript.drawing.lines import MARKS, Line, line_of, on_ground
+from catena.transcript.drawing.render_options import NARROW, Palette, RenderOptions
+from catena.transcript.drawing.wrapping import shorten, width_of
+from catena.transcript.widget.subject_block import ROLE_CLASSES, role_styles
+from catena.widgets.scroll_bar import thin_scroll_bar
+from catena_acp.changes.hunks import FileDiff
+
+_BAR = "▌"
+_AROUND = 2  # rows that stay in sight above a hunk, where there is room
+
+
+class HunkView(ScrollView, can_focus=False):
+    """The hunks of a file, one of which is current; the screen has the keys."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(ROLE_CLASSES)
+    DEFAULT_CSS = (
+        role_styles("HunkView")
+        + """
+    HunkView { height: 1fr; width: 1fr; overflow-y: auto; scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
+    """
+    )
+
+    class Clicked(Message):
+        """A hunk was clicked; ``head``: on its head."""
+
+        def __init__(self, hunk: int, *, head: bool) -> None:
+            super().__init__()
+            self.hunk = hunk
+            self.head = head
+
+    def __init__(self, directory: str, seen: Callable[[str], bool], *, id: str | None = None) -> None:
+        """Paths below ``directory`` become relative; ``seen`` tells it of a hunk's digest."""
+        super().__init__(id=id)
+        self._directory = directory
+        self._seen = seen
+        self._file: FileDiff | None = None
+        self._words = ""  # instead of hunks
+        self._layout: DiffLayout | None = None
+        self._laid_out_for: object = None
+        self._top: list[Line] = []  # the file's name, and what is to be said of it
+        self._folded: set[str] = set()
+        self._wanted = ""
+        self._palette: Palette | None = None
+        self.current: int | None = None  # the hunk that keys are about; None: none is
+        self.side_by_side = False
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar."""
+        return thin_scroll_bar(self)
+
+    @property
+    def file(self) -> FileDiff | None:
+        """The file that is shown."""
+        return self._file
+
+    def show(self, file: FileDiff | None, words: str = "") -> None:
+        """Show another file from its top, or words."""
+        if file is self._file and words == self._words:
+            return
+        same = file is not None and self._file is not None and file.file.path == self._file.file.path
+        self._file, self._words = file, words
+        self._lay_out()
+        if not same:
+            self.current = None
+            self.scroll_to(y=0, animate=False, force=True, immediate=True)
+
+    def draw_again(self) -> None:
+        """Lay out and draw again: marks, folds or the width are different."""
+        self._laid_out_for = None
+        self._lay_out()
+
+    def put_beside(self, on: bool) -> None:
+        """Show both versions beside each other, or one below the other."""
+        if on != self.side_by_side:
+            self.side_by_side = on
+            self.draw_again()
+            self.reveal()
+
+    def go(self, hunk: int | None) -> None:
+        """Make a hunk the current one, and show it from its head on."""
+        self.current = hunk
+        self.reveal()
+        self.refresh()
+
+    def reveal(self) -> None:
+        """Scroll to the current hunk, unless all of it is in sight."""
+        layout = self._lay_out()
+        if layout is None or self.current is None or not self.size.height:
+            return
+        rows = layout.rows_of_hunk(self.current)
+        top, bottom = rows.start + len(self._top), rows.stop + len(self._top)
+        seen = self.scroll_offset.y
+        if seen <= top and bottom <= seen + self.size.height:
+            return
+        self._scroll(max(0, top - min(_AROUND, self.size.height // 4)) if self.current else 0)
+
+    def go_to_line(self, hunk: int, line: int) -> None:
+        """Make a hunk the current one, unfold it, and show a line of it."""
+        if self._file is None:
+            return
+        self.current = hunk
+        self._folded.discard(self._file.hunks[hunk].digest)
+        self.draw_again()
+        if (layout := self._layout) is not None:
+            row = layout.row_of_line(hunk, line) + len(self._top)
+            if not self.scroll_offset.y <= row < self.scroll_offset.y + self.size.height:
+                self._scroll(max(0, row - self.size.height // 3))
+
+    def _scroll(self, top: int) -> None:
+        self.scroll_to(y=top, animate=False, force=True, immediate=True)
+
+    def fold(self, hunk: int) -> None:
+        """Fold a hunk to its head, or unfold it."""
+        if self._file is not None:
+            self._folded ^= {self._file.hunks[hunk].digest}
+            self.draw_again()
+            self.reveal()
+
+    def find(self, text: str) -> None:
+        """Mark a text; "" marks none."""
+        self._wanted = text.casefold()
+        self.refresh()
+
+    # Layout
+
+    def on_resize(self) -> None:
+        """Lay out for another width; the current hunk stays in sight."""
+        self._lay_out()
+        self.reveal()
+
+    def notify_style_update(self) -> None:
+        """Draw anew in the styles of another theme."""
+        super().notify_style_update()
+        self._palette = None
+        self._laid_out_for = None
+
+    def _options(self) -> RenderOptions:
+        width = self.scrollable_content_region.width
+        if self._palette is None:
+            self._palette = Palette.read(self.get_component_rich_style)
+        narrow = width < NARROW
+        right = 0 if narrow else max(0, MARKS - (self.size.width - width))
+        room = max(4, width - MARKS - right)
+        return RenderOptions(room, self._palette, narrow=narrow, directory=self._directory)
+
+    def _lay_out(self) -> DiffLayout | None:
+        """The layout for the file and the width that there are."""
+        width = self.scrollable_content_region.width
+        if not width or self._file is None:
+            self._layout = None
+            if not self._file:
+                self.virtual_size = Size(0, 1)
+                self.refresh()
+            return None
+        laid_out_for = (self._file, width, self.side_by_side)
+        if laid_out_for != self._laid_out_for:
+            self._laid_out_for = laid_out_for
+            options = self._options()
+            self._top = self._file_lines(self._file, options)
+            self._layout = DiffLayout(
+                self._file,
+                options,
+                side_by_side=self.side_by_side,
+                folded=frozenset(self._folded),
+                head=self._hunk_head,
+            )
+            self.virtual_size = Size(0, len(self._top) + self._layout.height)
+            self.refresh()
+        return self._layout
+
+    def _file_lines(self, file: FileDiff, options: RenderOptions) -> list[Line]:
+        """The file's name with its sizes and state, what is to be known of it, and a blank row."""
+        palette, told = options.palette, file.file
+        sizes = size_words(file.added, file.removed)
+        state = state_words(told, self._directory)
+        behind = "  ".join(filter(None, (sizes, state)))
+        room = options.width - (width_of(behind) + 2 if behind else 0)
+        name = shorten(shown_path(told.path, self._directory), max(8, room))
+        lines = [line_of((name, palette.heading_2), (f"  {behind}" if behind else "", palette.muted))]
+        if note := note_words(told):
+            lines.append(line_of((shorten(note, options.width), palette.faint)))
+        return [*lines, line_of()]
+
+    def _hunk_head(self, at: int, options: RenderOptions) -> Line:
+        assert self._file is not None
+        hunk = self._file.hunks[at]
+        palette = options.palette
+        fold = "▸" if hunk.digest in self._folded else "▾"
+        words = place_words(hunk)
+        if hunk.step:
+            words = f"edit {hunk.step} · {words}"
+        seen = "✓ seen" if self._seen(hunk.digest) else ""
+        count = f"{at + 1}/{len(self._file.hunks)}"
+        right = f"{seen}  {count}" if seen else count
+        left = f"{fold} {words}"
+        gap = max(1, options.width - width_of(left) - len(right))
+        line = line_of((f"{left}{' ' * gap}{right}", palette.number_context))
+        return on_ground([line], palette.context)[0]
+
+    # Drawing
+
+    def render_line(self, y: int) -> Strip:
+        """A row, with the bar of the current hunk before it."""
+        width = self.scrollable_content_region.width
+        layout = self._lay_out()
+        row = y + self.scroll_offset.y
+        if layout is None:
+            return self._said(self._words if row == 0 else "", width)
+        at = row - len(self._top)
+        line = self._top[row] if at < 0 else layout.line(at)
+        place = layout.hunk_at(at) if at >= 0 else None
+        marked = (
+            self.current is not None
+            and place is not None
+            and place[0] == self.current
+            and at in layout.rows_of_hunk(self.current)
+        )
+        return self._strip(line, width, bar=marked)
+
+    def _said(self, text: str, width: int) -> Strip:
+        palette = self._options().palette
+        return Strip([Segment(f"{'':{MARKS}}{text}", palette.faint)]).adjust_cell_length(
+            width, self.rich_style
+        )
+
+    def _strip(self, line: Line, width: int, *, bar: bool) -> Strip:
+        key = (width, bar, self._wanted)
+        if line.strip is None or line.strip_key != key:
+            line.strip, line.strip_key = self._composed(line, width, bar=bar), key
+        return line.strip
+
+    def _composed(self, line: Line, width: int, *, bar: bool) -> Strip:
+        ground = line.ground if line.ground is not None else self.rich_style
+        mark = ground + Style(color=self._options().palette.focus.color) if bar else ground
+        segments = [
+            Segment((_BAR if bar else "").ljust(MARKS), mark),
+            *(Segment(text, style or ground) for text, style, _ in line.segments),
+            Segment(" " * max(0, width - MARKS - line.cells), ground),
+        ]
+        strip = Strip(safe_segments(segments)).adjust_cell_length(width, ground)
+        return self._with_hits(strip) if self._wanted else strip
+
+    def _with_hits(self, strip: Strip) -> Strip:
+        """A row with what is looked for marked."""
+        text = strip.text.casefold()
+        at = text.find(self._wanted)
+        if at < 0 or len(text) != len(strip.text):
+            return strip
+        hit, pieces, done = self._options().palette.hit, [], 0
+        while at >= 0:
+            start = cell_len(strip.text[:at])
+            end = start + cell_len(strip.text[at : at + len(self._wanted)])
+            pieces += [strip.crop(done, start), strip.crop(start, end).apply_style(hit)]
+            done = end
+            at = text.find(self._wanted, at + len(self._wanted))
+        return Strip.join([*pieces, strip.crop(done, strip.cell_length)])
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw rows, laid out for the width that there is now."""
+        self._lay_out()
+        return super().render_lines(crop)
+
+    def on_click(self, event: events.Click) -> None:
+        """Make the clicked hunk the current one."""
+        layout = self._layout
+        if layout is None:
+            return
+        found = layout.hunk_at(event.y + self.scroll_offset.y - len(self._top))
+        if found is not None:
+            event.stop()
+            self.post_message(self.Clicked(found[0], head=found[1]))

@@ -1,0 +1,119 @@
+"""The changes of one scope while a person looks at them: compared when they are needed, and what of them was seen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from catena.text.changes_text import shown_path
+from catena_acp.changes.changed_file import UnreadFile
+from catena_acp.changes.hunks import FileDiff, diff_of_file
+from catena_acp.changes.patch import Patch, patch_of
+from catena_acp.changes.reading import Changes
+
+_BATCH = 8  # files that are compared before somebody else may have the processor
+
+
+class Hit(NamedTuple):
+    """A line in which a text was found; hunk and line are counted from 0."""
+
+    path: str
+    hunk: int
+    line: int
+
+
+class Review:
+    """Changed files in the order in which they are listed; what turns out to be no change is dropped."""
+
+    def __init__(self, changes: Changes) -> None:
+        self.changes = changes
+        self.files: list[UnreadFile] = list(changes.files)
+        self.seen: set[str] = set(changes.seen)
+        self._diffs: dict[str, FileDiff] = {}
+
+    @property
+    def paths(self) -> list[str]:
+        """The paths of all files."""
+        return [file.path for file in self.files]
+
+    def diff(self, path: str | None) -> FileDiff | None:
+        """The compared file of a path; None where it is not compared yet."""
+        return None if path is None else self._diffs.get(path)
+
+    def listed(self, text: str) -> list[UnreadFile]:
+        """The files whose paths have every word of a text."""
+        words = text.casefold().split()
+        directory = self.changes.directory
+        return [
+            file
+            for file in self.files
+            if all(word in shown_path(file.path, directory).casefold() for word in words)
+        ]
+
+    def compared(self, files: Iterable[UnreadFile]) -> list[FileDiff]:
+        """Those of the files that are compared."""
+        return [diff for file in files if (diff := self._diffs.get(file.path)) is not None]
+
+    async def compare(self, files: Sequence[UnreadFile]) -> None:
+        """Read and compare files in a thread."""
+        for start in range(0, len(files), _BATCH):
+            batch = [file for file in files[start : start + _BATCH] if file.path not in self._diffs]
+            if batch:
+                self._take(await asyncio.to_thread(_compared, batch))
+
+    def compare_now(self, path: str) -> FileDiff | None:
+        """Read and compare one file, which the next key is about."""
+        file = next((file for file in self.files if file.path == path), None)
+        if file is not None and path not in self._diffs:
+            self._take(_compared([file]))
+        return self._diffs.get(path)
+
+    def _take(self, found: Sequence[tuple[UnreadFile, FileDiff | None]]) -> None:
+        self._diffs |= {file.path: diff for file, diff in found if diff is not None}
+        gone = {file.path for file, diff in found if diff is None}
+        if gone:
+            self.files = [file for file in self.files if file.path not in gone]
+
+    # Seen
+
+    def is_seen(self, path: str) -> bool:
+        """True where everything of a file was seen."""
+        diff = self._diffs.get(path)
+        return diff is not None and self.seen.issuperset(diff.digests)
+
+    def mark(self, digests: Sequence[str]) -> bool:
+        """Mark as seen, or as not seen if all of them were; returns which."""
+        seen = not self.seen.issuperset(digests)
+        self.seen = self.seen | {*digests} if seen else self.seen - {*digests}
+        return seen
+
+    def put_seen_last(self) -> bool:
+        """List what was not seen before what was; returns whether anything moved."""
+        ordered = sorted(self.files, key=lambda file: self.is_seen(file.path))
+        moved = ordered != self.files
+        self.files = ordered
+        return moved
+
+    # All of it
+
+    def hits(self, text: str, files: Iterable[UnreadFile]) -> list[Hit]:
+        """The lines of compared files in which a text is found, whatever its case."""
+        wanted = text.casefold()
+        return [
+            Hit(diff.file.path, at, line)
+            for diff in self.compared(files)
+            for at, hunk in enumerate(diff.hunks)
+            for line, row in enumerate(hunk.hunk.lines)
+            if wanted in row.text.casefold()
+        ]
+
+    async def patch(self, files: Sequence[UnreadFile]) -> Patch:
+        """The changes of files as one patch."""
+        await self.compare(files)
+        return patch_of(self.compared(files), self.changes.directory)
+
+
+def _compared(files: Sequence[UnreadFile]) -> list[tuple[UnreadFile, FileDiff | None]]:
+    read = ((file, file.read()) for file in files)
+    return [(file, None if changed is None else diff_of_file(changed)) for file, changed in read]

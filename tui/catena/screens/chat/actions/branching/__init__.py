@@ -1,0 +1,1 @@
+"""Actions that make, change and leave branches."""

@@ -1,0 +1,263 @@
+"""The same prompt for several agents at once, and the comparison of what they answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from catena.screens.chat.actions import settings as choices
+from catena.screens.chat.actions.branching.editing import WENT_ON, EditActions
+from catena.screens.chat.actions.prompting.attachments import with_mentions_of
+from catena.screens.chat.actions.prompting.prompts import BUSY, PromptActions
+from catena.screens.chat.actions.tabs import TabActions
+from catena.screens.chat.context import ChatContext
+from catena.screens.chat.panels.fork import ENTER, ForkQuestion
+from catena.screens.common.picker import Picker
+from catena.settings.agents import leading_agents
+from catena.text.formats import from_home
+from catena.text.safe_text import safe_line
+from catena.widgets.row_list import Row
+from catena.workspace.outgoing import Stage
+from catena.workspace.tab import Tab
+from catena_acp.conversation.prompts.rows import clears
+from catena_acp.errors import AgentError, AgentMissing, NotAsked
+from catena_acp.port import AgentSpec
+from catena_store.errors import StoreError
+from catena_store.records import Attachment, Message
+
+_WHICH = "Ask which agent the same prompt?"
+_NOTHING_TO_ASK = "Write a prompt first, or put it behind the agent: /ask AGENT PROMPT"
+_STEERED = (
+    "The last prompt was sent into a running turn. Write the prompt behind the agent: /ask AGENT PROMPT"
+)
+_EDITED = "Send the edited prompt first, or leave the edit with {stop}."
+_NO_OTHER = "No other branch of this conversation is open in a tab. /tree compares any two branches."
+
+
+class AskActions:
+    """Actions that ask several agents the same, each in a conversation that goes on from the same message."""
+
+    def __init__(
+        self, context: ChatContext, tabs: TabActions, edits: EditActions, prompts: PromptActions
+    ) -> None:
+        self._context = context
+        self._tabs = tabs
+        self._edits = edits
+        self._prompts = prompts
+        self._panel = context.parts.fork
+
+    async def ask(self, argument: str = "") -> None:
+        """Send the prompt behind the agents' names, else the draft, to the tab's agent and to these at once.
+
+        Without either, send the last prompt to these.
+        """
+        context = self._context
+        if (tab := context.seen) is None:
+            return
+        if tab.editing is not None:
+            context.say(context.keys.said(_EDITED))
+            return
+        try:
+            specs, text = leading_agents(argument, context.settings)
+        except AgentMissing:
+            context.drafts.rewrite(tab, lambda: tab.restore(f"/ask {argument}"))
+            raise
+        if text:
+            context.drafts.rewrite(tab, lambda: tab.restore(text))
+        prompt = None if tab.draft.strip() else context.parts.transcript.prompt_above(None)
+        if why := _refusal(tab, prompt):
+            context.say(context.keys.said(why))
+            return
+        point = prompt.parent_id if prompt else await tab.window.leaf.fork_point()
+        if not specs:
+            chosen = await choices.choose_agent(
+                context.app,
+                _WHICH,
+                context.settings,
+                None,
+                prices=lambda offered: self._prices(tab, offered, point),
+            )
+            if chosen is None:
+                return
+            specs = [chosen]
+        await self._ask(tab, specs, prompt, point)
+
+    async def _prices(self, tab: Tab, specs: Sequence[AgentSpec], point: str | None) -> list[str]:
+        """What each of the agents would need, in words."""
+        price = tab.conversation.chain.price
+        return [(await price(tab.window, spec=spec, leaf_id=point, apart=True)).words for spec in specs]
+
+    async def _ask(
+        self, tab: Tab, specs: Sequence[AgentSpec], prompt: Message | None, point: str | None
+    ) -> None:
+        context, place = self._context, self._context.place()
+        titles = [safe_line(spec.title) for spec in specs]
+        prices = await self._prices(tab, specs, point)
+        if prompt is None:
+            titles.insert(0, safe_line(tab.window.session.agent_title))
+            prices.insert(0, (await tab.conversation.chain.price(tab.window)).words)
+        if tab is not context.tab or place != context.place():  # its keys would take what is typed
+            context.say(WENT_ON)
+            return
+        what = "this prompt at once" if prompt is None else "the last prompt, too"
+        priced = [f"{title}: {price}" for title, price in zip(titles, prices, strict=True)]
+        question = ForkQuestion(
+            f"Ask {_listed(titles)} {what}?",
+            " · ".join(priced),
+            "Ask",
+            note=f"All of them work in {safe_line(from_home(tab.conversation.record.cwd))},"
+            " and may change the same files.",
+        )
+        if await self._panel.ask(question) != ENTER or tab is not context.tab:
+            self._edits.back_to(None)
+            return
+        context.write_here()
+        context.run(self._begin(tab, specs, prompt))
+
+    async def _begin(self, tab: Tab, specs: Sequence[AgentSpec], prompt: Message | None) -> None:
+        """Fork for each of the agents, and send the prompt to all of them as soon as all are ready."""
+        context = self._context
+        context.say("Starting …")
+        others = await self._forks(tab, specs, prompt)
+        if context.panes.room and context.tab is tab:
+            await context.panes.stand_beside(context.pane, others[0])
+        if prompt is not None:
+            text = others[0].draft
+            await self._ready(others)
+        else:
+            text, files = tab.draft, tab.draft_files
+            await self._say(tab, others, text, files)
+        for other in others:
+            if other.written == text:  # else the person has changed it there
+                context.drafts.rewrite(other, lambda other=other: other.write(""))  # type: ignore[misc]
+                await self._prompts.send(other, text)
+        context.say("Asked. /compare shows the answers side by side.")
+
+    async def _forks(self, tab: Tab, specs: Sequence[AgentSpec], prompt: Message | None) -> list[Tab]:
+        """A tab for each of the agents, which goes on from the same message and has the prompt as its draft.
+
+        Raises AgentError, StoreError: then there are none.
+        """
+        context, others = self._context, list[Tab]()
+        text, files = tab.draft, tab.draft_files
+        try:
+            for spec in specs:
+                at = prompt.id if prompt else None
+                other, _ = await context.tabs.fork(tab, at=at, beside=True, agent=spec)
+                others.append(other)
+                if prompt is None:
+                    other.draft, other.draft_files = text, files
+                    await self._edits.keep(other)
+        except (AgentError, StoreError):
+            for other in others:
+                await context.tabs.close(other)
+            raise
+        return others
+
+    async def _say(self, tab: Tab, others: Sequence[Tab], text: str, files: tuple[Attachment, ...]) -> None:
+        """Send the draft of a tab once all agents are ready; else it is the draft again."""
+        context = self._context
+
+        async def say() -> None:
+            await self._ready((tab, *others))
+            await tab.window.say(text, await with_mentions_of(tab, text, files))
+
+        outgoing = context.tabs.outgoing.add(
+            text, tab, stage=Stage.STORING, back=lambda: tab.restore(text, files)
+        )
+        context.drafts.rewrite(tab, lambda: tab.write(""))
+        tab.draft_files = ()
+        if tab is context.presenter.shown:
+            context.parts.transcript.follow()
+        await context.drafts.store(outgoing, say())
+        if tab.draft.strip():  # typed meanwhile, and taken out of the store with what was sent
+            await context.tabs.keep(tab)
+
+    async def _ready(self, tabs: Sequence[Tab]) -> None:
+        """Wait until the agents of all tabs take a prompt. Raises NotAsked where one does not, other AgentErrors."""
+        found = await asyncio.gather(*(tab.window.make_ready() for tab in tabs), return_exceptions=True)
+        wrong = []
+        for tab, problem in zip(tabs, found, strict=True):
+            if isinstance(problem, BaseException):
+                raise problem
+            if problem is not None:
+                wrong.append(f"{tab.window.session.agent_title}: {problem.text}")
+        if wrong:
+            raise NotAsked(f"Nothing was sent. {' '.join(wrong)} The prompt waits in each composer.")
+
+    # --- what they answer
+
+    async def compare(self) -> None:
+        """Compare the branch of the tab with that of another tab, and keep one of them if the person wants that."""
+        context = self._context
+        if (tab := context.seen) is None:
+            return
+        other = await self._other(tab)
+        if other is None or tab.leaf_id is None or other.leaf_id is None:
+            return
+        from catena.screens.comparison.screen import ComparedBranch, ComparisonScreen
+
+        pair = sorted((tab, other), key=context.tabs.tabs.index)  # from the left
+        branches = [
+            ComparedBranch(each.window.session.agent_title, each.leaf_id or "", works=each.window.busy)
+            for each in pair
+        ]
+        await asyncio.gather(*(each.conversation.settle() for each in pair))
+        kept: list[int] = []
+        screen = ComparisonScreen(
+            tab.conversation.tree,
+            tab.conversation.changes,
+            branches[0],
+            branches[1],
+            keep=kept.append,
+            subject=context.subject,
+        )
+        await context.app.push_screen_wait(screen)
+        if kept and tab in context.tabs.tabs and other in context.tabs.tabs:
+            await self._keep(pair[kept[0]], gone=pair[1 - kept[0]])
+
+    async def _other(self, tab: Tab) -> Tab | None:
+        """The tab to compare with: the one side by side, the only one, or the one that the person chooses."""
+        context = self._context
+        kin = [each for each in context.tabs.kin(tab) if each.leaf_id is not None]
+        other = context.tabs.panes.other(context.pane)
+        if other is not None and other.tab in kin:
+            return other.tab
+        if not kin:
+            context.say(_NO_OTHER)
+            return None
+        if len(kin) == 1:
+            return kin[0]
+        rows = [
+            Row(each.window_id, each.name(), detail=safe_line(each.window.session.agent_title))
+            for each in kin
+        ]
+        chosen = await context.app.push_screen_wait(
+            Picker("Compare with", rows, enter="compare", subject=context.subject)
+        )
+        return next((each for each in kin if each.window_id == chosen), None)
+
+    async def _keep(self, tab: Tab, *, gone: Tab) -> None:
+        """Go on in one of two tabs, and close the other one; its branch stays in the tree."""
+        title, stopped = safe_line(gone.window.session.agent_title), gone.window.in_turn
+        await self._tabs.keep_only(tab, gone)
+        ended = f" {title} was working and is stopped." if stopped else ""
+        self._context.panes.say(
+            f"Kept.{ended} The branch of {title} stays in /tree; /undo opens its tab again."
+        )
+
+
+def _refusal(tab: Tab, prompt: Message | None) -> str:
+    """Why nobody can be asked now, in words; "" if they can."""
+    if not tab.draft.strip():
+        if prompt is None:
+            return _NOTHING_TO_ASK
+        return _STEERED if prompt.data.get("steered") else ""
+    if clears(tab.draft):
+        return _NOTHING_TO_ASK
+    return BUSY if tab.at_work else ""
+
+
+def _listed(titles: Sequence[str]) -> str:
+    *most, last = titles
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,98 @@
+"""Checkpoints: make, label, list and rewind to them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+
+from catena.screens.chat.actions.branching.branches import BranchActions
+from catena.screens.chat.context import ChatContext
+from catena.text.checkpoint_text import FREQUENCY_CHOICES, FREQUENCY_SENTENCES, checkpoint_name
+from catena.workspace.outgoing import UnplacedDraft
+from catena.workspace.tab import Tab
+from catena_store.conversations.checkpoints import Checkpoint, Frequency
+
+_STAYED = "Files are unchanged. Later messages are kept; /undo goes back."
+_NOTHING_BEFORE = "Nothing to fork before that checkpoint."
+
+
+class CheckpointActions:
+    """Actions on the checkpoints of the active tab."""
+
+    def __init__(self, context: ChatContext, branches: BranchActions) -> None:
+        self._context = context
+        self._branches = branches
+
+    async def checkpoint(self, argument: str = "") -> None:
+        """Make a checkpoint at the leaf, with a label or without."""
+        if tab := self._context.tab:
+            made = await tab.conversation.checkpoints.make(tab.window, argument or None)
+            known = f"“{made.label}”" if made.label else "without a label"
+            back = f"/rewind {made.label or made.id[:6]}"
+            self._context.say(f"Saved checkpoint {known}: {back} returns here. Files are not included.")
+
+    async def label(self, argument: str) -> None:
+        """Label the newest checkpoint."""
+        if tab := self._context.tab:
+            kept = await tab.conversation.checkpoints.name(argument)
+            self._context.say(f"Newest checkpoint renamed to {checkpoint_name(kept)}.")
+
+    async def checkpoints(self, argument: str = "") -> None:
+        """List the checkpoints; with an argument, set how often they are made here."""
+        tab = self._context.tab
+        if tab is None:
+            return
+        if argument:
+            await self._set_frequency(tab, argument)
+            return
+        from catena.screens.checkpoints.screen import CheckpointAct, CheckpointsScreen
+
+        screen = CheckpointsScreen(tab.conversation, tab.window, subject=self._context.subject)
+        choice = await self._context.app.push_screen_wait(screen)
+        if choice is None:
+            return
+        match choice.act:
+            case CheckpointAct.REWIND:
+                await self._rewind(tab, choice.checkpoint, self._context.drafts.set_out(tab))
+            case CheckpointAct.FORK | CheckpointAct.FORK_BESIDE:
+                beside = choice.act is CheckpointAct.FORK_BESIDE
+                await self._fork(tab, choice.checkpoint, beside=beside)
+
+    def rewind(self, argument: str = "") -> Awaitable[None]:
+        """Rewind to the checkpoint of this label or id; without one, to the newest."""
+        return self._rewind_named(argument, self._context.drafts.set_out(self._context.tab))
+
+    async def _rewind_named(self, argument: str, way: UnplacedDraft) -> None:
+        with self._context.drafts.under_way(way):
+            if tab := self._context.tab:
+                await self._rewind(tab, await tab.conversation.checkpoints.find(argument or None), way)
+
+    async def _rewind(self, tab: Tab, checkpoint: Checkpoint, way: UnplacedDraft) -> None:
+        if checkpoint.message_id == tab.leaf_id:
+            with self._context.drafts.under_way(way):
+                self._context.say(f"You are already at {checkpoint_name(checkpoint)}.")
+            return
+
+        async def go() -> bool:
+            await tab.conversation.checkpoints.rewind(tab.window, checkpoint.id)
+            return True
+
+        await self._branches.elsewhere(tab, go, way)
+        price = await tab.conversation.chain.price(tab.window)
+        self._context.say(
+            f"Back at {checkpoint_name(checkpoint)}. Your next prompt: {price.words}. {_STAYED}"
+        )
+
+    async def _fork(self, tab: Tab, checkpoint: Checkpoint, *, beside: bool) -> None:
+        if checkpoint.message_id is None:
+            self._context.say(_NOTHING_BEFORE)
+        else:  # a turn that runs goes on in its tab
+            await self._branches.fork_at(tab, checkpoint.message_id, beside=beside or tab.at_work)
+
+    async def _set_frequency(self, tab: Tab, argument: str) -> None:
+        try:
+            frequency = Frequency(argument.strip().lower())
+        except ValueError:
+            self._context.say(f"How often: {FREQUENCY_CHOICES}.", wrong=True)
+            return
+        await tab.conversation.checkpoints.set_frequency(frequency)
+        self._context.say(FREQUENCY_SENTENCES[frequency])

@@ -1,0 +1,301 @@
+"""Editing and retrying prompts: a prompt is chosen in the transcript and sent again as a sibling."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from catena.screens.chat.actions import settings as choices
+from catena.screens.chat.actions.prompting.attachments import with_mentions_of
+from catena.screens.chat.actions.prompting.prompts import BUSY
+from catena.screens.chat.context import ChatContext
+from catena.screens.chat.panels.fork import ENTER, ForkQuestion
+from catena.settings.agents import find_agent
+from catena.text.formats import joined
+from catena.text.safe_text import safe_line
+from catena.workspace.outgoing import OutgoingText, Stage
+from catena.workspace.tab import Editing, LeftEdit, Tab
+from catena_acp.port import AgentSpec
+from catena_store.records import Attachment, Message
+
+_TWICE = 0.5  # seconds within which a second Esc belongs to the first
+_NO_PROMPT = "No prompts here yet."
+_LEFT_CHANGED = "Your draft is back. Edit that prompt again to get your changes."
+WENT_ON = "You moved on, so nothing was done. Press the key again."
+_DRAFT_LEFT = "Your draft stays on the earlier branch; press {previous_version} while browsing to go back."
+
+
+class EditActions:
+    """Actions on the prompts of the active tab."""
+
+    def __init__(self, context: ChatContext, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._context = context
+        self._panel = context.parts.fork
+        self.clock = clock
+        self._escaped_at: float | None = None
+        self._read_at: int | None = None  # the scroll position before a prompt was to be chosen
+
+    # --- which prompt
+
+    def escaped(self, *, idle: bool) -> None:
+        """Note that Esc was pressed; pressed twice while ``idle``, let the person choose a prompt to edit."""
+        before, self._escaped_at = self._escaped_at, None
+        if not idle:
+            return
+        now = self.clock()
+        if before is not None and now - before <= _TWICE:
+            self._choose()
+        else:
+            self._escaped_at = now
+
+    def typed(self) -> None:
+        """Note that another key was pressed: an Esc before it counts alone."""
+        self._escaped_at = None
+
+    def _choose(self) -> None:
+        """Let the person choose a prompt to edit in the transcript."""
+        transcript = self._context.parts.transcript
+        self._read_at = transcript.position()
+        if transcript.display and transcript.choose_prompt():
+            self._context.parts.conversation.browse()
+        else:
+            self._context.say(_NO_PROMPT)
+
+    def leave_choosing(self) -> None:
+        """Leave the choice of a prompt, and scroll back."""
+        self._context.write_here()
+        self._context.parts.transcript.restore_position(self._read_at)
+
+    def here(self) -> str | None:
+        """The browsed message; None while the keys are elsewhere."""
+        return self._context.parts.conversation.browsed
+
+    # --- edit
+
+    def edit(self) -> Awaitable[None]:
+        """Edit the browsed prompt; while nothing is browsed, let the person choose one."""
+        tab, here = self._context.seen, self.here()
+        prompt = self._context.parts.transcript.prompt_above(here) if here is not None else None
+        if tab is not None and prompt is not None:
+            return self.edit_prompt(tab, prompt)
+        if tab is not None and here is None:
+            self._choose()
+        elif tab is not None:
+            self._context.say(_NO_PROMPT)
+        return _nothing()
+
+    def edit_prompt(self, tab: Tab, prompt: Message) -> Awaitable[None]:
+        """Put a prompt into the composer, with its attachments and the price of sending it again behind it."""
+        context, transcript = self._context, self._context.parts.transcript
+        read_at = self._read_at if transcript.choosing else transcript.position()
+        context.write_here()
+        left = tab.left_edits.get(prompt.id)
+        editing = Editing(prompt, *((left.text, left.files) if left else (prompt.text, ())), read_at)
+        context.drafts.rewrite(tab, lambda: self._begin(tab, editing))
+        files = context.tabs.outgoing.add("", tab, stage=Stage.READING)  # what is sent waits for them
+        context.presenter.refresh()
+        return self._attach_files(editing, files, left=left is not None)
+
+    def _begin(self, tab: Tab, editing: Editing) -> None:
+        self.restore_draft(tab)
+        tab.editing = editing
+
+    async def _attach_files(self, editing: Editing, outgoing: OutgoingText, *, left: bool) -> None:
+        """Attach the files of the prompt to its edit, unless it was ``left`` before with those that it has."""
+        try:
+            editing.prompt_files = tuple(await self._context.tabs.attachments_of(editing.prompt.id))
+        finally:
+            self._context.tabs.outgoing.remove(outgoing)
+        if not left:
+            editing.files = (*editing.prompt_files, *editing.files)
+        self._context.presenter.refresh()
+        self._context.drafts.release()
+
+    def price_anew(self) -> None:
+        """Price the edit again if the agent has changed or a turn has begun or ended."""
+        tab = self._context.tab
+        if tab and tab.editing and tab.editing.priced_for != _state(tab):
+            tab.editing.priced_for = _state(tab)
+            self._context.run(self._price(tab, tab.editing))
+
+    async def _price(self, tab: Tab, editing: Editing) -> None:
+        price = await tab.conversation.chain.price(tab.window, leaf_id=editing.prompt.parent_id)
+        editing.price = price.words
+        self._context.presenter.refresh()
+
+    def leave_edit(self) -> bool:
+        """Leave the edit and restore the draft; False if no prompt is edited."""
+        context, tab = self._context, self._context.drafts.tab
+        if tab is None or tab.editing is None:
+            return False
+        context.drafts.write()
+        changed, read_at = tab.editing.differs, tab.editing.read_at
+        context.drafts.rewrite(tab, lambda: self.restore_draft(tab))
+        if tab is context.presenter.shown:
+            context.parts.transcript.restore_position(read_at)
+        else:
+            tab.scroll = read_at
+        context.write_here()
+        context.presenter.refresh()
+        context.run(self.keep(tab))
+        if changed:
+            context.say(_LEFT_CHANGED)
+        return True
+
+    @staticmethod
+    def restore_draft(tab: Tab) -> None:
+        """Restore the draft and its attachments in place of an edited prompt."""
+        if (editing := tab.editing) is None:
+            return
+        if editing.differs:
+            tab.left_edits[editing.prompt.id] = LeftEdit(editing.text, editing.files)
+        else:
+            tab.left_edits.pop(editing.prompt.id, None)
+        tab.editing = None
+
+    async def keep(self, tab: Tab) -> None:
+        """Save the draft, the scroll position and the attachments."""
+        await self._context.tabs.keep(tab)
+        await self._context.tabs.keep_attachments(tab)
+
+    def submit(self, tab: Tab, text: str) -> None:
+        """Send the edited prompt as a sibling; the draft stays on the branch that is left.
+
+        The edit is over for the composer: what is typed from now on is the next prompt's.
+        """
+        context, editing = self._context, tab.editing
+        assert editing is not None
+        editing.text = text
+        sent = _SentEdit(editing, tab.draft, tab.draft_files)
+        context.tabs.outgoing.add(text, tab, back=lambda: sent.edit_on(tab), send=partial(self._send, sent))
+        tab.editing, tab.draft, tab.draft_files = None, "", ()
+        context.drafts.write()
+        context.presenter.refresh()
+
+    async def _send(self, sent: _SentEdit, tab: Tab, outgoing: OutgoingText) -> None:
+        context, editing = self._context, sent.editing
+        tab.scroll = editing.read_at
+        context.presenter.refresh()
+        try:
+            await context.drafts.store(outgoing, self._say(tab, sent))
+        finally:
+            context.presenter.refresh()
+        tab.left_edits.pop(editing.prompt.id, None)
+        tab.scroll = None
+        await self.keep(tab)
+        if tab is context.presenter.shown:
+            context.parts.transcript.follow()
+        if sent.draft.strip():
+            context.say(context.keys.said(_DRAFT_LEFT))
+
+    async def _say(self, tab: Tab, sent: _SentEdit) -> None:
+        editing = sent.editing
+        await self._context.tabs.keep_behind(tab, sent.draft, sent.draft_files, editing.read_at)
+        files = await with_mentions_of(tab, editing.text, editing.files)
+        await tab.window.edit(editing.prompt.id, editing.text, files)
+
+    # --- retry
+
+    async def retry(self, argument: str = "") -> None:
+        """Retry the last prompt, with another agent if one is named, after its price was shown."""
+        if (tab := self._context.tab) is None:
+            return
+        if tab.busy:
+            self._context.say(self._context.keys.said(BUSY))
+        elif prompt := self._context.parts.transcript.prompt_above(None):
+            spec = find_agent(argument, self._context.settings) if argument else None
+            await self.ask_retry(tab, prompt, spec)
+        else:
+            self._context.say(_NO_PROMPT)
+
+    async def retry_browsed(self) -> None:
+        """Retry the browsed prompt, or the last one, after its price was shown."""
+        if (tab := self._context.seen) is None:
+            return
+        if prompt := self._context.parts.transcript.prompt_above(self.here()):
+            await self.ask_retry(tab, prompt)
+        else:
+            self._context.say(_NO_PROMPT)
+
+    async def ask_retry(self, tab: Tab, prompt: Message, spec: AgentSpec | None = None) -> None:
+        """Retry a prompt, with another agent if one is named or chosen, after its price was shown."""
+        context = self._context
+        here, place = self.here(), context.place()
+
+        async def prices(specs: Sequence[AgentSpec]) -> list[str]:
+            return [
+                (await tab.conversation.chain.price(tab.window, spec=spec, leaf_id=prompt.parent_id)).words
+                for spec in specs
+            ]
+
+        price = await tab.conversation.chain.price(tab.window, spec=spec, leaf_id=prompt.parent_id)
+        if tab is not context.tab or place != context.place():  # its keys would take what is typed
+            context.say(WENT_ON)
+            return
+        question = ForkQuestion(
+            f"Retry this prompt with {safe_line(spec.title)}?" if spec else "Retry this prompt?",
+            price.words,
+            "Retry",
+            (("a", "Retry with another agent"),),
+            "Stops the running turn." if tab.at_work else "",
+        )
+        key = await self._panel.ask(question)
+        if key == "a":
+            spec = await choices.choose_agent(
+                context.app,
+                "Retry with which agent?",
+                context.settings,
+                (tab.agent, tab.profile),
+                prices=prices,
+            )
+            key = ENTER if spec else None
+        if key != ENTER or tab is not context.tab:
+            self.back_to(here)
+            return
+        context.write_here()
+        newest = context.parts.transcript.prompt_above(None)
+        is_last = newest is not None and newest.id == prompt.id and not tab.busy
+        await tab.window.retry(agent=spec, prompt_id=None if is_last else prompt.id)
+        await self._context.tabs.keep(tab)  # the draft goes along
+
+    # --- keys
+
+    def back_to(self, here: str | None) -> None:
+        """Give the keys back to the browsed message or the composer, unless the person took them elsewhere."""
+        if not self._panel.had_keys:
+            return
+        if here is not None and self._context.parts.transcript.focus_message(here):
+            self._context.parts.conversation.browse()
+        else:
+            self._context.write_here()
+
+
+@dataclass(slots=True)
+class _SentEdit:
+    """An edit that has left the composer, and the draft that stays behind."""
+
+    editing: Editing
+    draft: str
+    draft_files: tuple[Attachment, ...]
+
+    def edit_on(self, tab: Tab) -> None:
+        """Edit on, since it was not sent; what was written behind it stays behind it."""
+        editing = self.editing
+        if tab.editing is not None:  # another prompt by now
+            tab.draft = joined(editing.text, self.draft, tab.draft)
+            tab.draft_files = (*editing.files, *self.draft_files, *tab.draft_files)
+            return
+        editing.text = joined(editing.text, tab.draft)
+        editing.files = (*editing.files, *tab.draft_files)
+        tab.editing, tab.draft, tab.draft_files = editing, self.draft, self.draft_files
+
+
+async def _nothing() -> None:
+    """Do nothing."""
+
+
+def _state(tab: Tab) -> tuple[str, str, bool]:
+    """The state of a tab that a price depends on."""
+    return (tab.agent, tab.profile, tab.at_work)

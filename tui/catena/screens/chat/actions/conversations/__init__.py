@@ -1,0 +1,1 @@
+"""Actions on whole conversations: finding, reading, moving and exporting them."""

@@ -1,0 +1,82 @@
+"""The review of what agents changed in files."""
+
+from __future__ import annotations
+
+import contextlib
+
+from catena.mentions.roots import leads_inside, resolved_roots
+from catena.screens.chat.context import ChatContext
+from catena.terminal.programs import EditorFailed, edit_file
+from catena.text.safe_text import safe_line
+from catena.workspace.tab import Tab
+from catena_acp.changes.reading import ChangeScope, Since
+from catena_store.errors import StoreError
+
+_SCOPES = {"": Since.BRANCH, "branch": Since.BRANCH, "turn": Since.TURN, "look": Since.LOOK}
+
+
+class ChangesActions:
+    """Actions on the changes of the active tab's conversation."""
+
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
+
+    async def changes(self, argument: str = "") -> None:
+        """Review the changes of the branch, of its newest turn, since the last look, or since a checkpoint."""
+        if (tab := self._context.tab) is None:
+            return
+        named = argument.strip()
+        since = _SCOPES.get(named.casefold())
+        if since is not None:
+            await self._review(tab, ChangeScope(since))
+            return
+        checkpoint = await tab.conversation.checkpoints.find(named)
+        name = checkpoint.label or named
+        await self._review(tab, ChangeScope(Since.CHECKPOINT, checkpoint.message_id, name))
+
+    async def of_browsed(self) -> None:
+        """Review the changes of the turn of the browsed message."""
+        context = self._context
+        if (tab := context.tab) is not None:
+            await self._review(tab, ChangeScope(Since.TURN, context.parts.conversation.browsed))
+
+    async def _review(self, tab: Tab, scope: ChangeScope) -> None:
+        from catena.screens.changes.screen import ChangesScreen, ReviewActs
+
+        async def edit(path: str, line: int) -> None:
+            await self._edit(tab, path, line)
+
+        context = self._context
+        await tab.conversation.settle()
+        review = ChangesScreen(
+            tab.conversation.changes,
+            scope,
+            leaf=lambda: tab.leaf_id,
+            directory=tab.conversation.record.cwd,
+            acts=ReviewActs(lambda text: self._quote(tab, text), edit),
+            subject=context.subject,
+        )
+        await context.app.push_screen_wait(review)
+        if review.looked_at is not None:
+            with contextlib.suppress(StoreError):  # the next look begins where the last one did
+                await tab.conversation.changes.note_look(review.looked_at)
+
+    def _quote(self, tab: Tab, text: str) -> None:
+        """Quote into the draft of the tab that is reviewed."""
+        context = self._context
+        if tab is context.drafts.tab:
+            context.screen.quote(text)
+        elif tab in context.tabs.tabs:
+            context.drafts.append(tab, text)
+
+    async def _edit(self, tab: Tab, path: str, line: int) -> None:
+        """Open a file of the conversation's directories in the person's editor. Raises EditRefused."""
+        from catena.screens.changes.screen import EditRefused
+
+        roots = resolved_roots((tab.conversation.record.cwd, *tab.conversation.directories))
+        if not leads_inside(path, roots):
+            raise EditRefused(f"{safe_line(path)} is not in a directory of this conversation.")
+        try:
+            await edit_file(self._context.app, path, line, self._context.screen.environment)
+        except EditorFailed as failed:
+            raise EditRefused(str(failed)) from failed

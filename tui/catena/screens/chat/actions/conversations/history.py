@@ -1,0 +1,242 @@
+"""The history: a conversation is chosen from all of them, and opened where something was found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from catena.history.entries import HistoryEntry
+from catena.history.finding import HitPlace, MessageFinder, MessageHit
+from catena.history.listing import HistoryListing
+from catena.history.other_tools import OtherTools
+from catena.history.preview import ActPrices, Preview, read_preview, read_prices, read_rows
+from catena.history.reading import HistoryReader, lives
+from catena.history.scopes import HistoryScope, Repositories
+from catena.screens.chat.actions.branching.branches import BranchActions
+from catena.screens.chat.actions.branching.editing import EditActions
+from catena.screens.chat.actions.conversations.exports import ExportActions
+from catena.screens.chat.actions.conversations.inspection import TreeActions
+from catena.screens.chat.actions.tabs import TabActions
+from catena.screens.chat.context import ChatContext
+from catena.screens.history.acts import HistoryActs, HistoryChoice
+from catena.screens.history.picker import HistoryScreen, HistorySources
+from catena.settings.agents import titles_of
+from catena.text.safe_text import safe, safe_line
+from catena.workspace.outgoing import UnplacedDraft
+from catena.workspace.tab import Tab
+from catena_acp.agents.catalog import catalog
+from catena_acp.errors import StillAtWork
+from catena_store.ids import utc_now
+from catena_store.records import Kind, Message
+
+_STAYED = "An agent is working there, so it stays on its branch: what was found is on another one."
+
+
+class HistoryActions:
+    """Actions on the history of all conversations."""
+
+    def __init__(
+        self,
+        context: ChatContext,
+        tabs: TabActions,
+        branches: BranchActions,
+        edits: EditActions,
+        trees: TreeActions,
+        exports: ExportActions,
+    ) -> None:
+        self._context = context
+        self._tabs = tabs
+        self._branches = branches
+        self._edits = edits
+        self._trees = trees
+        self._exports = exports
+        self._repositories = Repositories()  # a directory seldom moves to another one
+        self._others: OtherTools | None = None
+        self._scope: HistoryScope | None = None  # that was chosen last
+
+    async def choose(self, *, beside: bool = False) -> None:
+        """Let the person choose a conversation, and do with it what they want; ``beside``: open it side by side."""
+        context = self._context
+        screen = self._screen()
+        choice = await context.app.push_screen_wait(screen)
+        self._scope = screen.chosen_scope
+        gone = context.presenter.shown is not None and context.presenter.shown not in context.tabs.tabs
+        if choice is not None and choice.act == "quote":
+            context.screen.quote(await self._quote(choice))
+            choice = None
+        way = context.drafts.set_out()
+        with context.drafts.under_way(way), self._tabs.one_frame():
+            if choice is not None:
+                await self._do(choice, way, beside=beside or choice.act == "beside")
+            elif gone:
+                await self._tabs.show_what_is_left(context.presenter.shown, way)
+            elif context.tab is None:
+                await self._tabs.first_tab(way)
+
+    def _screen(self) -> HistoryScreen:
+        context = self._context
+        tabs, store = context.tabs, context.tabs.store
+        if self._others is None:
+            self._others = OtherTools(store, tabs.foreign, context.settings)
+        others = self._others
+        listing = HistoryListing(directory=tabs.directory, repositories=self._repositories)
+        titles, known = titles_of(context.settings), {entry.name: entry.short_title for entry in catalog()}
+
+        async def preview(
+            entry: HistoryEntry, hit: MessageHit | None, place: HitPlace | None
+        ) -> Preview | None:
+            if entry.foreign:
+                return await others.preview(entry.key)
+            return await read_preview(store, entry.key, hit=hit, place=place)
+
+        async def rows(entry: HistoryEntry, hit: MessageHit | None, place: HitPlace | None) -> list[Message]:
+            if entry.foreign:
+                return await others.rows(entry.key)
+            return await read_rows(store, entry.key, hit=hit, place=place)
+
+        async def prices(entry: HistoryEntry, hit: MessageHit | None, place: HitPlace | None) -> ActPrices:
+            return await read_prices(store, entry.key, hit=hit, place=place)
+
+        async def sizes(ids: Sequence[str]) -> Mapping[str, int]:
+            return {id: size.total for id, size in (await tabs.keeping.sizes(ids)).items()}
+
+        return HistoryScreen(
+            HistorySources(
+                listing,
+                HistoryReader(store, listing, lives=lives(tabs.host, utc_now)),
+                MessageFinder(store, listing),
+                preview,
+                prices,
+                rows,
+                sizes,
+                HistoryActs(tabs.undoing, tabs.keeping, context.keys),
+                others,
+                _save_copies,
+            ),
+            agent_title=lambda agent, profile: titles(agent, profile) or known.get(agent) or _program(agent),
+            clock=utc_now,
+            scope=self._scope,
+            still=context.screen.still,
+        )
+
+    # --- what was chosen
+
+    async def open(self, choice: HistoryChoice) -> None:
+        """Do what the person chose in another pane, where the conversation stands in this one."""
+        way = self._context.drafts.set_out()
+        with self._context.drafts.under_way(way):
+            await self._do(choice, way, beside=False)
+
+    async def _do(self, choice: HistoryChoice, way: UnplacedDraft, *, beside: bool) -> None:
+        context = self._context
+        id = choice.entry.key
+        if choice.entry.foreign and self._others is not None:
+            context.say(f"Reading the session of {safe_line(choice.entry.source)} …")
+            id = await self._others.adopt(choice.entry.key)
+        was_open = any(tab.conversation.id == id for tab in context.tabs.tabs)
+        tab = await context.tabs.open_conversation(id)
+        if beside and context.tabs.panes.of(tab) is None:
+            await self._tabs.show_beside(tab, way)
+        pane = context.tabs.panes.of(tab)
+        if pane is not None and pane is not context.pane:
+            await self._tabs.show(tab, way)
+            await context.panes.open_choice(pane, choice)
+            return
+        if choice.act == "tree":
+            await self._tabs.show(tab, way)
+            context.run(context.gate.led(self._trees.tree(await self._prompt_of(choice))))
+            return
+        try:
+            moved = await self._go_to_branch(tab, choice, way)
+        except StillAtWork:
+            await self._tabs.show(tab, way)
+            context.say(_STAYED)
+            return
+        if moved and tab is context.presenter.shown:
+            context.write_here()
+        else:
+            if choice.hit is not None and tab is not context.presenter.shown:
+                tab.scroll = await context.tabs.position_of(choice.hit.message_id)
+            await self._tabs.show(tab, way)
+        if choice.hit is not None:
+            await self._show_found(tab, choice.hit)
+        await self._act_there(choice, tab, was_open=was_open)
+
+    async def _go_to_branch(self, tab: Tab, choice: HistoryChoice, way: UnplacedDraft) -> bool:
+        """Move a tab to the branch of a hit; False if it is there. Raises StillAtWork."""
+        context, hit, place = self._context, choice.hit, choice.place
+        if hit is None or place is None or await context.tabs.on_branch(tab, hit.message_id):
+            return False
+
+        async def go() -> bool:
+            await tab.window.go_to(place.leaf_id)
+            return True
+
+        if tab is context.presenter.shown:
+            return await self._branches.move(tab, go, way)
+        await context.tabs.keep(tab)
+        tab.moving += 1
+        try:
+            await go()
+            await context.tabs.reload(tab)
+        finally:
+            tab.moving -= 1
+        return True
+
+    async def _show_found(self, tab: Tab, hit: MessageHit) -> None:
+        """Scroll to a hit, and mark what was found."""
+        context, transcript = self._context, self._context.parts.transcript
+        if not await context.presenter.load_up_to(hit.message_id, tab):
+            return
+        words = tuple(dict.fromkeys(hit.snippet[start:end] for start, end in hit.spans))
+        transcript.call_after_refresh(self._mark, tab, hit.message_id, words)
+        self._mark(tab, hit.message_id, words)
+
+    def _mark(self, tab: Tab, message_id: str, words: tuple[str, ...]) -> None:
+        if tab is self._context.seen:
+            self._context.parts.transcript.show_found(message_id, words)
+
+    async def _act_there(self, choice: HistoryChoice, tab: Tab, *, was_open: bool) -> None:
+        context = self._context
+        match choice.act:
+            case "fork":
+                at = choice.hit.message_id if choice.hit else None
+                await self._branches.fork_at(tab, at, beside=was_open or tab.at_work)
+            case "edit":
+                above = context.parts.transcript.prompt_above(choice.hit.message_id if choice.hit else None)
+                if above is None:
+                    context.say("There is no prompt there to edit.")
+                else:
+                    await self._edits.edit_prompt(tab, above)
+            case "export":
+                await self._exports.export()
+            case _:
+                pass
+
+    async def _prompt_of(self, choice: HistoryChoice) -> str | None:
+        prompt = await self._context.tabs.prompt_of(choice.hit.message_id) if choice.hit else None
+        return prompt.id if prompt else None
+
+    async def _quote(self, choice: HistoryChoice) -> str:
+        """What was found, as a quote below a line that names its conversation; else the last answer there."""
+        context = self._context
+        tabs = context.tabs
+        message = await tabs.message(choice.hit.message_id if choice.hit else None, of=choice.entry.key)
+        if message is None:
+            return ""
+        who = "I said" if message.kind is Kind.USER else "the agent said"
+        at = message.created_at.astimezone()
+        quoted = "\n".join(f"> {line}".rstrip() for line in safe(message.text).strip().split("\n"))
+        title = safe_line(choice.entry.name)
+        return f"From the conversation “{title}”, {at:%Y-%m-%d %H:%M}, {who}:\n{quoted}"
+
+
+def _save_copies(wanted: bool) -> None:
+    from catena.settings.file.writing import save_copies  # the history opens without it
+
+    save_copies(wanted)
+
+
+def _program(agent: str) -> str:
+    """What stands for an agent without a title: the program of its command."""
+    command = agent.removeprefix("command:")
+    return agent if command == agent else command.split()[0].rpartition("/")[2]

@@ -1,0 +1,270 @@
+"""The chain, the context, the tree, and what a conversation touched and cost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+from textual.content import Content
+
+from catena.errors import CommandRefused
+from catena.screens.chat.actions.branching.branches import BranchActions
+from catena.screens.chat.actions.tabs import TabActions
+from catena.screens.chat.context import ChatContext
+from catena.screens.common.page import PageScreen
+from catena.screens.common.picker import Picker
+from catena.screens.files import files_page
+from catena.text.formats import title_of
+from catena.text.safe_text import safe_line
+from catena.text.usage import spending, usage_lines
+from catena.widgets.row_list import Row
+from catena.workspace.directories import existing_directory
+from catena.workspace.tab import Tab
+from catena_acp.conversation.conversation import Conversation
+from catena_acp.conversation.inspection.file_changes import files_touched
+from catena_acp.errors import ReadOnly
+from catena_acp.port import AgentSpec
+from catena_store.conversations import messages
+from catena_store.conversations.tree import TreeNode
+from catena_store.database.database import Reader
+from catena_store.ids import utc_now
+
+_NOTHING_YET = "Nothing has been sent yet."
+
+
+class ChainActions:
+    """Actions on the chain of the active tab."""
+
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
+
+    async def chain(self) -> None:
+        """Show the chain, and continue from the link that the person picks."""
+        from catena.screens.chain.screen import ChainScreen
+
+        context = self._context
+        if (tab := context.tab) is None:
+            return
+        screen = ChainScreen(tab.conversation.chain, tab.window, clock=utc_now, subject=context.subject)
+        chosen = await context.app.push_screen_wait(screen)
+        if chosen is not None:
+            price = await tab.conversation.chain.pick(tab.window, chosen)
+            context.say(f"Back where that session ended. Your next prompt: {price.words}.")
+            await tab.window.prepare()
+
+    async def background(self) -> None:
+        """Show what goes on in the background, and go to the call of what the person picks."""
+        from catena.screens.background.screen import BackgroundScreen
+
+        context = self._context
+        if (tab := context.tab) is None:
+            return
+        if not tab.window.background:
+            context.say("Nothing runs in the background.")
+            return
+        screen = BackgroundScreen(tab.window, clock=utc_now, subject=context.subject)
+        row = await context.app.push_screen_wait(screen)
+        if row is None:
+            return
+        if await context.presenter.load_up_to(row, tab):
+            context.parts.transcript.show_found(row, ())
+        else:
+            context.say("Its call is not on this branch.")
+
+    async def context(self) -> None:
+        """Show the context of the browsed message, else of the newest turn."""
+        from catena.screens.context.screen import ContextScreen
+
+        context = self._context
+        if (tab := context.tab) is None:
+            return
+        known = await tab.conversation.chain.context(tab.window, context.parts.conversation.browsed)
+        if known is None:
+            context.say(_NOTHING_YET)
+        else:
+            await context.app.push_screen_wait(
+                ContextScreen(tab.conversation.chain, tab.window, known, subject=context.subject)
+            )
+
+    async def prices(self, specs: Sequence[AgentSpec]) -> list[str]:
+        """The price of the next prompt with each of the agents, in words; "" where it is not known."""
+        tab = self._context.tab
+        if tab is None or tab.untouched or tab.conversation.read_only:
+            return [""] * len(specs)
+        return [price.words for price in await tab.conversation.chain.prices(tab.window, specs)]
+
+
+_BACK = "Later messages stay in the tree; /undo goes back."
+
+
+class TreeActions:
+    """Actions on the tree of the active tab."""
+
+    def __init__(self, context: ChatContext, tabs: TabActions, branches: BranchActions) -> None:
+        self._context = context
+        self._tabs = tabs
+        self._branches = branches
+
+    async def tree(self, at: str | None = None) -> None:
+        """Show the tree, from a prompt on where one is given, and go to, fork at or quote what the person chooses."""
+        from catena.screens.tree.rows import quote
+        from catena.screens.tree.screen import TreeScreen
+        from catena.screens.tree.updates import TreeUpdates
+
+        context = self._context
+        if (tab := context.tab) is None:
+            return
+        chain, window = tab.conversation.chain, tab.window
+
+        async def price(leaf_id: str) -> str:
+            return (await chain.price(window, leaf_id=leaf_id)).words
+
+        await tab.conversation.settle()
+        choice = await context.app.push_screen_wait(
+            TreeScreen(
+                tab.conversation.tree,
+                tab.window,
+                changes=tab.conversation.changes,
+                clock=utc_now,
+                updates=TreeUpdates(self._kin(tab)),
+                price=price,
+                subject=context.subject,
+                at=at,
+            )
+        )
+        if choice is None or tab is not context.tab:
+            return
+        node = choice.nodes[0]
+        match choice.act:
+            case "go" if choice.tree.foreign(node.id):
+                opened = await self._tabs.open_conversation(node.conversation_id)
+                if opened is context.tab:
+                    await self._go(opened, node)
+            case "go":
+                await self._go(tab, node)
+            case "fork":
+                await self._branches.ask_fork_at(node.end_id)
+            case "quote":
+                quotes = [
+                    quote(choice.tree, each, await tab.conversation.tree.turn_messages(each))
+                    for each in choice.nodes
+                ]
+                self._quote(tab, "\n\n".join(quotes))
+
+    def _quote(self, tab: Tab, text: str) -> None:
+        """Quote into the draft of a tab, which the person may have left while the text was read."""
+        context = self._context
+        if tab is context.drafts.tab:
+            context.screen.quote(text)
+        elif tab in context.tabs.tabs:
+            context.drafts.append(tab, text)
+
+    def _kin(self, tab: Tab) -> list[Conversation]:
+        """The open conversations of a tab's family, each once."""
+        family = tab.conversation.record.family
+        every = {each.conversation.id: each.conversation for each in self._context.tabs.tabs}
+        return [each for each in every.values() if each.record.family == family]
+
+    async def _go(self, tab: Tab, node: TreeNode) -> None:
+        context = self._context
+        if tab.leaf_id == node.end_id:
+            context.say("You are already there.")
+            return
+
+        async def go() -> bool:
+            await tab.window.go_to(node.end_id)
+            return True
+
+        context.write_here()
+        await self._branches.elsewhere(tab, go, context.drafts.set_out())
+        where = f"Now at “{title_of(node.preview)}”."
+        try:
+            price = await tab.conversation.chain.price(tab.window)
+        except ReadOnly:
+            context.say(f"{where} {_BACK}")
+        else:
+            context.say(f"{where} Your next prompt: {price.words}. {_BACK}")
+
+
+_TOOL_CALLS = 2_000  # the newest of a branch that are looked through
+_WIDTH = 16  # of the names before what was spent
+
+
+class UsageActions:
+    """Actions on the files, the cost and the directories of the active tab's conversation."""
+
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
+
+    async def files(self) -> None:
+        """Show the files that were read and changed on this branch, with the changes that the agent reported."""
+        context = self._context
+        if (tab := context.tab) is None:
+            return
+        rows = await context.tabs.of_branch(
+            tab, lambda reader, leaf: messages.newest_tools(reader, leaf, _TOOL_CALLS)
+        )
+        page = await asyncio.to_thread(lambda: files_page(files_touched(rows), tab.conversation.record.cwd))
+        await context.app.push_screen_wait(PageScreen("Files on this branch", page))
+
+    async def usage(self) -> None:
+        """Show what the last turn, this branch and all branches cost."""
+        context = self._context
+        if (tab := context.tab) is None:
+            return
+
+        async def read(reader: Reader, leaf: str | None) -> Content:
+            spent = await spending(reader, tab.conversation.id, leaf)
+            pairs = (
+                Content.assemble(f"{title:<{_WIDTH}}", (words, "$muted"))
+                for title, words in usage_lines(spent)
+            )
+            return Content("\n").join(pairs)
+
+        page = await context.tabs.of_branch(tab, read)
+        await context.app.push_screen_wait(PageScreen("Cost of this conversation", page))
+
+    async def add_directory(self, argument: str = "") -> None:
+        """Add a directory to the conversation; without one, list its directories and remove the chosen one."""
+        if (tab := self._context.tab) is None:
+            return
+        if argument:
+            await self.give(tab, argument)
+        else:
+            await self._list(tab)
+
+    async def give(self, tab: Tab, named: str) -> None:
+        """Add the named directory, relative to the conversation's own."""
+        context = self._context
+        try:
+            path = await asyncio.to_thread(
+                partial(existing_directory, named, base=tab.conversation.record.cwd)
+            )
+        except CommandRefused as refused:
+            context.say(str(refused), wrong=True)
+            return
+        shown = safe_line(path)
+        added = await tab.conversation.add_directory(path)
+        if tab.conversation.takes_directories is False:
+            agent = (tab.session or tab.window.session).agent_title
+            context.say(
+                f"{agent} does not support additional directories. @ finds files in {shown} all the same."
+            )
+        elif added:
+            context.say(f"From the next prompt on, the agent also works in {shown}")
+        else:
+            context.say(f"The agent already works in {shown}")
+
+    async def _list(self, tab: Tab) -> None:
+        context = self._context
+        paths = tab.conversation.directories
+        if not paths:
+            context.say("No additional directories; add one with /add-dir DIR.")
+            return
+        rows = [Row(path, safe_line(path)) for path in paths]
+        chosen = await context.app.push_screen_wait(
+            Picker("Additional directories", rows, enter="remove", subject=context.subject)
+        )
+        if chosen is not None and await tab.conversation.remove_directory(chosen):
+            context.say(f"From the next prompt on, the agent no longer works in {safe_line(chosen)}")

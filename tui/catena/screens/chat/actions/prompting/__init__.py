@@ -1,0 +1,1 @@
+"""Actions on what is written, attached, queued and run for the next prompt."""

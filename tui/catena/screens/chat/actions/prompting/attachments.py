@@ -1,0 +1,229 @@
+"""Attaching files to the draft."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from itertools import count
+from typing import TypeAlias
+
+from catena.desktop.clipboard import NoClipboardImage
+from catena.screens.chat.context import ChatContext
+from catena.text.formats import size_in_words
+from catena.text.safe_text import safe_line
+from catena.workspace.outgoing import OutgoingText, Stage
+from catena.workspace.tab import Tab
+from catena_acp.continuity.sending.prompt_blocks import SHOWN_PICTURES
+from catena_store.errors import NotAttachable, StoreError
+from catena_store.records import Attachment
+from catena_store.windows.attached_files import MOST_BYTES, MOST_FILES, from_bytes, mime_of, read_file
+
+_Attaching: TypeAlias = Callable[[Tab], Awaitable[list[str]]]  # returns the paths that were not attached
+
+
+class AttachmentActions:
+    """Actions on the attachments of the active tab's draft."""
+
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
+
+    async def attach(self, argument: str) -> None:
+        """Attach the file of this path."""
+        if tab := self._context.tab:
+            await self._attach_all(tab, [_unquoted(argument)])
+
+    def attach_pasted(self, paths: Sequence[str]) -> None:
+        """Attach files whose paths were pasted; the path of a file that cannot be attached is restored.
+
+        What is sent next in the draft waits for them: they go along with it.
+        """
+        self._begin("\n".join(paths), partial(self._attach_paths, paths))
+
+    def attach_image(self, content: bytes) -> None:
+        """Attach an image that the terminal pasted; what is sent next in the draft waits for it."""
+
+        async def read() -> bytes:
+            return content
+
+        self._begin("", partial(self._attach_image, read))
+
+    async def paste(self) -> None:
+        """Attach the image on the clipboard; what is sent next in the draft waits for it.
+
+        Without one, what was copied here is pasted, if nothing was typed meanwhile.
+        """
+        composer = self._context.parts.composer
+        stood = composer.text
+
+        async def read() -> bytes:
+            try:
+                return await self._context.screen.clipboard.read()
+            except NoClipboardImage:
+                if (copied := self._context.app.clipboard) and composer.text == stood:
+                    composer.insert(copied)
+                raise
+
+        self._begin("", partial(self._attach_image, read))
+
+    def _begin(self, text: str, attach: _Attaching) -> None:
+        """Begin to attach to the draft; ``text`` is what is lost where the program ends first."""
+        drafts = self._context.drafts
+        send = partial(self._attach, attach)
+        self._context.tabs.outgoing.add(text, drafts.place, back=None if text else _nothing, send=send)
+        drafts.release()
+
+    async def _attach(self, attach: _Attaching, tab: Tab, outgoing: OutgoingText) -> None:
+        """Attach to the draft of a tab; what could not be attached is restored there."""
+        drafts = self._context.drafts
+        left: list[str] = []
+
+        async def step() -> None:
+            left.extend(await attach(tab))
+
+        outgoing.stage, texts = Stage.READING, self._context.tabs.outgoing
+        try:
+            await texts.finish(step(), lambda: texts.remove(outgoing))
+        except StoreError:  # they are attached; only that is not kept yet
+            texts.remove(outgoing)
+            drafts.release()
+            raise
+        if left:
+            drafts.restore(tab, "\n".join(left))
+        drafts.release()
+
+    async def _attach_paths(self, paths: Sequence[str], tab: Tab) -> list[str]:
+        return await self._attach_all(tab, paths)
+
+    async def _attach_image(self, read: Callable[[], Awaitable[bytes]], tab: Tab) -> list[str]:
+        """Attach an image, if it is one: its bytes tell, whatever was said of it."""
+        try:
+            content = await read()
+        except NoClipboardImage as error:
+            self._context.say(str(error))
+            return []
+        mime = mime_of(content, "")
+        if mime not in SHOWN_PICTURES:
+            self._context.say("What is on the clipboard is no PNG, JPEG, GIF or WebP image.", wrong=True)
+        elif len(content) > MOST_BYTES:
+            self._context.say(
+                f"The image is too large (the limit is {MOST_BYTES // 1_048_576} MB).", wrong=True
+            )
+        elif len(tab.attachments) >= MOST_FILES:
+            self._context.say(
+                f"At most {MOST_FILES} files per prompt; the image was not attached.", wrong=True
+            )
+        elif await self._add(tab, from_bytes(content, _image_name(tab, mime))):
+            await self._keep(tab)
+        return []
+
+    async def _attach_all(self, tab: Tab, paths: Sequence[str]) -> list[str]:
+        """Attach files, and return the paths of those that cannot be attached."""
+        left: list[str] = []
+        for path in paths:
+            if len(tab.attachments) >= MOST_FILES:
+                self._context.say(
+                    f"At most {MOST_FILES} files per prompt; {path} was not attached.", wrong=True
+                )
+                left.append(path)
+                continue
+            try:
+                file = await asyncio.to_thread(read_file, path, directory=tab.conversation.record.cwd)
+            except NotAttachable as error:
+                self._context.say(str(error), wrong=True)
+                left.append(path)
+                continue
+            await self._add(tab, file)
+        await self._keep(tab)
+        return left
+
+    async def _add(self, tab: Tab, file: Attachment) -> bool:
+        """Attach a file, unless it is attached already; say so where the agent cannot look at it."""
+        same = [other for other in tab.attachments if other.sha256 == file.sha256]
+        if any(other.name == file.name or file.path is None for other in same):
+            self._context.say(f"{safe_line(same[0].name)} is attached already.")
+            return False
+        tab.attachments = (*tab.attachments, file)
+        if file.mime in SHOWN_PICTURES and (limit := image_limit_words(tab, file)):
+            self._context.say(limit)
+        return True
+
+    async def mentioned_paths(self, tab: Tab) -> Sequence[str]:
+        """The files that came with prompts of a tab's conversation, the newest first; none where that is not known."""
+        try:
+            return await self._context.tabs.mentioned_paths(tab)
+        except StoreError:
+            return ()
+
+    async def detach(self, argument: str = "") -> None:
+        """Detach the file of this name; without a name, the newest."""
+        if (tab := self._context.tab) is None:
+            return
+        names = [file.name for file in tab.attached_files]
+        if argument and argument not in names:
+            self._context.say(f"No {argument} is attached.")
+        elif names:
+            await self.remove(tab, names.index(argument) if argument else len(names) - 1)
+
+    async def detach_paths(self, paths: Sequence[str]) -> None:
+        """Detach the files of these paths."""
+        if (tab := self._context.tab) is not None:
+            gone = [file for file in tab.attached_files if file.path in paths]
+            tab.attachments = tuple(file for file in tab.attachments if file not in gone)
+            await self._keep(tab)
+
+    async def remove(self, tab: Tab, index: int) -> None:
+        """Detach the file at this place among those that the text does not mention."""
+        attached = tab.attached_files
+        if index < len(attached):
+            tab.attachments = tuple(file for file in tab.attachments if file is not attached[index])
+            await self._keep(tab)
+
+    async def _keep(self, tab: Tab) -> None:
+        self._context.presenter.refresh()
+        await self._context.tabs.keep_attachments(tab)
+
+
+async def with_mentions_of(tab: Tab, text: str, files: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
+    """What goes with a text: what is attached, and the files that it mentions as they are now. Raises NotAttachable."""
+    if "@" not in text and not any(file.mentioned for file in files):
+        return files
+    from catena.mentions.reading import with_mentions
+
+    roots = (tab.conversation.record.cwd, *tab.conversation.directories)
+    taken = frozenset(tab.taken_paths)
+    found = await asyncio.to_thread(with_mentions, text, files, roots, taken=taken)
+    tab.taken_paths -= taken
+    return found
+
+
+def image_limit_words(tab: Tab, image: Attachment) -> str:
+    """What the agent of a tab does not take of an image that was attached; "" if it takes it."""
+    session = tab.session or tab.window.session
+    agent, limits = session.agent_title, session.image_limits
+    if session.images is False:
+        return f"{agent} does not take images: it gets the name of the file."
+    if limits.most_bytes is not None and (size := len(image.content)) > limits.most_bytes:
+        most = size_in_words(limits.most_bytes)
+        return f"{agent} takes images up to {most}; {safe_line(image.name)} has {size_in_words(size)}."
+    images = sum(file.mime in SHOWN_PICTURES for file in tab.attachments)
+    if limits.most is not None and images > limits.most:
+        return f"{agent} takes {limits.most} images with a prompt; there are {images}."
+    return ""
+
+
+def _nothing() -> None:
+    """Restore nothing: there is no text."""
+
+
+def _image_name(tab: Tab, mime: str) -> str:
+    """A name for an image that has none, of its own in the draft."""
+    names = {file.name for file in tab.attachments}
+    extension = mime.removeprefix("image/").replace("jpeg", "jpg")
+    return next(name for number in count(1) if (name := f"image-{number}.{extension}") not in names)
+
+
+def _unquoted(path: str) -> str:
+    if len(path) > 1 and path[0] == path[-1] and path[0] in "'\"":
+        return path[1:-1]
+    return path

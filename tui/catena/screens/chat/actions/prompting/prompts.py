@@ -1,0 +1,343 @@
+"""Prompts: sending, queueing, stopping, answering, and the history of inputs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Sequence
+
+from catena.screens.chat.actions.prompting.attachments import with_mentions_of
+from catena.screens.chat.context import ChatContext
+from catena.screens.chat.presenter import STOP_PATIENCE
+from catena.screens.common.picker import Picker
+from catena.widgets.row_list import Row
+from catena.workspace.outgoing import DraftPlace, OutgoingText, Stage
+from catena.workspace.tab import Tab
+from catena_acp.continuity.conversation_events import Doing, ElicitationOpened, PermissionOpened, Question
+from catena_acp.continuity.counts import counted
+from catena_acp.elicitation.requests import ElicitationAnswer
+from catena_acp.errors import AgentError, ReadOnly
+from catena_acp.permissions.rule import Rule
+from catena_acp.session_events import PermissionOption
+from catena_store.errors import StoreError
+from catena_store.records import Attachment, QueueItem
+
+
+class InputHistory:
+    """A walk over earlier inputs that begins and ends at the draft."""
+
+    def __init__(self) -> None:
+        self._older: list[str] = []  # newest first
+        self._at = -1  # -1: at the draft
+        self._draft = ""
+        self.loaded = False
+
+    @property
+    def walking(self) -> bool:
+        """True while an earlier input is shown instead of the draft."""
+        return self._at >= 0
+
+    def load(self, newest_first: Sequence[str]) -> None:
+        """Take over the stored inputs, below those of this walk that the store may not have yet."""
+        self._older += [text for text in newest_first if text not in self._older]
+        self.loaded = True
+
+    def add(self, text: str) -> None:
+        """Add a new input and end the walk."""
+        if not self._older or self._older[0] != text:
+            self._older.insert(0, text)
+        self.stop()
+
+    def stop(self) -> None:
+        """End the walk: the input that is shown has become the draft."""
+        self._at = -1
+
+    def leave(self) -> tuple[str, str]:
+        """End the walk, and return the input that is shown and the draft that it is shown instead of."""
+        shown, self._at = self._older[self._at], -1
+        return shown, self._draft
+
+    def older(self, shown: str) -> str | None:
+        """The next older input, or None at the end; ``shown`` is kept as the draft where the walk begins."""
+        if self._at == -1:
+            self._draft = shown
+        at = self._at + 1
+        while at < len(self._older) and self._older[at] == shown:
+            at += 1
+        if at >= len(self._older):
+            return None
+        self._at = at
+        return self._older[at]
+
+    def newer(self) -> str | None:
+        """The next newer input, in the end the draft; None if the draft is shown already."""
+        if self._at == -1:
+            return None
+        self._at -= 1
+        return self._draft if self._at == -1 else self._older[self._at]
+
+
+BUSY = "The agent is still working; {Stop} stops it."
+
+
+class PromptActions:
+    """Actions on the prompts of the active tab."""
+
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
+        self._inputs = InputHistory()
+        self._walks_in: DraftPlace | None = None
+        self._cleared_in: DraftPlace | None = None  # where ↑ brings a cleared draft back first
+
+    def detach(self) -> None:
+        """End the walk through earlier inputs, and keep what is typed into questions: the screen is left."""
+        if self._inputs.walking and self._walks_in is not None:
+            self._context.drafts.replace(self._walks_in, *self._inputs.leave())
+        permission, outgoing = self._context.parts.permission, self._context.tabs.outgoing
+        if permission.ask is not None and permission.reason and (tab := self.asks(permission.ask)):
+            outgoing.add(permission.reason, tab)
+        for tab in self._context.tabs.tabs:
+            if text := tab.unsent_forms():
+                outgoing.add(text, tab)
+            tab.forms.clear()
+
+    @property
+    def cleared_here(self) -> bool:
+        """True where ↑ brings a cleared draft back first."""
+        return self._cleared_in is self._context.drafts.place
+
+    async def send(
+        self, tab: Tab, text: str, *, is_draft: bool = True, outgoing: OutgoingText | None = None
+    ) -> None:
+        """Send a prompt, or queue it while a turn runs; if neither works, restore the text.
+
+        ``is_draft``: its attachments are sent with it. ``outgoing`` is the text where it has left the composer before.
+        """
+        context = self._context
+        self._inputs.add(text)
+        files: tuple[Attachment, ...] = ()
+        if is_draft:
+            files, tab.draft_files = tab.draft_files, ()
+        outgoing = outgoing or context.tabs.outgoing.add(text, tab)
+        outgoing.back = lambda: tab.restore(text, files)
+        if tab is context.presenter.shown:  # at once: a person who scrolls up meanwhile reads on there
+            context.parts.transcript.follow()
+        await context.drafts.store(outgoing, _say(tab, text, files))
+        if tab.draft.strip():  # typed meanwhile, and taken out of the store with what was sent
+            await context.tabs.keep(tab)
+        if tab.unsent()[1]:
+            await context.tabs.keep_attachments(tab)
+
+    async def go_on(self) -> None:
+        """Send the prompts that an error held back."""
+        tab = self._context.seen
+        if tab is None or tab is not self._context.drafts.tab or not tab.queue:
+            return
+        if not tab.busy or any(item.held for item in tab.queue):
+            await tab.window.send_queued()
+
+    async def clear(self) -> None:
+        """`/clear`: nothing above this line is sent to an agent again."""
+        if tab := self._context.tab:
+            if tab.busy:
+                self._context.say(self._context.keys.said(BUSY))
+            else:
+                await tab.window.clear()
+
+    async def rename(self, argument: str) -> None:
+        """Give the conversation a title."""
+        if tab := self._context.tab:
+            await tab.conversation.rename(argument, by=tab.window_id)
+            self._context.say(f"Renamed to “{argument}”.")
+
+    async def stop(self) -> None:
+        """Stop the turn; if the agent goes on for a while, end its process."""
+        tab, presenter = self._context.tab, self._context.presenter
+        if tab is None or not tab.busy:
+            return
+        if tab.conversation.read_only:
+            self._context.say("Only the Catena that this conversation is open in can stop it.")
+            return
+        if presenter.stop_wanted_at is None or tab.doing is not Doing.STOPPING:
+            presenter.stop_wanted_at = time.monotonic()
+            self._context.screen.set_timer(STOP_PATIENCE + 0.1, presenter.refresh)
+            await tab.window.stop()
+        elif time.monotonic() - presenter.stop_wanted_at >= STOP_PATIENCE:
+            await tab.window.kill_agent()
+
+    def answer(
+        self, ask: PermissionOpened, option: PermissionOption, reason: str, *, rule: Rule | None = None
+    ) -> Awaitable[None]:
+        """Answer a permission request in its tab; a reason is the next prompt there, and a rule is kept."""
+        tab, outgoing = self.asks(ask), None
+        if reason and tab is not None:
+            outgoing = self._context.tabs.outgoing.add(reason, tab, stage=Stage.HELD)
+        return self._answer(tab, ask, option, outgoing, rule)
+
+    async def answer_elicitation(self, ask: ElicitationOpened, answer: ElicitationAnswer) -> None:
+        """Answer a form or a web page in its tab."""
+        if tab := self.asks(ask):
+            await tab.conversation.answer_elicitation(ask.ask_id, answer)
+
+    def asks(self, ask: Question) -> Tab | None:
+        """The tab that a question belongs to."""
+        tabs = self._context.tabs
+        return next((tab for tab in tabs.tabs if tab.window_id == ask.window_id), self._context.tab)
+
+    async def _answer(
+        self,
+        tab: Tab | None,
+        ask: PermissionOpened,
+        option: PermissionOption,
+        reason: OutgoingText | None,
+        rule: Rule | None,
+    ) -> None:
+        if tab:
+            try:
+                if rule is not None:
+                    await tab.conversation.rules.add(rule)
+                await tab.conversation.answer(ask.ask_id, option.id)
+                if rule is not None:
+                    await self._apply_rules()
+            except (AgentError, StoreError, ReadOnly):
+                if reason:
+                    self._context.drafts.restore_outgoing(reason)
+                raise
+            if reason:
+                await self.send(tab, reason.text, is_draft=False, outgoing=reason)
+
+    async def _apply_rules(self) -> None:
+        """Let a new rule answer what is open already, and say so."""
+        context = self._context
+        answered = await context.tabs.apply_rules(lambda: context.panes.reasoned)
+        also = f"It also answered {counted(answered, 'open request')}. " if answered else ""
+        context.say(f"Rule saved for this project. {also}/permissions lists and removes rules.")
+
+    async def unqueue(self) -> None:
+        """Restore the newest waiting prompt to the draft."""
+        if (tab := self._context.tab) and tab.queue:
+            await self.restore_queued(tab, tab.queue[-1])
+
+    async def restore_queued(self, tab: Tab, item: QueueItem) -> None:
+        """Restore a waiting prompt to the draft, with its attachments."""
+        self._context.write_here()
+        await self._context.tabs.outgoing.finish(tab.window.queue.restore(item.id))
+
+    async def walk(self, *, older: bool) -> None:
+        """Show an older or newer input; ↑ in an empty composer restores a waiting prompt first."""
+        context, composer = self._context, self._context.parts.composer
+        if (
+            older
+            and composer.blank
+            and not self._inputs.walking
+            and not self.cleared_here
+            and context.tab
+            and _may_restore_queued(context.tab)
+        ):
+            await self.unqueue()
+            return
+        if not self._inputs.loaded:
+            place, stood = context.drafts.place, composer.text
+            texts = await context.tabs.recent_inputs()
+            if not self._inputs.loaded:  # else another ↑ has
+                self._inputs.load(texts)
+            if context.drafts.place is not place or composer.text != stood:
+                return  # the person went on writing, and the text is theirs
+        self._end_walk_elsewhere()
+        text = self._inputs.older(composer.text) if older else self._inputs.newer()
+        if text is not None:
+            composer.put(text)
+
+    def _end_walk_elsewhere(self) -> None:
+        """Put the draft back that an earlier input is shown instead of, if that is not the one that is written now."""
+        place = self._context.drafts.place
+        if self._walks_in is not place:
+            if self._inputs.walking and self._walks_in is not None:
+                self._context.drafts.replace(self._walks_in, *self._inputs.leave())
+            self._walks_in = place
+
+    def stop_walking(self) -> None:
+        """End the walk: the text of the composer has become the draft."""
+        self._inputs.stop()
+        self._cleared_in = None
+
+    def cleared(self, text: str) -> Awaitable[None]:
+        """Remember a text that was cleared, and the draft that it was shown instead of: ↑ brings them back."""
+        context = self._context
+        self._end_walk_elsewhere()
+        draft = self._inputs.leave()[1] if self._inputs.walking else ""
+        texts = [each for each in (draft, text) if each.strip()]
+        for each in texts:
+            self._inputs.add(each)
+        self._cleared_in = context.drafts.place
+        tab = context.drafts.tab
+        return context.tabs.remember_inputs(
+            texts, tab.conversation.record.cwd if tab else context.tabs.directory
+        )
+
+    async def remember(self, text: str) -> None:
+        """Add a text that is not a prompt to the history of inputs."""
+        self._inputs.add(text)
+        tab, tabs = self._context.drafts.tab, self._context.tabs
+        await tabs.remember_inputs([text], tab.conversation.record.cwd if tab else tabs.directory)
+
+    async def search_inputs(self) -> None:
+        """Let the person choose from the history of inputs."""
+        context = self._context
+        context.drafts.begin_typing()
+        draft, stood = context.drafts.place, context.parts.composer.text
+        texts = await context.tabs.recent_inputs()
+        rows = [Row(str(index), text) for index, text in enumerate(dict.fromkeys(texts))]
+        chosen = await context.app.push_screen_wait(
+            Picker(
+                "Prompt history",
+                rows,
+                filtered_by=stood,
+                enter="insert",
+            )
+        )
+        if chosen is not None:
+            context.drafts.replace(draft, stood, next(row.label for row in rows if row.key == chosen))
+
+
+async def _say(tab: Tab, text: str, files: tuple[Attachment, ...]) -> None:
+    await tab.window.say(text, await with_mentions_of(tab, text, files))
+
+
+def _may_restore_queued(tab: Tab) -> bool:
+    return bool(tab.queue) and not tab.conversation.read_only
+
+
+class QueueActions:
+    """Actions on the queue of the active tab."""
+
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
+
+    async def enter(self) -> None:
+        """Give the keys to the queue, or back to the composer."""
+        context, listed = self._context, self._context.parts.queue
+        if listed.has_focus:
+            context.write_here()
+        elif context.tab and context.tab.queue:
+            listed.enter()
+        else:
+            context.say(
+                context.keys.said("The queue is empty. Press {Send} while the agent works to queue a prompt.")
+            )
+
+    async def delete(self, tab: Tab, item: QueueItem) -> None:
+        """Delete a waiting prompt."""
+        await tab.window.queue.remove(item.id)
+        self._context.say(self._context.keys.said("Removed. {Search_inputs} finds the text.", "Removed."))
+
+    async def move(self, tab: Tab, item: QueueItem, position: int) -> None:
+        """Move a waiting prompt to another place in the queue."""
+        await tab.window.queue.move(item.id, position)
+
+    async def send_now(self, tab: Tab, item: QueueItem) -> None:
+        """Send a waiting prompt before all others."""
+        busy = tab.busy
+        if await tab.window.send_now(item.id):
+            self._context.say("Sent to the running turn.")
+        elif busy:
+            self._context.say("Sent next, when the turn ends.")

@@ -1,0 +1,340 @@
+"""The list of the history: rows of one or two lines with a cursor, of which only those in sight are drawn."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import replace
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.scrollbar import ScrollBar
+from textual.strip import Strip
+from textual.widget import Widget
+
+from catena.history.entries import HistoryEntry
+from catena.screens.history.rows import HistoryRows, RowLook, RowPiece, found_line, title_line
+from catena.widgets.row_list import Tone
+from catena.widgets.scroll_bar import thin_scroll_bar
+
+_FOUND, _BOLD = Style(bold=True, underline=True), Style(bold=True)
+_MARGIN = 2
+_NARROW = 60  # cells below which the right margin goes
+_SHORT = 15  # rows of a terminal below which there are no headings
+
+
+class _Lines:
+    """Which row stands on which line."""
+
+    def __init__(self, rows: HistoryRows, *, headed: bool) -> None:
+        self._starts: list[int] = []  # of each run of rows of one height: its first row,
+        self._lines: list[int] = []  # the line of that,
+        self._heights: list[int] = []  # and how many lines each of its rows has
+        self.words: dict[int, str] = {}  # headings, by their lines
+        self.rules: dict[int, str] = {}
+        headings, rules = (rows.headings, rows.rules) if headed else ({}, {})
+        tall = rows.tall
+        changes = {0, *headings, *rules, *(at for at in tall if at - 1 not in tall)}
+        changes |= {at + 1 for at in tall if at + 1 not in tall}
+        line = before = 0
+        for at in sorted(changes):
+            if at >= len(rows):
+                break
+            if self._heights:
+                line += (at - before) * self._heights[-1]
+            if at in headings:
+                line += 1 + (at > 0)
+                self.words[line - 1] = headings[at]
+            elif at in rules:
+                line += 1
+                self.rules[line - 1] = rules[at]
+            self._starts.append(at)
+            self._lines.append(line)
+            self._heights.append(2 if at in tall else 1)
+            before = at
+        self.count = line + (len(rows) - before) * self._heights[-1] if self._heights else 0
+
+    def line(self, at: int) -> int:
+        """The first line of a row."""
+        run = bisect_right(self._starts, at) - 1
+        return 0 if run < 0 else self._lines[run] + (at - self._starts[run]) * self._heights[run]
+
+    def row(self, line: int, rows: int) -> tuple[int, int] | None:
+        """The row of a line, and which of its lines that is; None for a heading or a blank line."""
+        run = bisect_right(self._lines, line) - 1
+        if run < 0:
+            return None
+        at, part = divmod(line - self._lines[run], self._heights[run])
+        at += self._starts[run]
+        end = self._starts[run + 1] if run + 1 < len(self._starts) else rows
+        return (at, part) if at < end else None
+
+
+class HistoryList(ScrollView, can_focus=False):
+    """Conversations with a cursor; whatever else changes, the row under the cursor stays where it is."""
+
+    COMPONENT_CLASSES = {  # noqa: RUF012 - Textual's
+        "history--cursor",
+        "history--empty",
+        "history--heading",
+        "history--rule",
+        *(f"history--{tone.value}" for tone in Tone),
+    }
+    DEFAULT_CSS = """
+    HistoryList {
+        height: 1fr;
+        scrollbar-size-vertical: 1;
+        & > .history--cursor { color: $selection-text; background: $selection; text-style: $selection-style; }
+        & > .history--heading { color: $muted; text-style: bold; }
+        & > .history--rule { color: $rule; }
+        & > .history--empty { color: $faint; }
+        & > .history--text { color: $foreground; }
+        & > .history--muted { color: $muted; }
+        & > .history--faint { color: $faint; }
+        & > .history--accent { color: $accent; }
+        & > .history--asking { color: $asking; }
+        & > .history--failure { color: $failure; }
+    }
+    """
+
+    cursor = reactive(0)
+
+    class Chosen(Message):
+        """A row was clicked that was under the cursor before."""
+
+    class Moved(Message):
+        """The cursor is on another row."""
+
+    class Seen(Message):
+        """Other rows are in sight."""
+
+    def __init__(self, look: RowLook, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._content = HistoryRows()
+        self._look = look
+        self._lines = _Lines(self._content, headed=False)
+        self._above = 0  # blank lines above the first row, so that the row under the cursor stays where it is
+        self._empty = ""
+        self._base = self._cursor_style = Style.null()
+        self._tones: dict[Tone, Style] = {}
+        self._selected: dict[Tone, Style] = {}
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar."""
+        return thin_scroll_bar(self)
+
+    @property
+    def content(self) -> HistoryRows:
+        """All rows."""
+        return self._content
+
+    @property
+    def chosen(self) -> HistoryEntry | None:
+        """The entry under the cursor."""
+        entries = self._content.entries
+        return entries[self.cursor] if 0 <= self.cursor < len(entries) else None
+
+    @property
+    def page_length(self) -> int:
+        """How many rows a page key moves the cursor by."""
+        return max(2, len(self.in_sight) - 1)
+
+    @property
+    def in_sight(self) -> range:
+        """The rows of which a part is on the screen."""
+        count = len(self._content)
+        found = [
+            row[0]
+            for line in range(self.size.height)
+            if (row := self._lines.row(line + self.scroll_offset.y - self._above, count)) is not None
+        ]
+        return range(found[0], found[-1] + 1) if found else range(0)
+
+    def fits(self, content: HistoryRows, key: str) -> bool:
+        """True where the row of a key can stay on its line of the screen without hiding rows above it."""
+        at = content.index(key)
+        stands = self._line_of(self.cursor) - self._above
+        return at is None or _Lines(content, headed=self.app.size.height >= _SHORT).line(at) <= stands
+
+    def show(self, content: HistoryRows, *, empty: str = "", held: bool) -> None:
+        """Replace the rows. ``held``: the row under the cursor stays under it, and on its line of the screen."""
+        before = self.chosen
+        stood = self._line_of(self.cursor) - self.scroll_offset.y
+        self._content, self._empty = content, empty
+        self._lay_out()
+        at = content.index(before.key) if held and before is not None else None
+        self._above = 0
+        if at is not None and self.size.height:
+            line = self._lines.line(at)
+            self._above = max(0, stood - line)
+            self._extend()
+            with self.prevent(self.Moved):
+                self.set_reactive(HistoryList.cursor, at)
+            self._place_at(max(0, line - stood))
+        else:
+            gone = held and before is not None
+            self.set_reactive(HistoryList.cursor, min(self.cursor, max(0, len(content) - 1)) if gone else 0)
+            self._extend()
+            self._reveal()
+        if (before.key if before else None) != (self.chosen.key if self.chosen else None):
+            self.post_message(self.Moved())
+        self.post_message(self.Seen())
+        self.refresh()
+
+    def look(self, **changes: object) -> None:
+        """Change how rows look."""
+        look = replace(self._look, **changes)  # type: ignore[arg-type]
+        if look != self._look:
+            self._look = look
+            self.refresh()
+
+    @property
+    def frame_changes(self) -> bool:
+        """True where a row in sight has a mark that turns."""
+        return any(self._content.entries[at].state.value == "working" for at in self.in_sight)
+
+    def move(self, step: int) -> None:
+        """Move the cursor; it stops at both ends, and a single step goes around."""
+        if not (count := len(self._content)):
+            return
+        target = self.cursor + step
+        if abs(step) == 1:
+            target %= count
+        self.cursor = max(0, min(count - 1, target))
+
+    def watch_cursor(self) -> None:
+        """Keep the cursor in sight."""
+        if self._above:  # nothing is held any more: the rows are where they belong
+            self._above = 0
+            self._extend()
+        self._reveal()
+        self.refresh()
+        self.post_message(self.Moved())
+
+    def on_resize(self) -> None:
+        """Lay the rows out for another size, and keep the cursor in sight."""
+        self._lay_out()
+        self._extend()
+        self._reveal()
+        self.post_message(self.Seen())
+
+    def on_click(self, event: events.Click) -> None:
+        """Move the cursor to the clicked row; choose it where it was there before."""
+        found = self._lines.row(event.y + self.scroll_offset.y - self._above, len(self._content))
+        if found is None:
+            return
+        if found[0] == self.cursor:
+            self.post_message(self.Chosen())
+        else:
+            self.cursor = found[0]
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Note that other rows are in sight."""
+        super().watch_scroll_y(old_value, new_value)
+        self.post_message(self.Seen())
+
+    def _lay_out(self) -> None:
+        self._lines = _Lines(self._content, headed=self.app.size.height >= _SHORT)
+
+    def _line_of(self, at: int) -> int:
+        return self._lines.line(at) + self._above
+
+    def _extend(self, least: int = 0) -> None:
+        """Set how many lines there are; the screen is laid out again only where the scroll bar comes or goes."""
+        size, before = Size(0, max(1, self._lines.count + self._above, least)), self.virtual_size
+        room = self.size.height
+        if not room or (size.height > room) != (before.height > room):
+            self.virtual_size = size
+        elif size != before:
+            self.set_reactive(Widget.virtual_size, size)
+            self.vertical_scrollbar.window_virtual_size = size.height
+
+    def _place_at(self, top: int) -> None:
+        if top > max(0, self.virtual_size.height - self.size.height):
+            self._extend(top + self.size.height)
+        self.scroll_to(y=top, animate=False, force=True, immediate=True)
+
+    def _reveal(self) -> None:
+        """Scroll the row under the cursor into sight, and its heading with the first row of a group."""
+        if not self.size.height:
+            return
+        line = self._line_of(self.cursor)
+        heading = line - 1 - self._above in self._lines.words or line - 1 - self._above in self._lines.rules
+        two = self.cursor in self._content.tall
+        region = Region(0, line - heading, 1, 1 + heading + two)
+        self.scroll_to_region(region, animate=False, force=True, immediate=True, x_axis=False)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw lines; read the styles that they share once."""
+        self._base = base = self.rich_style
+        self._cursor_style = cursor = base + self.get_component_rich_style("history--cursor")
+        tones = {tone: self.get_component_rich_style(f"history--{tone.value}", partial=True) for tone in Tone}
+        self._tones = {tone: base + style for tone, style in tones.items()}
+        # Nothing is faint on the ground of the selection, and where that is the text's colour, nothing has another.
+        tones[Tone.FAINT] = tones[Tone.MUTED]
+        tones[Tone.TEXT] = Style.null()
+        self._selected = {tone: cursor if cursor.reverse else cursor + style for tone, style in tones.items()}
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line."""
+        width = self.scrollable_content_region.width
+        line = y + self.scroll_offset.y - self._above
+        if not len(self._content):
+            return self._words(self._empty if line == 0 else "", "history--empty", width)
+        if heading := self._lines.words.get(line):
+            return self._words(heading, "history--heading", width)
+        if rule := self._lines.rules.get(line):
+            return self._rule(rule, width)
+        found = self._lines.row(line, len(self._content)) if line >= 0 else None
+        if found is None:
+            return Strip.blank(width, self._base)
+        at, part = found
+        chosen = at == self.cursor
+        right_margin = 0 if self.size.width < _NARROW else max(0, _MARGIN - (self.size.width - width))
+        inner = width + (_MARGIN - right_margin if self.size.width >= _NARROW else 0)
+        right: list[RowPiece] = []
+        if part:
+            left = found_line(self._content, at, self._look, inner)
+        else:
+            left, right = title_line(self._content, at, self._look, inner, chosen=chosen)
+        return self._strip(left, right, width, right_margin, chosen=chosen)
+
+    def _strip(
+        self, left: list[RowPiece], right: list[RowPiece], width: int, right_margin: int, *, chosen: bool
+    ) -> Strip:
+        tones = self._selected if chosen else self._tones
+        plain = self._cursor_style if chosen else self._base
+        used = sum(cell_len(piece.text) for piece in (*left, *right)) + right_margin
+        segments = [
+            *(self._segment(piece, tones) for piece in left),
+            Segment(" " * max(0, width - used), plain),
+            *(self._segment(piece, tones) for piece in right),
+            Segment(" " * right_margin, plain),
+        ]
+        return Strip([each for each in segments if each.text]).adjust_cell_length(width, plain)
+
+    def _segment(self, piece: RowPiece, tones: dict[Tone, Style]) -> Segment:
+        style = tones[Tone.TEXT if piece.found else piece.tone]
+        if piece.found:
+            style += _FOUND
+        elif piece.bold:
+            style += _BOLD
+        return Segment(piece.text, style)
+
+    def _words(self, text: str, component: str, width: int) -> Strip:
+        style = self._base + self.get_component_rich_style(component, partial=True)
+        return Strip([Segment(f"{'':{_MARGIN}}{text}", style)]).adjust_cell_length(width, self._base)
+
+    def _rule(self, text: str, width: int) -> Strip:
+        style = self._base + self.get_component_rich_style("history--rule", partial=True)
+        words = Segment(f" {text} ", self._tones[Tone.FAINT])
+        rest = "─" * max(0, width - cell_len(text) - 2 * _MARGIN - 5)
+        segments = [Segment(f"{'':{_MARGIN}}───", style), words, Segment(rest, style)]
+        return Strip(segments).adjust_cell_length(width, self._base)

@@ -1,0 +1,120 @@
+"""The permission rules in force in a conversation: remove one, let it hold elsewhere, undo."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import ClassVar
+
+from textual.binding import BindingType
+
+from catena.keys.bindings import bindings, priority_bindings
+from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
+from catena.text.safe_text import safe_line
+from catena.widgets.foot import SheetKey
+from catena.widgets.row_list import Row, RowList, Word
+from catena.widgets.sheet_head import SheetWords, Subject
+from catena_acp.continuity.counts import counted
+from catena_acp.conversation.conversation import Conversation
+from catena_acp.permissions.rule import Rule, RuleScope, rule_text
+
+_PLACES = {
+    RuleScope.CONVERSATION: "this conversation",
+    RuleScope.PROJECT: "this project",
+    RuleScope.SETTINGS: "settings file",
+}
+_IN_SETTINGS = "This rule is in the settings file: change it there."
+
+
+class PermissionsScreen(ListScreen[None]):
+    """The rules in force, the narrowest first."""
+
+    HEADING = "Permission rules"
+    EMPTY = "no rules: every request asks. `{always}` makes one when an agent asks"
+    KEYS = (
+        SheetKey("{rule_remove}", "remove", "remove"),
+        SheetKey("{rule_scope}", "change where it holds", "move_scope"),
+        SheetKey("{rule_undo}", "undo", "undo"),
+        SheetKey("{leave}", "close", "leave"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *priority_bindings(leave="leave", cancel="leave"),
+        *LETTER_KEYS,
+        *bindings(close_list="leave", rule_remove="remove", rule_scope="move_scope", rule_undo="undo"),
+    ]
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        *,
+        apply: Callable[[], Awaitable[int]],
+        subject: Subject | None = None,
+    ) -> None:
+        """``apply`` lets the rules answer what is open already, and returns how many requests that were."""
+        super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
+        self._conversation = conversation
+        self._apply = apply
+        self._rules: list[Rule] = []
+        self._undoing: list[Callable[[], Awaitable[None]]] = []  # of the changes made here, the newest last
+
+    async def on_mount(self) -> None:
+        """Read the rules."""
+        await self.attempt(self._read())
+
+    async def _read(self) -> None:
+        self._rules = list(await self._conversation.rules.listed())
+        rows = [
+            Row(
+                str(at),
+                safe_line(f"{'allow' if rule.allow else 'reject'} {rule_text(rule)}"),
+                columns=(Word(_PLACES[rule.scope]),),
+            )
+            for at, rule in enumerate(self._rules)
+        ]
+        self.show_head(f"Permission rules ({len(rows):,})")
+        self.row_list.show(rows, keep=self.chosen_key)
+
+    @property
+    def _chosen(self) -> Rule | None:
+        """The stored rule under the cursor; says so where it is in the settings file."""
+        key = self.chosen_key
+        rule = self._rules[int(key)] if key is not None and int(key) < len(self._rules) else None
+        if rule is not None and rule.scope is RuleScope.SETTINGS:
+            self.say(_IN_SETTINGS)
+            return None
+        return rule
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        """Ignore a click, which only moves the cursor."""
+        event.stop()
+
+    def action_remove(self) -> None:
+        """Remove the rule under the cursor."""
+        if (rule := self._chosen) is not None:
+            rules = self._conversation.rules
+            self._undoing.append(lambda: rules.add(rule))
+            self._change(rules.remove(rule), f"Removed: {rule_text(rule)}. u undoes it.")
+
+    def action_move_scope(self) -> None:
+        """Let the rule under the cursor hold in the project instead of the conversation, or the other way round."""
+        if (rule := self._chosen) is not None:
+            rules = self._conversation.rules
+            other = RuleScope.PROJECT if rule.scope is RuleScope.CONVERSATION else RuleScope.CONVERSATION
+            self._undoing.append(lambda: rules.move(rule, rule.scope))
+            self._change(rules.move(rule, other), f"Holds in {_PLACES[other]} now. u undoes it.")
+
+    def action_undo(self) -> None:
+        """Undo the last change that was made on this sheet."""
+        if self._undoing:
+            self._change(self._undoing.pop()(), "Undone.")
+        else:
+            self.say("Nothing to undo.")
+
+    def _change(self, work: Awaitable[None], said: str) -> None:
+        async def change() -> None:
+            await work
+            answered = await self._apply()
+            await self._read()
+            also = f" {counted(answered, 'open request')} answered." if answered else ""
+            self.say(said + also)
+
+        self.run_worker(self.attempt(change()))

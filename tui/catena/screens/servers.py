@@ -1,0 +1,203 @@
+"""The MCP servers of a conversation: where each is from, whether it is sent, and the answer to those of the project."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.content import Content
+
+from catena.keys.bindings import bindings, priority_bindings
+from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
+from catena.screens.common.page import PageScreen
+from catena.text.formats import from_home
+from catena.text.safe_text import safe_line
+from catena.text.secrets import SecretMask
+from catena.widgets.foot import SheetKey
+from catena.widgets.row_list import Row, RowList, Tone, Word
+from catena.widgets.sheet_head import SheetWords, Subject
+from catena_acp.conversation.conversation import Conversation
+from catena_acp.conversation.servers import ListedServers
+from catena_acp.mcp.project_file import FILE_NAME
+from catena_acp.mcp.selection import NOT_ALLOWED_YET, ServerChoice
+from catena_acp.mcp.server import McpServer, ServerOrigin
+
+_HIDDEN = "(hidden)"
+_WRONG = "wrong-"  # with its place, the key of what cannot be used
+_REFERENCE = re.compile(r"(?:[A-Za-z]+ )?\$\{[^}]*\}")  # a value that is no secret, as it only names one
+_GROUPS = {
+    ServerOrigin.CONVERSATION: "This conversation",
+    ServerOrigin.SETTINGS: "Settings file",
+    ServerOrigin.PROJECT: f"This project ({FILE_NAME})",
+}
+_NO_FILE = f"This project has no {FILE_NAME}."
+
+
+class ServersScreen(ListScreen[None]):
+    """The servers, in the order in which sessions get them."""
+
+    HEADING = "MCP servers"
+    EMPTY = "no MCP servers: [mcp.NAME] in the settings adds one"
+    KEYS = (
+        SheetKey("{servers_allow}", "allow the project's", "allow"),
+        SheetKey("{servers_refuse}", "do not use them", "refuse"),
+        SheetKey("{server_details}", "details", "details"),
+        SheetKey("{leave}", "close", "leave"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *priority_bindings(leave="leave", cancel="leave"),
+        *LETTER_KEYS,
+        *bindings(
+            close_list="leave",
+            server_details="details",
+            servers_allow="allow",
+            servers_refuse="refuse",
+        ),
+    ]
+
+    def __init__(self, conversation: Conversation, window_id: str, *, subject: Subject | None = None) -> None:
+        super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
+        self._conversation = conversation
+        self._window_id = window_id
+        self._listed: ListedServers | None = None
+
+    async def on_mount(self) -> None:
+        """Read the servers."""
+        await self.attempt(self._read())
+
+    async def _read(self) -> None:
+        self._listed = listed = await self._conversation.servers.listed(self._window_id)
+        rows = list(server_rows(listed))
+        self.show_head(self.HEADING, count=f"{len(rows):,}")
+        self.row_list.show(rows, keep=self.chosen_key)
+        if listed.project is not None and listed.allowed is None and listed.project.servers:
+            self.say(f"{from_home(listed.project.path)} starts these programs if you allow it.")
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        """Show the details of the row that was clicked."""
+        event.stop()
+        self.action_details()
+
+    def action_details(self) -> None:
+        """Show everything about the server under the cursor, without the person's secrets."""
+        key, listed = self.chosen_key, self._listed
+        if listed is None or key is None:
+            return
+        if listed.project is not None and key.startswith(_WRONG):
+            self.say(listed.project.wrong[int(key.removeprefix(_WRONG))])
+        if not key.isdecimal():
+            return
+        choice = listed.choices[int(key)]
+        lines = details(choice, listed)
+        page = PageScreen(choice.server.name, Content("\n".join(lines)), subject=self.subject)
+        self.app.push_screen(page)
+
+    def action_allow(self) -> None:
+        """Allow what the file of the project says, as it is shown."""
+        self._answer(allowed=True)
+
+    def action_refuse(self) -> None:
+        """Do not use what the file of the project says."""
+        self._answer(allowed=False)
+
+    def _answer(self, *, allowed: bool) -> None:
+        listed = self._listed
+        if listed is None or (project := listed.project) is None:
+            self.say(_NO_FILE)
+            return
+
+        async def answer() -> None:
+            await self._conversation.servers.answer(project, allowed=allowed)
+            await self._read()
+            self.say(_answered(listed, allowed=allowed))
+
+        self.run_worker(self.attempt(answer()))
+
+
+def _answered(listed: ListedServers, *, allowed: bool) -> str:
+    until = f"until {FILE_NAME} changes"
+    if not allowed:
+        return f"Not used, {until}."
+    return f"Allowed, {until}. The agent gets them with {_next(listed)}."
+
+
+def server_rows(listed: ListedServers) -> Iterator[Row]:
+    """A row for each server, and for what of the project's file cannot be used."""
+    for at, choice in enumerate(listed.choices):
+        server = choice.server
+        yield Row(
+            str(at),
+            server.name,
+            note=_state(choice, listed),
+            mark=_mark(choice),
+            group=_GROUPS[server.origin],
+            detail=where(server),
+            dim=choice.sent is None and not choice.unexpected and choice.why != NOT_ALLOWED_YET,
+        )
+    for at, wrong in enumerate(listed.project.wrong if listed.project else ()):
+        name, _, why = wrong.rpartition(": ")
+        yield Row(
+            f"{_WRONG}{at}",
+            name or FILE_NAME,
+            note=f"cannot be used: {why}",
+            mark=Word("!", Tone.FAILURE),
+            group=_GROUPS[ServerOrigin.PROJECT],
+        )
+    if listed.own is not None:
+        yield Row("own", listed.own, note="sent", mark=Word("✓", Tone.MUTED), group="Catena")
+
+
+def _mark(choice: ServerChoice) -> Word:
+    if choice.sent is not None:
+        return Word("✓", Tone.MUTED)
+    if choice.why == NOT_ALLOWED_YET:
+        return Word("?", Tone.ASKING)
+    return Word("!", Tone.FAILURE) if choice.unexpected else Word("○", Tone.FAINT)
+
+
+def _state(choice: ServerChoice, listed: ListedServers) -> str:
+    """What becomes of a server, in words."""
+    if choice.sent is None:
+        return choice.why
+    when = "sent" if choice.server.name in listed.in_session else f"sent with {_next(listed)}"
+    missing = "/" not in str(choice.sent.get("command", "/"))
+    return f"{when} · program not found here" if missing else when
+
+
+def _next(listed: ListedServers) -> str:
+    """When the agent gets what is new."""
+    return "the next session" if listed.open and not listed.reopens else "your next prompt"
+
+
+def where(server: McpServer) -> str:
+    """The program or the address of a server, without its secrets; a project's as it stands in its file."""
+    text = server.url or shlex.join(server.command)
+    return safe_line(text if server.origin is ServerOrigin.PROJECT else SecretMask().rewrite(text))
+
+
+def details(choice: ServerChoice, listed: ListedServers) -> list[str]:
+    """Everything about a server, a line each, without the person's secrets."""
+    server = choice.server
+    origin = _GROUPS[server.origin]
+    if server.origin is ServerOrigin.PROJECT and listed.project is not None:
+        origin = safe_line(from_home(listed.project.path))
+    lines = [
+        f"From        {origin}",
+        f"State       {safe_line(_state(choice, listed))}",
+        f"Transport   {server.transport}",
+        f"{'Address' if server.url else 'Command'}     {where(server)}",
+    ]
+    for title, pairs in (("Environment", server.env), ("Headers", server.headers)):
+        lines += ["", title] if pairs else []
+        lines += [f"  {safe_line(f'{name} = {_value(value, server)}')}" for name, value in pairs]
+    return lines
+
+
+def _value(value: str, server: McpServer) -> str:
+    """A value without its secret; a project's as it stands in its file: whoever allows it has to see it."""
+    if server.origin is ServerOrigin.PROJECT or _REFERENCE.fullmatch(value):
+        return value
+    return _HIDDEN

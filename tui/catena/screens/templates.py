@@ -1,0 +1,141 @@
+"""The prompt templates that hold in a place: what each says, and the answer to those of the project."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual.binding import BindingType
+from textual.content import Content
+
+from catena.keys.bindings import bindings, priority_bindings
+from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
+from catena.screens.common.page import PageScreen
+from catena.settings.templates import (
+    FOLDER,
+    PROJECT_FOLDER,
+    Template,
+    answer_about,
+    known_templates,
+    named_template,
+)
+from catena.text.formats import from_home
+from catena.text.safe_text import safe
+from catena.widgets.foot import SheetKey
+from catena.widgets.row_list import Row, RowList, Tone, Word
+from catena.widgets.sheet_head import SheetWords, Subject
+from catena_store.database.database import Database
+
+_OWN = "Yours need no answer."
+
+
+class TemplatesScreen(ListScreen[None]):
+    """The templates, those of the project first."""
+
+    HEADING = "Prompt templates"
+    EMPTY = f"no templates: a Markdown file in {PROJECT_FOLDER}, or in {FOLDER} beside your settings, is one"
+    KEYS = (
+        SheetKey("{template_read}", "read", "read"),
+        SheetKey("{template_allow}", "allow for catena run", "allow"),
+        SheetKey("{template_refuse}", "do not use it", "refuse"),
+        SheetKey("{leave}", "close", "leave"),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *priority_bindings(leave="leave", cancel="leave"),
+        *LETTER_KEYS,
+        *bindings(close_list="leave", template_read="read", template_allow="allow", template_refuse="refuse"),
+    ]
+
+    def __init__(
+        self,
+        own: Path,
+        directory: str,
+        db: Database,
+        *,
+        taken: Collection[str],
+        subject: Subject | None = None,
+    ) -> None:
+        """``own`` is the configuration directory, ``directory`` the project's; ``taken`` the names of commands."""
+        super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
+        self._own = own
+        self._directory = directory
+        self._db = db
+        self._taken = taken
+        self._templates: Sequence[Template] = ()
+
+    def on_mount(self) -> None:
+        """Read the templates; a folder that is far away does not hold up the sheet."""
+        self.run_worker(self.attempt(self._read()))
+
+    async def _read(self) -> None:
+        self._templates = await known_templates(self._own, self._directory, self._db)
+        self.show_head(self.HEADING, count=f"{len(self._templates):,}")
+        self.row_list.show(list(template_rows(self._templates, self._own, self._taken)), keep=self.chosen_key)
+
+    @property
+    def _chosen(self) -> Template | None:
+        key = self.chosen_key
+        return self._templates[int(key)] if key is not None and int(key) < len(self._templates) else None
+
+    def on_row_list_chosen(self, event: RowList.Chosen) -> None:
+        """Show the template that was clicked."""
+        event.stop()
+        self.action_read()
+
+    def action_read(self) -> None:
+        """Show the text of the template under the cursor."""
+        if (template := self._chosen) is not None:
+            self.app.push_screen(
+                PageScreen(f"/{template.name}", Content(safe(template.text)), subject=self.subject)
+            )
+
+    def action_allow(self) -> None:
+        """Let `catena run` send the project's template under the cursor, as it is now."""
+        self._answer(allowed=True)
+
+    def action_refuse(self) -> None:
+        """Do not use the project's template under the cursor, as it is now."""
+        self._answer(allowed=False)
+
+    def _answer(self, *, allowed: bool) -> None:
+        template = self._chosen
+        if template is None:
+            return
+        if not template.of_project:
+            self.say(_OWN)
+            return
+
+        async def answer() -> None:
+            await answer_about(template, self._db, allowed=allowed)
+            await self._read()
+            what = "Allowed for catena run" if allowed else "Not used"
+            self.say(f"{what}, until the file changes.")
+
+        self.run_worker(self.attempt(answer()))
+
+
+def template_rows(templates: Sequence[Template], own: Path, taken: Collection[str]) -> Iterator[Row]:
+    """A row for each template, with what becomes of it."""
+    for at, each in enumerate(templates):
+        mark, state = _state(each, templates, taken)
+        yield Row(
+            str(at),
+            f"/{each.name} {each.hint}".rstrip(),
+            note=" · ".join(filter(None, (state, each.description))),
+            mark=mark,
+            group=f"This project ({PROJECT_FOLDER})" if each.of_project else from_home(str(own / FOLDER)),
+            dim=each.refused,
+        )
+
+
+def _state(template: Template, templates: Sequence[Template], taken: Collection[str]) -> tuple[Word, str]:
+    if template.name in taken:
+        return Word("○", Tone.FAINT), "hidden by the command of that name"
+    if template.refused:
+        return Word("○", Tone.FAINT), "not used"
+    if named_template(templates, template.name) is not template:
+        return Word("○", Tone.FAINT), "hidden by the project's"
+    if template.of_project and template.allowed is None:
+        return Word("?", Tone.ASKING), "catena run waits for you to allow it"
+    return Word("✓", Tone.MUTED), ""

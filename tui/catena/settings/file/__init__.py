@@ -1,0 +1,1 @@
+"""The settings file: TOML of which each error names its line, and the one writer."""

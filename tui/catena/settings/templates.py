@@ -1,0 +1,160 @@
+"""Prompt templates: Markdown files that are offered as commands, the project's above the person's.
+
+A project is a stranger: what a template of its says is sent without a look, by `catena run`, only where the person
+allowed just this content; one that they do not want is as if it were not there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catena.text.safe_text import safe_line
+from catena.text.shell_text import shell_text
+from catena_store.errors import StoreError
+
+if TYPE_CHECKING:  # the first frame reads no store
+    from catena_store.database.database import Database
+
+FOLDER = "prompts"  # below the configuration directory
+PROJECT_FOLDER = ".catena/prompts"  # below the directory of a conversation
+_MOST_FILES = 100  # of a folder
+_MOST_BYTES = 64 * 1024
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_PLACES = re.compile(r"\$(?:(ARGUMENTS)\b|([1-9])(?![0-9]))")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """One template; ``name`` is what is typed behind the slash."""
+
+    name: str
+    text: str
+    description: str = ""
+    hint: str = ""  # of its arguments
+    of_project: bool = False
+    path: str = ""  # of the file, resolved
+    digest: str = ""  # of its content
+    allowed: bool | None = None  # the person's answer about a project's, as it is; None before there is one
+
+    @property
+    def refused(self) -> bool:
+        """True for one of a project that the person does not want."""
+        return self.of_project and self.allowed is False
+
+    def with_arguments(self, arguments: str) -> str:
+        """The text with ``$ARGUMENTS`` and ``$1`` to ``$9`` filled in; without such places arguments go below it.
+
+        It never begins as a command of Catena or the shell: whoever wrote the file says only what is to be sent.
+        """
+        words = _words(arguments)
+
+        def filled(place: re.Match[str]) -> str:
+            if place[1]:
+                return arguments
+            number = int(place[2])
+            return words[number - 1] if number <= len(words) else ""
+
+        text, places = _PLACES.subn(filled, self.text)
+        if arguments and not places:
+            text = f"{text}\n\n{arguments}"
+        text = text.strip()
+        return f" {text}" if text.startswith("/") or shell_text(text) is not None else text
+
+
+def find_templates(own: Path, project: str) -> tuple[Template, ...]:
+    """The templates of a project, then those of the person's configuration directory, each by name. Blocks.
+
+    What cannot be read is left out, and so is what a link in a project leads to outside of its folder.
+    """
+    folder = Path(project, PROJECT_FOLDER)
+    return (
+        *_templates(folder, inside=Path(project), of_project=True),
+        *_templates(own / FOLDER, inside=None, of_project=False),
+    )
+
+
+def named_template(templates: Sequence[Template], name: str) -> Template | None:
+    """The template of a name; the project's where both have one, unless that was refused."""
+    return next((each for each in templates if each.name == name and not each.refused), None)
+
+
+async def known_templates(own: Path, project: str, db: Database) -> tuple[Template, ...]:
+    """The templates with the person's answers, read in a thread; without those where the store cannot be read."""
+    from catena_store.conversations import trusted_files
+
+    found = await asyncio.to_thread(find_templates, own, project)
+    answers: dict[str, bool | None] = {}
+    if any(each.of_project for each in found):
+        with contextlib.suppress(StoreError):
+            async with db.read() as reader:
+                for each in found:
+                    if each.of_project:
+                        answers[each.path] = await trusted_files.answer_of(reader, each.path, each.digest)
+    return tuple(replace(each, allowed=answers.get(each.path)) for each in found)
+
+
+async def answer_about(template: Template, db: Database, *, allowed: bool) -> None:
+    """Store the person's answer about a project's template as they saw it. Raises StoreError."""
+    from catena_store.conversations import trusted_files
+
+    async with db.write() as tx:
+        await trusted_files.answer(tx, template.path, template.digest, trusted=allowed)
+
+
+def _digest(data: bytes) -> str:
+    import hashlib  # with OpenSSL: 4 MiB that nothing else on the way to the screen needs
+
+    return hashlib.sha256(data).hexdigest()
+
+
+def _templates(folder: Path, *, inside: Path | None, of_project: bool) -> Iterator[Template]:
+    try:
+        root = None if inside is None else inside.resolve()
+        paths = sorted(islice(folder.glob("*.md"), _MOST_FILES))
+    except (OSError, ValueError, RuntimeError):
+        return
+    for path in paths:
+        try:
+            if not (_NAME.fullmatch(path.stem) and path.is_file()):
+                continue
+            resolved = path.resolve()
+            if root is not None and not resolved.is_relative_to(root):
+                continue
+            with path.open("rb") as file:
+                data = file.read(_MOST_BYTES + 1)
+            text = data.decode("utf-8-sig")
+        except (OSError, ValueError, RuntimeError):
+            continue
+        if len(data) <= _MOST_BYTES:
+            template = _template(path.stem, text, of_project=of_project)
+            yield replace(template, path=str(resolved), digest=_digest(data))
+
+
+def _template(name: str, text: str, *, of_project: bool) -> Template:
+    lines = _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
+    told: dict[str, str] = {}
+    if lines[0].rstrip() == "---" and "---" in (rest := [line.rstrip() for line in lines[1:]]):
+        end = rest.index("---")
+        for line in rest[:end]:
+            key, _, value = line.partition(":")
+            told[key.strip()] = safe_line(value.strip().strip("\"'"))
+        lines = lines[end + 2 :]
+    body = "\n".join(lines).strip()
+    first = safe_line(body.partition("\n")[0])
+    return Template(name, body, told.get("description") or first, told.get("argument-hint", ""), of_project)
+
+
+def _words(arguments: str) -> list[str]:
+    try:
+        return shlex.split(arguments)
+    except ValueError:
+        return arguments.split()

@@ -1,0 +1,86 @@
+"""Changed files in words."""
+
+from __future__ import annotations
+
+from catena.text.safe_text import safe_line
+from catena_acp.changes.changed_file import ChangedFile, FileContents, FileState, OnDisk
+from catena_acp.changes.patch import relative_path
+from catena_acp.changes.reading import ChangeScope, Since
+
+CUT_PATCH = "not in the patch, since the exact place is not known"
+
+
+def scope_words(scope: ChangeScope) -> str:
+    """Which changes are shown, in words behind "Changes"."""
+    match scope.since:
+        case Since.BRANCH:
+            return "on this branch"
+        case Since.TURN:
+            return "in this turn" if scope.message_id else "in the last turn"
+        case Since.LOOK:
+            return "since your last look"
+        case Since.CHECKPOINT:
+            return f"since checkpoint {safe_line(scope.name)}"
+
+
+def shown_path(path: str, directory: str) -> str:
+    """A path, relative where it lies below the directory of the conversation."""
+    return safe_line(relative_path(path, directory) or path)
+
+
+def size_words(added: int, removed: int) -> str:
+    """How many lines were added and removed: `+12 −40`."""
+    pieces = [f"+{added:,}"] if added else []
+    return " ".join([*pieces, f"−{removed:,}"] if removed else pieces)
+
+
+def state_words(file: ChangedFile, directory: str) -> str:
+    """What became of a file, and what of it is not known; "" for a plain change."""
+    words = []
+    match file.state:
+        case FileState.NEW:
+            words.append("new")
+        case FileState.DELETED:
+            words.append("deleted")
+        case FileState.RENAMED:
+            words.append(f"renamed from {shown_path(file.renamed_from, directory)}")
+        case FileState.CHANGED:
+            pass
+    match file.contents:
+        case FileContents.BINARY:
+            words.append("binary")
+        case FileContents.TOO_LARGE:
+            words.append("too large")
+        case FileContents.UNREPORTED if file.state is FileState.CHANGED:
+            words.append("changes not reported")
+        case _:
+            pass
+    if file.unsure:
+        words.append("result unknown")
+    words += filter(None, [_since(file)])
+    return " · ".join(words)
+
+
+def note_words(file: ChangedFile) -> str:
+    """A sentence about how the changes of a file are shown, where that is not the difference of two versions."""
+    if file.successive:
+        return f"{len(file.changes)} edits, one after the other: they cannot be combined into one change exactly."
+    if file.changes and file.net is None:
+        return "Parts of the file, as reported: line numbers may differ."
+    if file.contents is FileContents.UNREPORTED:
+        return "The agent did not report what changed."
+    if file.contents is FileContents.BINARY:
+        return "Not a text file."
+    if file.contents is FileContents.TOO_LARGE:
+        return "Too large to compare."
+    return ""
+
+
+def _since(file: ChangedFile) -> str:
+    match file.on_disk:
+        case OnDisk.CHANGED:
+            return "exists again" if file.state is FileState.DELETED else "changed since"
+        case OnDisk.GONE:
+            return "" if file.state is FileState.DELETED else "gone since"
+        case OnDisk.SAME | OnDisk.UNKNOWN:
+            return ""

@@ -1,0 +1,84 @@
+"""Changes of vi to a text: what an operator is done to, and what some commands make of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from catena.vim.characters import after, first_nonblank, line_end, line_start
+from catena.vim.registers import Register
+
+_INDENT = 4  # blanks of one step of `>`
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A part of a text, ``end`` not included, and where the cursor goes; ``lines``: without the last newline."""
+
+    start: int
+    end: int
+    cursor: int
+    lines: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VimChange:
+    """A text after a change, and its cursor."""
+
+    text: str
+    cursor: int
+
+
+def shifted(part: str, steps: int) -> str:
+    """Lines with more blanks before them, or fewer where ``steps`` is negative."""
+    lines = []
+    for line in part.split("\n"):
+        body = line.lstrip(" \t")
+        width = len(line[: len(line) - len(body)].expandtabs(8))
+        lines.append(" " * max(0, width + _INDENT * steps) + body if body else line if steps > 0 else "")
+    return "\n".join(lines)
+
+
+def swapped(part: str, case: str) -> str:
+    """A text with other letters: `gu` small, `gU` capital, `g~` each the other one; its length stays."""
+    return "".join(new if len(new := _cased(character, case)) == 1 else character for character in part)
+
+
+def _cased(character: str, case: str) -> str:
+    if case == "gu":
+        return character.lower()
+    return character.upper() if case == "gU" else character.swapcase()
+
+
+def joined(text: str, at: int, count: int) -> VimChange | None:
+    """`J`: so many lines put behind the line of a place, with a blank between; None where there is none."""
+    cursor = at
+    for done in range(count):
+        end = line_end(text, cursor)
+        if end >= len(text):
+            return None if not done else VimChange(text, cursor)
+        behind = end + 1
+        last = line_end(text, behind)
+        while behind < last and text[behind] in " \t":
+            behind += 1
+        line = text[line_start(text, end) : end]
+        spaced = line and line[-1] not in " \t" and behind < last and text[behind] != ")"
+        text = text[:end] + (" " if spaced else "") + text[behind:]
+        cursor = end
+    return VimChange(text, cursor)
+
+
+def put(text: str, at: int, register: Register, times: int, *, behind: bool) -> VimChange:
+    """`p` and `P`: a register put behind a place, or before it."""
+    if register.lines:
+        lines = "\n".join([register.text.removesuffix("\n")] * times)
+        if behind:
+            end = line_end(text, at)
+            made = f"{text[:end]}\n{lines}{text[end:]}"
+            return VimChange(made, first_nonblank(made, end + 1))
+        start = line_start(text, at)
+        made = f"{text[:start]}{lines}\n{text[start:]}"
+        return VimChange(made, first_nonblank(made, start))
+    place = after(text, at) if behind and at < line_end(text, at) else at
+    body = register.text * times
+    cursor = place if "\n" in body else place + len(body) - 1
+    return VimChange(text[:place] + body + text[place:], max(place, cursor))

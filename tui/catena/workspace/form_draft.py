@@ -1,0 +1,32 @@
+"""What a person has filled into a form that an agent waits for, kept with its tab."""
+
+from __future__ import annotations
+
+from catena_acp.elicitation.checks import Input, default_of
+from catena_acp.elicitation.requests import Form, NumberField, TextField
+
+
+class FormDraft:
+    """The inputs of a form that is not sent yet."""
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self.inputs: dict[str, Input] = {field.label.name: default_of(field) for field in form.fields}
+        self.errors: dict[str, str] = {}
+        self.current = 0  # the field that had the keys last
+
+    @property
+    def typed(self) -> str:
+        """The texts that were typed into it, without secrets: what is returned where the form is not sent."""
+        texts = [
+            (field.label.title, text.strip())
+            for field in self.form.fields
+            if isinstance(field, TextField | NumberField)
+            and not field.label.secret
+            and isinstance(text := self.inputs.get(field.label.name), str)
+            and text.strip()
+            and text != default_of(field)
+        ]
+        if len(texts) == 1:
+            return texts[0][1]
+        return "\n".join(f"{title}: {text}" for title, text in texts)
