@@ -23,7 +23,7 @@ from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.routing.prior_context import Budget, build_prior_context
 from catena_acp.continuity.routing.replay_check import Verdict
 from catena_acp.continuity.sessions.replay_record import ReplayRecord
-from catena_acp.session_events import TextChunk
+from catena_acp.port.session_events import TextChunk
 from catena_store.chains import links
 from catena_store.conversations import messages
 from catena_store.conversations.tree import family_tree

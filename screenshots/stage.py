@@ -30,8 +30,8 @@ from catena.themes.catalog import DARK, LIGHT
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.tabs import OpenTabs
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.protocol.files import FileAccess
 from catena_store.database.database import Database
 from catena_store.records import AgentGroup

@@ -16,9 +16,9 @@ import pytest
 
 from catena_acp.agents.agent import Agent, end_group, process_start_time, start_agent
 from catena_acp.errors import AgentGone, AgentMissing, AgentRefused, AgentSilent, LoginNeeded, ProtocolBroken
-from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.port.port import AgentPort, AgentSpec
+from catena_acp.port.session_events import Event, PermissionRequested, PermissionWithdrawn, TextBlock
 from catena_acp.process_group import Guard, group_exists
-from catena_acp.session_events import Event, PermissionRequested, PermissionWithdrawn, TextBlock
 from support.clients.protocol import AGENT, HELLO, heard, place, runs, scripted, spec, text_of, until
 from support.counted_work import waits_counted
 
@@ -364,7 +364,7 @@ async def test_stopping_does_not_wait_for_an_agent_that_does_not_read(tmp_path: 
 CLIENT = """
 import asyncio, sys
 from catena_acp.agents.agent import start_agent
-from catena_acp.port import AgentSpec, SessionSetup
+from catena_acp.port.port import AgentSpec, SessionSetup
 
 async def main():
     agent = await start_agent(AgentSpec("a", "A", tuple(sys.argv[1:])), cwd=".", client_version="0")

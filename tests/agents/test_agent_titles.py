@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.abilities import Abilities
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.services import title_of
-from catena_acp.port import AgentSpec
+from catena_acp.port.abilities import Abilities
+from catena_acp.port.port import AgentSpec
 from support.clients.command_line import Catena
 from support.conversations.rehearsed import World
 

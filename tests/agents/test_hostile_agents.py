@@ -18,7 +18,7 @@ from catena.settings.settings import Settings
 from catena.settings.tables.agents import AgentSetting
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import PermissionOpened
-from catena_acp.elicitation.requests import DECLINE
+from catena_acp.port.elicitation.requests import DECLINE
 from catena_acp.protocol import callbacks
 from catena_acp.rehearsal.scenes import prose
 from catena_store.conversations import messages

@@ -11,12 +11,18 @@ from pathlib import Path
 import pytest
 
 from catena_acp.agents.catalog import find_agents, find_spec
+from catena_acp.agents.registry.data import agents_directory
+from catena_acp.agents.registry.entries import read_entries
+from catena_acp.agents.registry.installer import install
+from catena_acp.agents.registry.installs import (
+    Install,
+    find_install,
+    installed_agents,
+    locked,
+    remove_install,
+)
+from catena_acp.agents.registry.plans import InstallPlan, plan_install
 from catena_acp.errors import AgentMissing, InstallFailed
-from catena_acp.registry.data import agents_directory
-from catena_acp.registry.entries import read_entries
-from catena_acp.registry.installer import install
-from catena_acp.registry.installs import Install, find_install, installed_agents, locked, remove_install
-from catena_acp.registry.plans import InstallPlan, plan_install
 from support.agents.registry import agent_archive, archived, entry
 
 
@@ -100,7 +106,7 @@ def test_w34_a_kill_in_the_middle_leaves_the_old_one_and_the_next_install_clears
     code = (
         "import os, signal, sys, json\n"
         "from agents.test_installs import plan_of\n"
-        "from catena_acp.registry.installer import install\n"
+        "from catena_acp.agents.registry.installer import install\n"
         "install(plan_of(json.loads(sys.argv[1])), lambda *_: os.kill(os.getpid(), signal.SIGKILL))\n"
     )
     import json

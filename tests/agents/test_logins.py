@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.abilities import AuthMethod
 from catena_acp.agents.catalog import catalog, login_hint
 from catena_acp.agents.login_methods import (
     TerminalLogin,
@@ -25,9 +24,10 @@ from catena_acp.continuity.conversation_events import (
     PromptReturned,
     TurnEnded,
 )
-from catena_acp.conversation.logins import UnansweredPrompt
+from catena_acp.conversation.access.logins import UnansweredPrompt
 from catena_acp.errors import AgentRefused, GivenUp, LoginNeeded, LogoutNotOffered, StillAtWork
-from catena_acp.port import AgentSpec
+from catena_acp.port.abilities import AuthMethod
+from catena_acp.port.port import AgentSpec
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import ContextSource, Kind, StopReason
 from support.conversations.rehearsed import Desk, World, open_window

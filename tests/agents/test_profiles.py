@@ -13,7 +13,7 @@ from catena.settings.agents import default_agent, find_agent, stored_agent, stor
 from catena.settings.settings import load_settings
 from catena.settings.tables.agents import AgentSetting
 from catena_acp.errors import AgentMissing
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.records import ContextSource
 from support.clients.command_line import Catena, newest, shown
 from support.conversations.rehearsed import World

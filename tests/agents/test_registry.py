@@ -10,18 +10,18 @@ from pathlib import Path
 import pytest
 
 from catena_acp.agents.catalog import catalog
-from catena_acp.errors import DownloadFailed, RegistryInvalid
-from catena_acp.registry import downloads
-from catena_acp.registry.data import (
+from catena_acp.agents.registry import downloads
+from catena_acp.agents.registry.data import (
     changes,
     keep_registry,
     load_registry,
     parse_registry,
     registry_path,
 )
-from catena_acp.registry.entries import NpmPackage, PythonPackage, read_entries
-from catena_acp.registry.plans import plan_install
-from catena_acp.registry.records import record_of
+from catena_acp.agents.registry.entries import NpmPackage, PythonPackage, read_entries
+from catena_acp.agents.registry.plans import plan_install
+from catena_acp.agents.registry.records import record_of
+from catena_acp.errors import DownloadFailed, RegistryInvalid
 from support.agents.registry import archived, entry, registry_file
 
 TODAY = date(2027, 1, 2)

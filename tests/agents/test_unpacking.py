@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from catena_acp.agents.registry.unpacking import UnpackLimits, unpack
 from catena_acp.errors import InstallFailed
-from catena_acp.registry.unpacking import UnpackLimits, unpack
 from support.agents.registry import member, tar_of
 
 LINK, HARD = tarfile.SYMTYPE, tarfile.LNKTYPE

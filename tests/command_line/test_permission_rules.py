@@ -13,7 +13,7 @@ import pytest
 from catena.cli.run.permissions import policy_answer
 from catena.settings.tables.permissions import Permissions
 from catena_acp.continuity.conversation_events import PermissionOpened
-from catena_acp.session_events import PermissionOption, ToolCallChanged
+from catena_acp.port.session_events import PermissionOption, ToolCallChanged
 from support.clients.command_line import EXECUTABLE, Catena
 from support.clients.on_terminal import OnTerminal, on_terminal
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from catena_acp.continuity.turns.background import BackgroundWork
 from catena_acp.continuity.turns.reducer import Change, Insert, Reducer
-from catena_acp.session_events import ToolCallChanged
+from catena_acp.port.session_events import ToolCallChanged
 from catena_store.records import Kind, Message, MessageState
 
 NOW = datetime(2026, 11, 20, 14, 0, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 from catena_acp.continuity.conversation_events import MessageAdded, PromptReturned, TurnEnded
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.errors import AgentError, AgentRefused, AgentSilent
-from catena_acp.session_events import ContextCompacted
+from catena_acp.port.session_events import ContextCompacted
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links
 from catena_store.conversations import branches

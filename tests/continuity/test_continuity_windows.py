@@ -8,7 +8,7 @@ from pathlib import Path
 from catena_acp.continuity.conversation_events import ConversationEvent, MessageAdded, TurnEnded
 from catena_acp.continuity.routing.prior_context import without_prior_context
 from catena_acp.errors import AgentRefused
-from catena_acp.session_events import TextChunk
+from catena_acp.port.session_events import TextChunk
 from catena_store.chains import links
 from catena_store.conversations import messages
 from catena_store.records import ContextSource, Kind, MessageState, StopReason

@@ -10,8 +10,8 @@ import pytest
 from catena_acp.agents.agent import start_agent
 from catena_acp.continuity.conversation_events import MessageAdded, TurnEnded
 from catena_acp.errors import ReadOnly
-from catena_acp.port import SessionSetup
-from catena_acp.session_events import TextChunk
+from catena_acp.port.port import SessionSetup
+from catena_acp.port.session_events import TextChunk
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links
 from catena_store.records import ContextSource, Kind, LinkState, StopReason

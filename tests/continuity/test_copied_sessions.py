@@ -16,7 +16,7 @@ import pytest
 
 from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.errors import NotCopied
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_acp.transcripts import claude
 from catena_acp.transcripts.moving import TranscriptFiles, copy_file
 from catena_store.records import Cause, ContextSource, Kind, LinkState

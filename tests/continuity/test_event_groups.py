@@ -7,8 +7,8 @@ from itertools import count
 from typing import get_args
 
 from catena_acp.continuity.turns.reducer import Reducer
-from catena_acp.elicitation.requests import CANCEL, Form
-from catena_acp.session_events import (
+from catena_acp.port.elicitation.requests import CANCEL, Form
+from catena_acp.port.session_events import (
     BackgroundWorkEnded,
     CommandsChanged,
     ContextCompacted,

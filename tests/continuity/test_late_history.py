@@ -10,7 +10,13 @@ import pytest
 from catena_acp.continuity.routing.late_history import LateHistory
 from catena_acp.continuity.routing.prior_context import BEGIN, END
 from catena_acp.continuity.routing.replay_check import Speaker
-from catena_acp.session_events import Event, PermissionRequested, TextChunk, ToolCallChanged, UnknownUpdate
+from catena_acp.port.session_events import (
+    Event,
+    PermissionRequested,
+    TextChunk,
+    ToolCallChanged,
+    UnknownUpdate,
+)
 from support.walks.length import walks
 
 HOLDS = [

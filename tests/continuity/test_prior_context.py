@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from catena_acp.abilities import quirks_of
 from catena_acp.continuity.routing.prior_context import (
     BEGIN,
     END,
@@ -19,7 +18,8 @@ from catena_acp.continuity.routing.prior_context import (
     without_prior_context,
 )
 from catena_acp.continuity.routing.replay_check import Expected, Speaker, Verdict, verdict
-from catena_acp.session_events import Event, TextChunk
+from catena_acp.port.abilities import quirks_of
+from catena_acp.port.session_events import Event, TextChunk
 from catena_store.records import Kind, Message, MessageState
 
 AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

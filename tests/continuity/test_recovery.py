@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.problems import problem_of_notice
 from catena_acp.continuity.services import Services, Tenure
+from catena_acp.continuity.wording.problems import problem_of_notice
 from catena_acp.conversation.recovery.recovery import recover
-from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.chains import links, turns
 from catena_store.clients import leases

@@ -8,7 +8,7 @@ import pytest
 
 from catena_acp.continuity.routing.replay_check import Verdict
 from catena_acp.continuity.sessions.replay_record import ReplayRecord
-from catena_acp.session_events import TextChunk
+from catena_acp.port.session_events import TextChunk
 from catena_store.conversations import messages
 from catena_store.database.database import Reader, Writer
 from catena_store.records import ContextSource, Kind, Link, LinkState

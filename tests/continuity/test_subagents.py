@@ -10,8 +10,8 @@ from typing import Any
 from catena_acp.continuity.routing.prior_context import Budget, read_prior_context
 from catena_acp.continuity.routing.replay_check import Expected, Speaker, Verdict, verdict
 from catena_acp.continuity.turns.reducer import Append, Change, Insert, Op, Reducer
+from catena_acp.port.session_events import BackgroundWorkEnded, TextChunk, ToolCallChanged, UsageReported
 from catena_acp.protocol.session_updates import events_of, permission_of
-from catena_acp.session_events import BackgroundWorkEnded, TextChunk, ToolCallChanged, UsageReported
 from catena_store import ancestry
 from catena_store.conversations import messages
 from catena_store.records import Kind, MessageState

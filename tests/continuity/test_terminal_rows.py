@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.reducer import Change, Insert, Reducer
-from catena_acp.session_events import Event, TerminalChanged, ToolCallChanged, ToolTerminal, ToolText
+from catena_acp.port.session_events import Event, TerminalChanged, ToolCallChanged, ToolTerminal, ToolText
 from catena_store.records import MessageState
 
 

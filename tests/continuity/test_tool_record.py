@@ -6,9 +6,16 @@ from typing import Any
 
 import pytest
 
-from catena_acp.continuity.tool_record import ToolPart, ToolPlace, ToolRecord
+from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolPlace, ToolRecord
 from catena_acp.continuity.turns.tool_data import call_of, changed_tool
-from catena_acp.session_events import Location, ToolCallChanged, ToolDiff, ToolOther, ToolTerminal, ToolText
+from catena_acp.port.session_events import (
+    Location,
+    ToolCallChanged,
+    ToolDiff,
+    ToolOther,
+    ToolTerminal,
+    ToolText,
+)
 
 
 def test_a_stored_tool_call_reads_back_as_the_one_that_was_told() -> None:

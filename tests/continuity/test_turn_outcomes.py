@@ -10,7 +10,7 @@ import pytest
 
 from catena_acp.continuity.turns.endings import Bound, Ending, Outcome, TurnContent, outcome_of
 from catena_acp.errors import AgentGone, AgentRefused, AgentSilent, NotKept
-from catena_acp.session_events import PromptEnded, TypedFailure
+from catena_acp.port.session_events import PromptEnded, TypedFailure
 from catena_store.records import Kind, StopReason
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -16,7 +16,7 @@ from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.continuity.services import WhileIdle
 from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened, AsideRewound
 from catena_acp.errors import NoCheckpoint, NotAQuestion, StillAtWork
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.conversations import conversations
 from catena_store.records import Cause, Kind, Link, LinkState, StopReason
 from catena_store.windows import inputs

@@ -24,7 +24,7 @@ from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation.prompts.delivery import PromptDelivery
 from catena_acp.conversation.prompts.rows import Attempt
 from catena_acp.errors import AgentGone, AgentRefused
-from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.trouble.troubles import Trouble
 from catena_store.database.database import Reader
 from catena_store.errors import StoreBusy

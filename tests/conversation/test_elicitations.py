@@ -16,7 +16,7 @@ from catena_acp.continuity.conversation_events import (
     PermissionOpened,
     TurnEnded,
 )
-from catena_acp.elicitation.requests import DECLINE, ElicitationAnswer, Form, WebPage
+from catena_acp.port.elicitation.requests import DECLINE, ElicitationAnswer, Form, WebPage
 from catena_store.records import Kind, Message, MessageState, StopReason
 from support.clients.protocol import spec
 from support.conversations.rehearsed import Desk, World

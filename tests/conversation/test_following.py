@@ -30,11 +30,10 @@ from catena_acp.continuity.conversation_events import (
     Renamed,
     TurnEnded,
 )
-from catena_acp.conversation import conversations
-from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.conversations.conversations import Conversations, conversations
 from catena_acp.conversation.recovery import foreign_conversations
-from catena_acp.elicitation.requests import DECLINE
 from catena_acp.errors import ReadOnly
+from catena_acp.port.elicitation.requests import DECLINE
 from catena_acp.process_group import parse_start_time, process_start_time
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import turns

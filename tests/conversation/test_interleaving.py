@@ -30,16 +30,16 @@ from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation import journal
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.forks import ForkOperation
+from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.conversation.conversations.forks import ForkOperation
+from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.conversation.prompts.idle_work import IdleWork
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
 from catena_acp.conversation.prompts.schedule import Sending
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.conversation.undo import ConversationUndo, Scope
 from catena_acp.errors import StillAtWork
+from catena_acp.port.session_events import PromptBlock
 from catena_acp.process_group import Guard, group_exists
-from catena_acp.session_events import PromptBlock
 from catena_acp.trouble.troubles import Trouble
 from catena_store.clients import leases
 from catena_store.database.database import Database, Writer

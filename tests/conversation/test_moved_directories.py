@@ -12,7 +12,7 @@ import pytest
 
 from catena.workspace.moved_directories import moved_directories
 from catena_acp.continuity.conversation_events import PromptReturned
-from catena_acp.conversation.undo import ConversationUndo, Scope
+from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.errors import StillAtWork
 from catena_store.conversations import conversations
 from catena_store.records import ContextSource, Kind, TurnEnvironment

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from catena.text.usage import costs, spending, spending_shape, usage_lines, usage_text
-from catena_acp.session_events import UsageReported
+from catena_acp.port.session_events import UsageReported
 from catena_store.chains import agents, turns, usage
 from catena_store.conversations import conversations
 from catena_store.database.database import Reader, Writer

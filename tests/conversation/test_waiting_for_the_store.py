@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from catena_acp.continuity.sessions.environment import Environment
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.keeping import Keeping
-from catena_acp.conversation.undo import ConversationUndo, Scope
+from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.conversation.conversations.keeping import Keeping
+from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.errors import NotToBeUndone, ReadOnly, StillAtWork
 from catena_store.clients import leases
 from catena_store.conversations import conversations

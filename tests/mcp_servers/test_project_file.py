@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.abilities import Abilities
 from catena_acp.mcp.project_file import ProjectFile, read_project_file
 from catena_acp.mcp.selection import Recipient, choose
 from catena_acp.mcp.server import McpServer, ServerOrigin, Transport, VariableMissing, filled_in
+from catena_acp.port.abilities import Abilities
 
 
 def written(folder: Path, servers: object) -> ProjectFile:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from catena_acp.elicitation.requests import CANCEL, ElicitationAnswer, Form, WebPage
-from catena_acp.session_events import (
+from catena_acp.port.elicitation.requests import CANCEL, ElicitationAnswer, Form, WebPage
+from catena_acp.port.session_events import (
     ElicitationAnswered,
     ElicitationCompleted,
     ElicitationRequested,

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from catena_acp.elicitation.addresses import address_of
-from catena_acp.elicitation.checks import Input, check, content_of, default_of
-from catena_acp.elicitation.patterns import Pattern, PatternRefused
-from catena_acp.elicitation.requests import Elicitation, ElicitationAnswer, Form, UnknownField, WebPage
-from catena_acp.elicitation.words import SECRET, answered_text, asked_text, kept_data
+from catena_acp.port.elicitation.addresses import address_of
+from catena_acp.port.elicitation.checks import Input, check, content_of, default_of
+from catena_acp.port.elicitation.patterns import Pattern, PatternRefused
+from catena_acp.port.elicitation.requests import Elicitation, ElicitationAnswer, Form, UnknownField, WebPage
+from catena_acp.port.elicitation.words import SECRET, answered_text, asked_text, kept_data
 from catena_acp.protocol.elicitations import ElicitationInvalid, elicitation_of
 
 JSON = st.recursive(

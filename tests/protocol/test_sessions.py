@@ -10,9 +10,8 @@ import pytest
 
 from catena_acp.agents.agent import Agent
 from catena_acp.errors import AgentRefused, AgentSilent, LoginNeeded, NotOffered, ProtocolBroken, SessionGone
-from catena_acp.port import Limits
-from catena_acp.protocol.delivery import MAX_UNCLAIMED_SESSIONS
-from catena_acp.session_events import (
+from catena_acp.port.port import Limits
+from catena_acp.port.session_events import (
     CommandsChanged,
     ConfigChoice,
     Event,
@@ -24,6 +23,7 @@ from catena_acp.session_events import (
     TextChunk,
     TitleChanged,
 )
+from catena_acp.protocol.delivery import MAX_UNCLAIMED_SESSIONS
 from support.clients.protocol import HELLO, heard, place, scripted, text_of, until
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from catena_acp.port.session_events import TerminalChanged
 from catena_acp.protocol.files import FileAccess
-from catena_acp.session_events import TerminalChanged
 from support.clients.protocol import HELLO, answer_to, heard, place, runs, scripted, until
 
 TURN = """

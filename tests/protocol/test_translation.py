@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from catena_acp.abilities import AuthMethod, ImageLimits
-from catena_acp.protocol.answers import abilities_of
-from catena_acp.protocol.session_updates import events_of, permission_of
-from catena_acp.session_events import (
+from catena_acp.port.abilities import AuthMethod, ImageLimits
+from catena_acp.port.session_events import (
     Command,
     CommandsChanged,
     ContextCompacted,
@@ -30,6 +28,8 @@ from catena_acp.session_events import (
     UnknownUpdate,
     UsageReported,
 )
+from catena_acp.protocol.answers import abilities_of
+from catena_acp.protocol.session_updates import events_of, permission_of
 
 ENTRIES = [{"content": "a", "status": "blocked", "priority": "high"}, {"content": "b"}, {"status": "no text"}]
 PLANNED = (PlanEntry("a", "blocked", "high"), PlanEntry("b", "pending", "medium"))

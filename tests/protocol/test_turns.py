@@ -10,7 +10,7 @@ import pytest
 
 from catena_acp.agents.agent import Agent
 from catena_acp.errors import AgentRefused, LoginNeeded, ProtocolBroken, SessionGone
-from catena_acp.session_events import (
+from catena_acp.port.session_events import (
     ContextCompacted,
     Event,
     ImageBlock,

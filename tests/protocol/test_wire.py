@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from catena_acp.port.session_events import Event
 from catena_acp.protocol import framing
-from catena_acp.session_events import Event
 from support.clients.protocol import HELLO, answer_to, heard, place, scripted, text_of, until
 
 # Each is written in the middle of an answer; the answer must come whole, and the agent must be usable afterwards.
@@ -127,8 +127,8 @@ async def test_meta_cannot_take_the_place_of_an_argument(tmp_path: Path) -> None
             left.discard(agent.read().get("id"))
         agent.send(agent.result(request, {"stopReason": "end_turn"}))
     """
+    from catena_acp.port.session_events import PermissionRequested
     from catena_acp.protocol.files import FileAccess
-    from catena_acp.session_events import PermissionRequested
 
     async with scripted(tmp_path, script, files=FileAccess((Path("/"),))) as agent:
         session_id = (await agent.new_session(place(tmp_path))).session_id

@@ -10,7 +10,7 @@ import pytest
 from catena.screens.chain.screen import ChainScreen
 from catena.widgets.row_list import RowList
 from catena_acp.conversation.inspection.chain import Chain
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from support.conversations.rehearsed import World
 from support.screen.chain import two_sessions
 from support.screen.chain import world as world

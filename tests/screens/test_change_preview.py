@@ -9,7 +9,7 @@ from catena_acp.changes.changed_file import ChangedFile, TextChange
 from catena_acp.changes.hunks import diff_of_file
 from catena_acp.changes.patch import hunk_text
 from catena_acp.diff import line_diff
-from catena_acp.session_events import ToolDiff
+from catena_acp.port.session_events import ToolDiff
 
 OLD = "select 1\n-- a comment\nselect 2\n" + "x\n" * 300
 NEW = "select 1\n++ no comment\nselect 2\n" + "x\n" * 299 + "y\n"

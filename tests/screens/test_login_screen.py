@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.agents.catalog import command_spec
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from support.screen.pilot import Person, at_the_screen
 from support.screen.terminal import Place
 

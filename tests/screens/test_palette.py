@@ -10,7 +10,7 @@ from catena.screens.palette import GROUPS, CommandPalette, chosen_command, key_w
 from catena.settings.settings import Start
 from catena.widgets.row_list import RowList
 from catena.widgets.sheet_head import Subject
-from catena_acp.session_events import Command
+from catena_acp.port.session_events import Command
 from support.screen.transcript import until
 
 ANNOUNCED = [Command(f"job-{number}", f"does job {number}", None) for number in range(32)]

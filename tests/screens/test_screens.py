@@ -22,7 +22,7 @@ from catena.terminal.driver import BackgroundReported, is_burst
 from catena.themes import catalog
 from catena.widgets.completion import completions
 from catena_acp.agents.catalog import find_spec
-from catena_acp.session_events import Command
+from catena_acp.port.session_events import Command
 from catena_store.errors import StoreError
 from catena_store.records import Kind
 from support.screen.pilot import Person, at_the_screen

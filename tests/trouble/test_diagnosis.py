@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from catena_acp.continuity.problems import cut_off, offers_for, problem_of, problem_of_notice
+from catena_acp.continuity.wording.problems import cut_off, offers_for, problem_of, problem_of_notice
 from catena_acp.errors import (
     AgentError,
     AgentGone,
@@ -23,7 +23,7 @@ from catena_acp.errors import (
     ProtocolBroken,
     SessionGone,
 )
-from catena_acp.session_events import TypedFailure
+from catena_acp.port.session_events import TypedFailure
 from catena_acp.trouble import error_words, reset_times
 from catena_acp.trouble.diagnosis import diagnose, diagnose_failure, diagnose_words
 from catena_acp.trouble.reset_times import end_in_data, end_in_words, format_time

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from catena_acp.continuity.problems import problem_of
+from catena_acp.continuity.wording.problems import problem_of
 from catena_acp.errors import AgentRefused
 
 _NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

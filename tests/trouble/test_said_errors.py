@@ -8,8 +8,8 @@ import pytest
 
 from catena_acp.continuity.conversation_events import Doing, DoingChanged, TurnEnded
 from catena_acp.continuity.turns.endings import LastAnswer
-from catena_acp.conversation.logins import UnansweredPrompt
-from catena_acp.session_events import PermissionRequested, TextChunk, ToolCallChanged
+from catena_acp.conversation.access.logins import UnansweredPrompt
+from catena_acp.port.session_events import PermissionRequested, TextChunk, ToolCallChanged
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import ContextSource, Kind, LinkState, MessageState, StopReason
 from support.clients.protocol import heard, spec

@@ -19,9 +19,9 @@ from catena_acp.continuity.conversation_events import (
     QueueChanged,
     TurnEnded,
 )
-from catena_acp.continuity.problems import problem_of_notice
-from catena_acp.port import AgentSpec
-from catena_acp.session_events import ContextCompacted
+from catena_acp.continuity.wording.problems import problem_of_notice
+from catena_acp.port.port import AgentSpec
+from catena_acp.port.session_events import ContextCompacted
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.records import ContextSource, Kind, LinkState, Message, MessageState, StopReason

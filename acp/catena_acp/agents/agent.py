@@ -11,17 +11,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from catena_acp.abilities import Abilities
 from catena_acp.agents.process import AgentProcess, agent_environment
-from catena_acp.elicitation.requests import ElicitationAnswer
 from catena_acp.errors import AgentGone
-from catena_acp.port import AgentSpec, Limits, SessionSetup
-from catena_acp.process_group import end_group, process_start_time
-from catena_acp.protocol.delivery import EventDelivery
-from catena_acp.protocol.files import FileAccess
-from catena_acp.protocol.sdk_import import import_sdk
-from catena_acp.protocol.transport import StdioTransport
-from catena_acp.session_events import (
+from catena_acp.port.abilities import Abilities
+from catena_acp.port.elicitation.requests import ElicitationAnswer
+from catena_acp.port.port import AgentSpec, Limits, SessionSetup
+from catena_acp.port.session_events import (
     Event,
     Option,
     PromptBlock,
@@ -30,6 +25,11 @@ from catena_acp.session_events import (
     SessionPage,
     TerminalChanged,
 )
+from catena_acp.process_group import end_group, process_start_time
+from catena_acp.protocol.delivery import EventDelivery
+from catena_acp.protocol.files import FileAccess
+from catena_acp.protocol.sdk_import import import_sdk
+from catena_acp.protocol.transport import StdioTransport
 from catena_acp.terminals.terminals import Terminals
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Catalogue of public agents, and their installations on this machine.
 
 Installations are those that Catena made, else those found by name on PATH; no process is started and nothing is read
-over a network. The public registry (``catena_acp.registry``) has agents that stand in no table here: their name is
-their id there.
+over a network. The public registry (``agents.registry``) has agents that stand in no table here: their name is their
+id there.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from catena_acp.agents.registry.installs import Install, find_install, installed_agents
 from catena_acp.errors import AgentMissing
-from catena_acp.port import AgentSpec
-from catena_acp.registry.installs import Install, find_install, installed_agents
+from catena_acp.port.port import AgentSpec
 
 if TYPE_CHECKING:  # the first frame needs none of the registry's data
-    from catena_acp.registry.entries import RegistryEntry
+    from catena_acp.agents.registry.entries import RegistryEntry
 
 _COMMAND = "command:"
 _ASSIGNMENT = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=")
@@ -363,7 +363,7 @@ def agent_name(id: str) -> str:
 
 def registry_entry(name: str) -> RegistryEntry | None:
     """What the registry's data has on an agent, by its name or its id there."""
-    from catena_acp.registry.data import load_registry
+    from catena_acp.agents.registry.data import load_registry
 
     return load_registry().entry(registry_id(name))
 
@@ -375,7 +375,7 @@ def install_command(name: str) -> str:
 
 def how_to_install(entry: CatalogEntry, offered: RegistryEntry | None) -> str:
     """A command that installs an agent, or an address; ``offered`` is what the registry has on it."""
-    from catena_acp.registry.plans import plan_install
+    from catena_acp.agents.registry.plans import plan_install
 
     return install_command(entry.name) if offered and plan_install(offered) else entry.install
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from catena_acp.abilities import AuthMethod
 from catena_acp.agents.process import agent_environment
 from catena_acp.errors import LoginNeeded
-from catena_acp.port import AgentSpec
+from catena_acp.port.abilities import AuthMethod
+from catena_acp.port.port import AgentSpec
 from catena_acp.protocol.answers import auth_methods_of
 
 # Kinds of method; every other kind is carried out by the agent itself.

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from catena_acp.abilities import Abilities
-from catena_acp.registry.records import ABILITIES
+from catena_acp.agents.registry.records import ABILITIES
+from catena_acp.port.abilities import Abilities
 from catena_store.chains import agents
 from catena_store.database.database import Reader, Writer
 

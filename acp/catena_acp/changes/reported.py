@@ -18,7 +18,7 @@ from catena_acp.changes.changed_file import (
 )
 from catena_acp.changes.composition import Edit, composed
 from catena_acp.changes.on_disk import FilesOnDisk
-from catena_acp.continuity.tool_record import ToolPart, ToolRecord
+from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.records import Kind, Message

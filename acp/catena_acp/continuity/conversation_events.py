@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from catena_acp.abilities import ImageLimits
-from catena_acp.elicitation.requests import Elicitation
-from catena_acp.session_events import Command, ConfigChoice, Option, PermissionOption, ToolCallChanged
+from catena_acp.port.abilities import ImageLimits
+from catena_acp.port.elicitation.requests import Elicitation
+from catena_acp.port.session_events import Command, ConfigChoice, Option, PermissionOption, ToolCallChanged
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.records import Attachment, Link, Message, QueueItem, Turn
 

@@ -21,14 +21,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from catena_acp.abilities import Abilities
 from catena_acp.agents.catalog import is_untitled, short_title
 from catena_acp.continuity.conversation_events import ConversationEvent
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.errors import NotCopied
 from catena_acp.mcp.server import McpServer
 from catena_acp.permissions.rule import Rule
-from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.port.abilities import Abilities
+from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_store.chains import agents
 from catena_store.clients import leases

@@ -17,20 +17,20 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.services import SessionPlace
 from catena_acp.conversation import journal
+from catena_acp.conversation.access.logins import Logins
+from catena_acp.conversation.access.mcp_servers import ConversationServers
+from catena_acp.conversation.access.permission_rules import ConversationRules
 from catena_acp.conversation.asides.asides import Asides
 from catena_acp.conversation.branches.branches import Branches
 from catena_acp.conversation.checkpoints.checkpoints import Checkpoints
 from catena_acp.conversation.inspection.changes import ConversationChanges
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.inspection.tree import ConversationTree
-from catena_acp.conversation.logins import Logins
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.conversation.rules import ConversationRules
 from catena_acp.conversation.runtime import ConversationRuntime, change_directories
-from catena_acp.conversation.servers import ConversationServers
-from catena_acp.elicitation.requests import ElicitationAnswer
 from catena_acp.errors import AgentMissing, StillAtWork
-from catena_acp.port import AgentPort
+from catena_acp.port.elicitation.requests import ElicitationAnswer
+from catena_acp.port.port import AgentPort
 from catena_store.conversations import conversations
 from catena_store.database.database import Writer
 from catena_store.records import ConversationRecord, Link, Owner

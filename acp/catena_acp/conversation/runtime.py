@@ -21,25 +21,25 @@ from catena_acp.continuity.conversation_events import (
     SessionState,
     Usage,
 )
-from catena_acp.continuity.lease_text import hold_words
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.services import Services, SpecOf, Tenure, title_of
 from catena_acp.continuity.sessions.agent_pool import Agents
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.sessions import LiveSession, Sessions
-from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.background import BackgroundTask, BackgroundWork
 from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.continuity.turns.questions import PendingQuestions
 from catena_acp.continuity.turns.tool_data import call_of
 from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.continuity.wording.leases import hold_words
 from catena_acp.conversation import journal
 from catena_acp.conversation.titles import fork_title, readable_title
-from catena_acp.elicitation.requests import CANCEL, ElicitationAnswer
-from catena_acp.elicitation.words import answered_text, asked_text
 from catena_acp.errors import AgentError, AgentMissing, ReadOnly
-from catena_acp.port import AgentPort, AgentSpec
-from catena_acp.session_events import (
+from catena_acp.port.elicitation.requests import CANCEL, ElicitationAnswer
+from catena_acp.port.elicitation.words import answered_text, asked_text
+from catena_acp.port.port import AgentPort, AgentSpec
+from catena_acp.port.session_events import (
     BackgroundWorkEnded,
     ElicitationAnswered,
     ElicitationCompleted,

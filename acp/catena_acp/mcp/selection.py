@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from catena_acp.abilities import Abilities
 from catena_acp.mcp.server import McpServer, ServerOrigin, Transport, VariableMissing, stored_server
+from catena_acp.port.abilities import Abilities
 
 NOT_ALLOWED_YET = "waits for you to allow it"
 _NAMES = {Transport.HTTP: "HTTP", Transport.SSE: "SSE"}

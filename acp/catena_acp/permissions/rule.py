@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from catena_acp.permissions.commands import Words, commands_of
-from catena_acp.session_events import PermissionOption
+from catena_acp.port.session_events import PermissionOption
 
 PATH_KINDS = ("read", "edit", "delete", "move", "search")
 KINDS = (*PATH_KINDS, "execute", "fetch", "any")

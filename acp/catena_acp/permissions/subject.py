@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from catena_acp.permissions.commands import Words, commands_of
 from catena_acp.permissions.rule import PATH_KINDS, RequestSubject
-from catena_acp.session_events import ToolCallChanged, ToolDiff
+from catena_acp.port.session_events import ToolCallChanged, ToolDiff
 
 _COMMAND_KEYS = ("command", "cmd")
 _URL_KEYS = ("url", "uri", "urls")

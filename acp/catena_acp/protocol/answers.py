@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from catena_acp.abilities import Abilities, AuthMethod, ImageLimits, quirks_of
 from catena_acp.errors import ProtocolBroken
-from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
-from catena_acp.session_events import (
+from catena_acp.port.abilities import Abilities, AuthMethod, ImageLimits, quirks_of
+from catena_acp.port.session_events import (
     CommandsChanged,
     ConfigChoice,
     Event,
@@ -23,6 +22,7 @@ from catena_acp.session_events import (
     TypedFailure,
     UsageReported,
 )
+from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
 
 MAX_SESSIONS = 50_000  # of one page; some agents list all their sessions
 LEGACY_MODEL = "model"  # id of the config option made of the `models` state of older agents

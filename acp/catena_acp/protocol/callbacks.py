@@ -28,19 +28,19 @@ from acp.schema import (
     WriteTextFileResponse,
 )
 
-from catena_acp.elicitation.requests import CANCEL, Elicitation, ElicitationAnswer, WebPage
 from catena_acp.errors import FileRefused, TerminalRefused
-from catena_acp.protocol import framing, session_updates
-from catena_acp.protocol.elicitations import ElicitationInvalid, answer_message, elicitation_of
-from catena_acp.protocol.files import FileAccess, RequestQueue
-from catena_acp.protocol.refusals import CANCELLED, INTERNAL, NOT_FOUND
-from catena_acp.session_events import (
+from catena_acp.port.elicitation.requests import CANCEL, Elicitation, ElicitationAnswer, WebPage
+from catena_acp.port.session_events import (
     ElicitationAnswered,
     ElicitationCompleted,
     ElicitationRequested,
     Event,
     PermissionWithdrawn,
 )
+from catena_acp.protocol import framing, session_updates
+from catena_acp.protocol.elicitations import ElicitationInvalid, answer_message, elicitation_of
+from catena_acp.protocol.files import FileAccess, RequestQueue
+from catena_acp.protocol.refusals import CANCELLED, INTERNAL, NOT_FOUND
 from catena_acp.terminals.output import text_of
 from catena_acp.terminals.terminal import TerminalCommand
 from catena_acp.terminals.terminals import Terminals

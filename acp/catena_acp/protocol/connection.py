@@ -14,10 +14,19 @@ from acp import RequestError, connect_to_agent
 from acp.schema import Implementation
 from pydantic import ValidationError
 
-from catena_acp.abilities import Abilities
-from catena_acp.elicitation.requests import ElicitationAnswer
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, AgentSilent, NotOffered, ProtocolBroken
-from catena_acp.port import Limits, SessionSetup
+from catena_acp.port.abilities import Abilities
+from catena_acp.port.elicitation.requests import ElicitationAnswer
+from catena_acp.port.port import Limits, SessionSetup
+from catena_acp.port.session_events import (
+    Event,
+    Option,
+    PromptBlock,
+    PromptEnded,
+    SessionOpened,
+    SessionPage,
+    TerminalChanged,
+)
 from catena_acp.protocol.answers import (
     PROTOCOL_VERSION,
     SessionOptions,
@@ -41,15 +50,6 @@ from catena_acp.protocol.request_parameters import (
     session_directories,
 )
 from catena_acp.protocol.transport import CURRENT_CALL, Call, StdioTransport
-from catena_acp.session_events import (
-    Event,
-    Option,
-    PromptBlock,
-    PromptEnded,
-    SessionOpened,
-    SessionPage,
-    TerminalChanged,
-)
 from catena_acp.terminals.terminals import Terminals
 
 DeliverTerminal = Callable[[str, TerminalChanged], None]

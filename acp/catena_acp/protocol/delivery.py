@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from catena_acp.errors import AgentSilent
-from catena_acp.session_events import (
+from catena_acp.port.session_events import (
     CommandsChanged,
     Event,
     QuestionEvent,

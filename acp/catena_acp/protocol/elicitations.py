@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from catena_acp.elicitation.patterns import Pattern, PatternRefused
-from catena_acp.elicitation.requests import (
+from catena_acp.port.elicitation.patterns import Pattern, PatternRefused
+from catena_acp.port.elicitation.requests import (
     Action,
     BooleanField,
     ChoiceField,

@@ -23,11 +23,11 @@ from acp.schema import (
     TextResourceContents,
 )
 
-from catena_acp.abilities import Abilities
-from catena_acp.port import SessionSetup
+from catena_acp.port.abilities import Abilities
+from catena_acp.port.port import SessionSetup
+from catena_acp.port.session_events import FileBlock, ImageBlock, LinkBlock, PromptBlock, TextBlock
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.framing import Message, replace_surrogates
-from catena_acp.session_events import FileBlock, ImageBlock, LinkBlock, PromptBlock, TextBlock
 
 ContentBlock = TextContentBlock | ResourceContentBlock | ImageContentBlock | EmbeddedResourceContentBlock
 

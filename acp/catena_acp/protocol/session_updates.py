@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from catena_acp.images import received_image
-from catena_acp.protocol.answers import options_of
-from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
-from catena_acp.session_events import (
+from catena_acp.port.images import received_image
+from catena_acp.port.session_events import (
     BackgroundWorkEnded,
     Command,
     CommandsChanged,
@@ -39,6 +37,8 @@ from catena_acp.session_events import (
     UnknownUpdate,
     UsageReported,
 )
+from catena_acp.protocol.answers import options_of
+from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
 from catena_store.records import Attachment
 
 

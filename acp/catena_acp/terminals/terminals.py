@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from catena_acp.errors import TerminalRefused
-from catena_acp.session_events import TerminalChanged
+from catena_acp.port.session_events import TerminalChanged
 from catena_acp.terminals.output import shown_text
 from catena_acp.terminals.terminal import AgentTerminal, TerminalCommand, TerminalExit
 

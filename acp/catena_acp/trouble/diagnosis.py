@@ -23,7 +23,7 @@ from catena_acp.errors import (
     NotOffered,
     SessionGone,
 )
-from catena_acp.session_events import TypedFailure
+from catena_acp.port.session_events import TypedFailure
 from catena_acp.trouble import error_words
 from catena_acp.trouble.reset_times import end_in_data, end_in_words
 from catena_acp.trouble.troubles import Diagnosis, Trouble

@@ -15,8 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from catena_acp.agents.agent import Agent
-from catena_acp.protocol.files import FileAccess
-from catena_acp.session_events import (
+from catena_acp.port.session_events import (
     Event,
     FileBlock,
     ImageBlock,
@@ -24,6 +23,7 @@ from catena_acp.session_events import (
     PermissionRequested,
     TextBlock,
 )
+from catena_acp.protocol.files import FileAccess
 from support.agents.real import RIGS
 from support.clients.protocol import heard, place, scripted, until
 

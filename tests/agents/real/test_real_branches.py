@@ -25,7 +25,7 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.conversation.asides.asides import AsideEnded
-from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.conversations.conversations import Conversations
 from catena_store.conversations.checkpoints import Frequency
 from catena_store.database.database import Database
 from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, Message, StopReason

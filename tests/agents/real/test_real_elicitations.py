@@ -13,8 +13,8 @@ import pytest
 
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.conversation_events import ElicitationOpened, TurnEnded
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.elicitation.requests import (
+from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.port.elicitation.requests import (
     DECLINE,
     ChoiceField,
     ChoicesField,

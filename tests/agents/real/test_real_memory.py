@@ -14,7 +14,7 @@ from catena.app.mcp_server import tool_server
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.conversation_events import ConversationEvent, PermissionOpened
 from catena_acp.continuity.services import Checkpointing
-from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.conversations.conversations import Conversations
 from catena_store.conversations.checkpoints import Frequency
 from catena_store.database.database import Database
 from catena_store.records import Kind, Message

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.port import AgentSpec
+from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.port.port import AgentSpec
 from catena_acp.transcripts import claude
 from catena_store.database.database import Database
 from catena_store.records import Cause, ContextSource, Kind

@@ -13,9 +13,9 @@ from catena.settings.settings import Settings
 from catena_acp.agents.agent import start_agent
 from catena_acp.agents.catalog import command_spec
 from catena_acp.conversation.adoption.rows import preview
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.port import SessionSetup
-from catena_acp.session_events import Event, PermissionRequested, TextBlock
+from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.port.port import SessionSetup
+from catena_acp.port.session_events import Event, PermissionRequested, TextBlock
 from catena_acp.transcripts.claude import encoded_directory
 from catena_acp.transcripts.folding import fold, merged
 from catena_acp.transcripts.session import ForeignSession

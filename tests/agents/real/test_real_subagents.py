@@ -11,7 +11,7 @@ import pytest
 
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.conversation_events import BackgroundChanged, PermissionOpened, TurnEnded
-from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.conversations.conversations import Conversations
 from catena_store.database.database import Database
 from catena_store.records import ContextSource, Kind
 from support.agents.real import RealAgent, fake_model

@@ -22,9 +22,9 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
 )
 from catena_acp.continuity.routing.prior_context import BEGIN
-from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.access.logins import UnansweredPrompt
+from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.inspection.chain import Loads
-from catena_acp.conversation.logins import UnansweredPrompt
 from catena_acp.errors import LogoutNotOffered
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.database.database import Database

@@ -19,8 +19,8 @@ from catena_acp.continuity.conversation_events import (
     SessionChanged,
     TurnEnded,
 )
+from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.conversation.prompts.queue import PromptQueue
-from catena_acp.conversation.undo import ConversationUndo, Scope
 from catena_acp.errors import NotOfThisBranch, ReadOnly, StillAtWork
 from catena_store.chains import links
 from catena_store.conversations import branches

@@ -18,7 +18,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.late_updates import LateUpdates
-from catena_acp.conversation.forks import ConversationFork, ForkOperation
+from catena_acp.conversation.conversations.forks import ConversationFork, ForkOperation
 from catena_acp.errors import AgentError, ForkFailed, NotOfThisBranch, StillAtWork
 from catena_acp.protocol.connection import Connection
 from catena_store.chains import agents, links

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from catena_acp.abilities import Abilities
 from catena_acp.continuity.conversation_events import Doing, DoingChanged, PromptReturned
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
+from catena_acp.port.abilities import Abilities
+from catena_acp.port.session_events import FileBlock, ImageBlock, LinkBlock, TextBlock
 from catena_acp.protocol.request_parameters import content_block
-from catena_acp.session_events import FileBlock, ImageBlock, LinkBlock, TextBlock
 from catena_store.conversations import conversations
 from catena_store.errors import NotAttachable
 from catena_store.records import Attachment, Kind, MessageState

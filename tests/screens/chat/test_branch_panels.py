@@ -8,7 +8,7 @@ import pytest
 
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.history.picker import HistoryScreen
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
 from support.conversations.rehearsed import World
 from support.screen.pilot import Person, at_the_screen

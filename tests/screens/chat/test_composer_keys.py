@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from catena.screens.chat.commands.unknown_commands import refusal_of
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from support.screen.pilot import Person, at_the_screen
 from support.screen.terminal import EMPTY_BOX, KEYS, Place
 

@@ -16,7 +16,7 @@ from catena.terminal.key_pace import KeyPace
 from catena.widgets.form_fields import ChoiceList, FieldInput
 from catena.workspace.form_draft import FormDraft
 from catena_acp.continuity.conversation_events import ElicitationOpened
-from catena_acp.elicitation.requests import Elicitation, Form, WebPage
+from catena_acp.port.elicitation.requests import Elicitation, Form, WebPage
 from catena_acp.protocol.elicitations import elicitation_of
 from catena_store.windows import windows
 from support.screen.messages import press, taken_in

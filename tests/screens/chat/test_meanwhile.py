@@ -14,7 +14,7 @@ from catena.screens.history.picker import HistoryScreen
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import HistoryPage, OpenTabs
 from catena_acp.continuity.conversation_events import PermissionOpened
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.database.database import Database, default_path
 from catena_store.errors import StoreError
 from catena_store.records import Kind

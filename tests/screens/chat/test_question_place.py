@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena_acp.continuity.conversation_events import PermissionOpened
-from catena_acp.session_events import Location, PermissionOption, ToolCallChanged, ToolDiff, ToolText
+from catena_acp.port.session_events import Location, PermissionOption, ToolCallChanged, ToolDiff, ToolText
 from support.screen.messages import taken_in
 from support.screen.pilot import at_the_screen
 from support.screen.themed import ThemedApp

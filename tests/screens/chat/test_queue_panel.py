@@ -11,7 +11,7 @@ from textual import events
 from textual.widget import Widget
 
 from catena.widgets.completion import path_rows
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from support.screen.pilot import Person, at_the_screen
 from support.screen.terminal import EMPTY_BOX, Place
 

@@ -10,7 +10,7 @@ import pytest
 
 from catena.screens.common.picker import Picker
 from catena_acp.continuity.conversation_events import Doing
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from support.screen.pilot import at_the_screen
 
 

@@ -11,7 +11,7 @@ from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.settings import templates
 from catena.settings.templates import Template, find_templates, named_template
 from catena.widgets.completion import completions
-from catena_acp.session_events import Command
+from catena_acp.port.session_events import Command
 from support.clients.command_line import Catena, run
 from support.screen.pilot import at_the_screen
 

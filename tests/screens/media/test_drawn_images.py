@@ -37,7 +37,7 @@ from catena.terminal.control.replies import (
 )
 from catena.terminal.images import MOST_IMAGES, ImageSlot, TerminalImages
 from catena.text.safe_text import safe, safe_cells
-from catena_acp.images import ImageNote, note_of_image, received_image
+from catena_acp.port.images import ImageNote, note_of_image, received_image
 from support.screen.terminal import EMPTY_BOX, Place, Terminal
 
 KITTY = VersionReply("kitty(0.44.1)")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.registry.data import keep_registry
+from catena_acp.agents.registry.data import keep_registry
 from support.agents.registry import agent_archive, archived, registry_file
 from support.screen.terminal import Place
 

@@ -73,7 +73,7 @@ def test_q03_the_first_frame_needs_neither_the_sdk_nor_pydantic_nor_the_store() 
         "sqlite3",
         "markdown_it",
         "catena_store.records",
-        "catena_acp.session_events",
+        "catena_acp.port.session_events",
     }
     assert not late & modules
     assert "textual.app" in modules

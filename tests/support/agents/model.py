@@ -13,11 +13,11 @@ import itertools
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from catena_acp.abilities import Abilities, Quirks
-from catena_acp.elicitation.requests import ElicitationAnswer
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotOffered, SessionGone
-from catena_acp.port import AgentSpec, SessionSetup
-from catena_acp.session_events import (
+from catena_acp.port.abilities import Abilities, Quirks
+from catena_acp.port.elicitation.requests import ElicitationAnswer
+from catena_acp.port.port import AgentSpec, SessionSetup
+from catena_acp.port.session_events import (
     ContextCompacted,
     Event,
     ListedSession,

@@ -10,7 +10,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from catena_acp.registry.plans import this_platform
+from catena_acp.agents.registry.plans import this_platform
 
 PROGRAM = f'#!/bin/sh\n[ "$1" = --version ] && {{ echo 7.7; exit; }}\nexec {sys.executable} -m catena_acp.rehearsal\n'
 

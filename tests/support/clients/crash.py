@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from catena_acp.continuity.conversation_events import ConversationEvent, MessageAdded, MessageGrew, TurnEnded
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.port import AgentSpec
+from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.port.port import AgentSpec
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.windows import windows

@@ -22,8 +22,8 @@ from catena_acp.continuity.conversation_events import (
     MessageAdded,
     MessageGrew,
 )
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.port import AgentSpec
+from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.port.port import AgentSpec
 from catena_store.conversations import messages
 from catena_store.database.database import Database
 from catena_store.records import Attachment, Kind, Message

@@ -14,8 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.port import AgentSpec
+from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.port.port import AgentSpec
 from catena_store.database.database import Database
 from support.conversations.rehearsed import open_window
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from catena_acp.agents.agent import Agent, start_agent
-from catena_acp.port import AgentSpec, Limits, SessionSetup
+from catena_acp.port.port import AgentSpec, Limits, SessionSetup
+from catena_acp.port.session_events import Event, TextBlock, TextChunk
 from catena_acp.protocol.files import FileAccess
-from catena_acp.session_events import Event, TextBlock, TextChunk
 from support.places import SCRIPTED_AGENT
 
 AGENT = (sys.executable, "-S", str(SCRIPTED_AGENT))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.continuity.routing.prior_context import Budget
-from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.errors import AgentRefused
-from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.port.port import AgentPort, AgentSpec
 from catena_store.conversations import conversations
 from catena_store.database.database import Database
 from catena_store.records import AgentGroup, ContextSource

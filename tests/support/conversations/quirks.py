@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from catena_acp.continuity.services import WhileIdle
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from support.conversations.rehearsed import Desk, World
 from support.places import QUIRKY_AGENT
 

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 from catena_acp.continuity.conversation_events import ConversationEvent, PermissionOpened, TurnEnded
 from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.mcp.server import McpServer
 from catena_acp.permissions.rule import Rule
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_store.chains import links, turns
 from catena_store.conversations import messages

@@ -9,9 +9,9 @@ from typing import Any
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
-from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.journal import move_window, opened_window
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.ids import new_id

@@ -23,7 +23,7 @@ from catena.transcript import Transcript
 from catena.widgets.composer import Composer
 from catena.workspace.tab import Tab
 from catena_acp.agents.catalog import find_spec
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from support.screen.messages import press, taken_in
 
 DEADLINE = 60.0

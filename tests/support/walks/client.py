@@ -21,9 +21,9 @@ import aiosqlite
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.continuity.services import Services, SessionPlace, WhileIdle
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.prompts.idle_work import IdleWork
-from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.port.port import AgentPort, AgentSpec
 from catena_store.database.database import Database, Writer
 from catena_store.records import AgentGroup, Owner
 from support.agents.model import ModelAgent, Upstream

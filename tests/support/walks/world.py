@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from catena_acp.errors import AgentRefused
-from catena_acp.session_events import TextChunk
+from catena_acp.port.session_events import TextChunk
 from support.agents.model import Said
 from support.walks.oracle import Birth, tokens_of
 from support.walks.people import WINDOWS, People

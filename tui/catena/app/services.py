@@ -19,8 +19,8 @@ from catena.settings.tables.projects import additional_directories
 from catena.workspace.directories import is_directory
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
 from catena_acp.continuity.services import Checkpointing, WhileIdle
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.protocol.files import FileAccess
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_store.conversations.checkpoints import Frequency

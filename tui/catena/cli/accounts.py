@@ -21,7 +21,6 @@ from catena.terminal.programs import run_program, was_interrupted
 from catena.text import login_text
 from catena.text.json_shapes import dumps
 from catena.text.safe_text import safe_line
-from catena_acp.abilities import AuthMethod
 from catena_acp.agents.agent import Agent, start_agent
 from catena_acp.agents.catalog import login_hint, logout_hint
 from catena_acp.agents.login_methods import (
@@ -32,7 +31,8 @@ from catena_acp.agents.login_methods import (
     variables_of,
 )
 from catena_acp.errors import AgentError, AgentGone, AgentMissing, AgentSilent, LoginNeeded, NotOffered
-from catena_acp.port import AgentSpec
+from catena_acp.port.abilities import AuthMethod
+from catena_acp.port.port import AgentSpec
 from catena_store.conversations import conversations, logouts
 from catena_store.database.database import Database, data_directory, default_path
 

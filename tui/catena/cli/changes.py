@@ -14,7 +14,7 @@ from catena.text.safe_text import safe
 from catena_acp.changes.hunks import FileDiff, diff_of_file
 from catena_acp.changes.patch import hunk_text, patch_of
 from catena_acp.changes.reading import Changes, ChangeScope, Since, read_changes
-from catena_acp.continuity.counts import counted
+from catena_acp.continuity.wording.counts import counted
 from catena_store.conversations import conversations, directories
 from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Database, Reader, default_path

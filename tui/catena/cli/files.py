@@ -13,7 +13,7 @@ from catena.errors import CommandRefused, ExitStatus
 from catena.text.formats import truncate
 from catena.text.json_shapes import FORMAT, dumps
 from catena.text.safe_text import safe, safe_line
-from catena_acp.continuity.counts import counted
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.snapshots.restoring import RestorePlan, carry_out, finish, plan_restore, undo
 from catena_store.conversations import conversations, messages
 from catena_store.conversations.tree import prompts_of_branch

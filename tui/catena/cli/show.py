@@ -18,8 +18,8 @@ from catena.settings.agents import titles_in_settings
 from catena.text.json_shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
 from catena.text.safe_text import safe, safe_line
 from catena.text.usage import Spending, spending, spending_shape
-from catena_acp.continuity.subagents import is_words, nested
-from catena_acp.continuity.tool_record import ToolPart, ToolRecord
+from catena_acp.continuity.tool_calls.subagents import is_words, nested
+from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
 from catena_store.chains import environments, links, turns
 from catena_store.conversations import conversations, directories, messages
 from catena_store.database.database import Database, Reader, default_path

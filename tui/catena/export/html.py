@@ -24,10 +24,10 @@ from catena.transcript.messages.diff import change_of, changed_words
 from catena.transcript.messages.notices import is_drawn, is_trouble, line_words, notice_details, plan_entries
 from catena.transcript.messages.prompt import attachments_of
 from catena.transcript.messages.tool_call import ToolCall, relative
-from catena_acp.continuity.counts import counted
-from catena_acp.continuity.subagents import NestedRow, is_words, nested
+from catena_acp.continuity.tool_calls.subagents import NestedRow, is_words, nested
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.diff import DiffLine
-from catena_acp.session_events import ToolDiff
+from catena_acp.port.session_events import ToolDiff
 from catena_store.records import Kind, Message, MessageState
 
 _OPEN_AT_MOST = 40  # changed lines of a call whose work is not folded at first

@@ -19,8 +19,8 @@ from catena.transcript.messages.diff import change_of
 from catena.transcript.messages.notices import is_drawn, line_words, notice_details, plan_entries
 from catena.transcript.messages.prompt import attachments_of
 from catena.transcript.messages.tool_call import ToolCall, relative
-from catena_acp.continuity.counts import counted
-from catena_acp.continuity.subagents import NestedRow, is_words, nested
+from catena_acp.continuity.tool_calls.subagents import NestedRow, is_words, nested
+from catena_acp.continuity.wording.counts import counted
 from catena_store.records import Kind, Message, MessageState
 
 if TYPE_CHECKING:

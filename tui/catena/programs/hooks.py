@@ -26,7 +26,7 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
 )
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.conversations.conversations import Conversations
 from catena_store.chains import links
 from catena_store.conversations import messages
 from catena_store.database.database import Database

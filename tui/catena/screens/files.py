@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from catena.text.changes_text import shown_path
-from catena_acp.continuity.counts import counted
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.file_changes import FileTouched
 
 

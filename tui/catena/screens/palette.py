@@ -15,7 +15,7 @@ from catena.widgets.commands import CommandWords
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, Tone, Word
 from catena.widgets.sheet_head import Subject
-from catena_acp.session_events import Command
+from catena_acp.port.session_events import Command
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (

@@ -13,7 +13,7 @@ from catena.text.safe_text import safe_line
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Word
 from catena.widgets.sheet_head import SheetWords, Subject
-from catena_acp.continuity.counts import counted
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.permissions.rule import Rule, RuleScope, rule_text
 

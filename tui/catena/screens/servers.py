@@ -19,8 +19,8 @@ from catena.text.secrets import SecretMask
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Tone, Word
 from catena.widgets.sheet_head import SheetWords, Subject
+from catena_acp.conversation.access.mcp_servers import ListedServers
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.servers import ListedServers
 from catena_acp.mcp.project_file import FILE_NAME
 from catena_acp.mcp.selection import NOT_ALLOWED_YET, ServerChoice
 from catena_acp.mcp.server import McpServer, ServerOrigin

@@ -13,7 +13,7 @@ from catena_acp.agents.catalog import agent_name, find_agents, how_to_install, i
 from catena_acp.errors import AgentMissing
 
 if TYPE_CHECKING:  # the first frame does without the registry's data
-    from catena_acp.registry.entries import RegistryEntry
+    from catena_acp.agents.registry.entries import RegistryEntry
 
 _OR = ", or "  # between two ways to log in
 _NEEDS_NO_ACCOUNT = "built-in demo, no account needed"
@@ -97,7 +97,7 @@ async def offered_agents() -> Sequence[RegistryEntry]:
     """The agents of the registry's data, read in a thread."""
     import asyncio
 
-    from catena_acp.registry.data import load_registry
+    from catena_acp.agents.registry.data import load_registry
 
     return (await asyncio.to_thread(load_registry)).entries
 
@@ -149,7 +149,7 @@ def _catalogue_agents(offered: Sequence[RegistryEntry]) -> list[AgentChoice]:
 
 def _registry_agent(entry: RegistryEntry) -> AgentChoice:
     """An agent that only the registry has, and that is not installed."""
-    from catena_acp.registry.plans import plan_install
+    from catena_acp.agents.registry.plans import plan_install
 
     name = agent_name(entry.id)
     how = install_command(name) if plan_install(entry) else f"see {entry.homepage}" if entry.homepage else ""

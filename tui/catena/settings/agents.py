@@ -13,7 +13,7 @@ from catena.settings.settings import Settings, load_settings
 from catena.settings.tables.agents import AgentSetting
 from catena_acp.agents.catalog import catalog, command_spec, find_agents, find_spec, is_known
 from catena_acp.errors import AgentMissing
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 
 REHEARSAL = "rehearsal"
 

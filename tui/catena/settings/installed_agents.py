@@ -18,7 +18,7 @@ from catena.settings.settings import Settings
 from catena.settings.tables.agents import AgentSetting
 from catena_acp.agents.catalog import Installation, find_agents, lacks_account
 from catena_acp.errors import AgentMissing
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 
 _VERSION_SECONDS = 3.0
 # Programs that would first fetch or search for the agent.

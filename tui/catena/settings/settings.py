@@ -27,7 +27,7 @@ from catena_acp.snapshots.scope import SnapshotScope
 
 if TYPE_CHECKING:  # dataclasses that the first frame does not need
     from catena_acp.permissions.rule import Rule
-    from catena_acp.port import AgentSpec
+    from catena_acp.port.port import AgentSpec
 
 
 FILE_NAME = "config.toml"

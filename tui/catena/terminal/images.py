@@ -23,7 +23,7 @@ from catena.terminal.control.replies import CellSizeReply, GraphicsReply, Reply,
 from catena.terminal.control.sequences import in_screen, in_tmux
 
 if TYPE_CHECKING:
-    from catena_acp.images import ImageNote
+    from catena_acp.port.images import ImageNote
 
 MOST_IMAGES = 20
 MOST_BYTES = 32 * 1024 * 1024  # of all of them, as PNG
@@ -130,7 +130,7 @@ class TerminalImages:
 
     async def keep(self, slot: ImageSlot, png: bytes | None) -> None:
         """Send an image that the terminal does not have, while it reads; one that cannot be drawn stays a line."""
-        from catena_acp.images import pixels_of  # the first frame does without
+        from catena_acp.port.images import pixels_of  # the first frame does without
 
         async with self._sending:
             if not self._ready or slot in self._known or slot in self._refused:

@@ -10,7 +10,7 @@ from catena.text.safe_text import safe_line
 from catena_acp.agents.catalog import find_spec
 from catena_acp.conversation.inspection.chain import Chain, ChainEntry, Loads, shortened
 from catena_acp.errors import AgentMissing
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.chains.link_history import MessagePreview
 from catena_store.conversations.lineage import Kin, Lineage
 from catena_store.records import LinkState

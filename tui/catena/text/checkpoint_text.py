@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from catena.text.safe_text import safe_line
-from catena_acp.continuity.counts import counted
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.checkpoints.checkpoints import Listed
 from catena_acp.conversation.inspection.chain import shortened
 from catena_acp.conversation.inspection.price import Price

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from catena.text.formats import size_in_words
-from catena_acp.images import ImageNote
+from catena_acp.port.images import ImageNote
 
 
 def image_words(image: ImageNote, key: str = "Enter") -> str:

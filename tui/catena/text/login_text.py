@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Sequence
 
 from catena.text.safe_text import safe_line
-from catena_acp.abilities import AuthMethod
 from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL, Variable
+from catena_acp.port.abilities import AuthMethod
 
 
 def no_login_text(title: str, own_way: str | None) -> str:

@@ -13,7 +13,7 @@ from catena.widgets.row_list import Row, RowList
 
 if TYPE_CHECKING:
     from catena.settings.templates import Template
-    from catena_acp.session_events import Command
+    from catena_acp.port.session_events import Command
 
 
 _READ = 2_000  # entries of one directory

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from catena_acp.elicitation.checks import Input, default_of
-from catena_acp.elicitation.requests import Form, NumberField, TextField
+from catena_acp.port.elicitation.checks import Input, default_of
+from catena_acp.port.elicitation.requests import Form, NumberField, TextField
 
 
 class FormDraft:

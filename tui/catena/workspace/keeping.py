@@ -13,10 +13,10 @@ from catena_store.keeping.sizes import Size, sizes
 if TYPE_CHECKING:
     from catena.workspace.tab import Tab
     from catena.workspace.undo import MovableTabs
-    from catena_acp.conversation.conversations import Conversations
-    from catena_acp.conversation.keeping import Keeping, Kept
-    from catena_acp.conversation.undo import Scope
-    from catena_acp.conversation.upstream import UpstreamDeletion
+    from catena_acp.conversation.conversations.conversations import Conversations
+    from catena_acp.conversation.conversations.keeping import Keeping, Kept
+    from catena_acp.conversation.conversations.undo import Scope
+    from catena_acp.conversation.conversations.upstream import UpstreamDeletion
 
 
 class TabKeeping:
@@ -82,12 +82,12 @@ class TabKeeping:
 
     @property
     def _keeping(self) -> Keeping:
-        from catena_acp.conversation.keeping import Keeping
+        from catena_acp.conversation.conversations.keeping import Keeping
 
         return Keeping(self._db, self._conversations)
 
     def _scope(self, tab: Tab | None) -> Scope:
-        from catena_acp.conversation.undo import Scope
+        from catena_acp.conversation.conversations.undo import Scope
 
         return Scope(tab.window_id if tab else None, self._tabs.workspace_id)
 

@@ -38,7 +38,7 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
     TurnStarted,
 )
-from catena_acp.elicitation.requests import Form
+from catena_acp.port.elicitation.requests import Form
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import Attachment, Kind, Message, MessageState, QueueItem, WindowRecord
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from catena_acp.conversation.conversation import Conversation
     from catena_acp.conversation.inspection.todos import LeftOpen, Todo
     from catena_acp.conversation.prompts.window import Window
-    from catena_acp.port import AgentSpec
+    from catena_acp.port.port import AgentSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from catena.workspace.tab import Tab
 from catena.workspace.undo import TabUndo
 from catena_acp.continuity.conversation_events import ConversationEvent, PromptReturned
 from catena_acp.conversation import journal
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.port import AgentSpec
+from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.port.port import AgentSpec
 from catena_acp.process_group import is_running
 from catena_store import ancestry
 from catena_store.chains import environments, turns

@@ -14,8 +14,8 @@ from catena_store.windows.journal import Act, JournalEntry
 
 if TYPE_CHECKING:
     from catena.workspace.tab import Tab
-    from catena_acp.conversation.conversations import Conversations
-    from catena_acp.conversation.undo import Scope, UndoStep
+    from catena_acp.conversation.conversations.conversations import Conversations
+    from catena_acp.conversation.conversations.undo import Scope, UndoStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class TabUndo:
 
     async def acts(self, tab: Tab | None) -> list[JournalLine]:
         """The acts done in a tab and on closed ones, newest first."""
-        from catena_acp.conversation.undo import ConversationUndo
+        from catena_acp.conversation.conversations.undo import ConversationUndo
 
         entries = await ConversationUndo(self._db, self._conversations).entries(self._scope(tab))
         async with self._db.read() as reader:
@@ -113,12 +113,12 @@ class TabUndo:
             return await messages.first_prompt(reader, tab.conversation.id) is None
 
     def _scope(self, tab: Tab | None) -> Scope:
-        from catena_acp.conversation.undo import Scope
+        from catena_acp.conversation.conversations.undo import Scope
 
         return Scope(tab.window_id if tab else None, self._tabs.workspace_id)
 
     async def _step(self, tab: Tab | None, *, back: bool) -> UndoResult | None:
-        from catena_acp.conversation.undo import ConversationUndo
+        from catena_acp.conversation.conversations.undo import ConversationUndo
 
         undo, scope = ConversationUndo(self._db, self._conversations), self._scope(tab)
         if tab is not None:

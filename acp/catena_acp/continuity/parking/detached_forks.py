@@ -14,7 +14,7 @@ from typing import Any
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError, ForkWrong, ReadOnly
-from catena_acp.session_events import SessionOpened
+from catena_acp.port.session_events import SessionOpened
 from catena_store.chains import links
 from catena_store.errors import StoreError
 from catena_store.records import Cause, Link, LinkState, NewLink

@@ -16,7 +16,7 @@ from catena_acp.continuity.sending.context import FORK_AT, SendContext
 from catena_acp.continuity.sessions.fork_points import find_anchor
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError
-from catena_acp.session_events import SessionOpened
+from catena_acp.port.session_events import SessionOpened
 from catena_store.chains import agents, links, parked_links
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError

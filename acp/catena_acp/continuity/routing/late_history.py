@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from catena_acp.continuity.routing.prior_context import without_prior_context
 from catena_acp.continuity.routing.replay_check import Speaker, bare
-from catena_acp.session_events import (
+from catena_acp.port.session_events import (
     ElicitationRequested,
     Event,
     OtherContent,

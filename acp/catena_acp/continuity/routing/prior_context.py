@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena_acp.context_markers import BEGIN, END, without_prior_context
-from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.records import Kind, Message, MessageState, Path

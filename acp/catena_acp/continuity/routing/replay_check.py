@@ -17,7 +17,7 @@ from enum import Enum
 
 from catena_acp.continuity.routing.prior_context import harmless, without_prior_context
 from catena_acp.continuity.routing.slash_commands import command_name
-from catena_acp.session_events import Event, TextChunk
+from catena_acp.port.session_events import Event, TextChunk
 
 _COMPARED = 3_500  # characters of a message; a told one may have lost its middle
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from catena_acp.continuity import context_summary
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, TurnStarted
-from catena_acp.continuity.problems import cause_words
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.explanation import RouteRecord
 from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
@@ -16,8 +14,10 @@ from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.agent_pool import keep_offers
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.continuity.wording import context_summary
+from catena_acp.continuity.wording.problems import cause_words
 from catena_acp.errors import NotSent
-from catena_acp.port import AgentPort
+from catena_acp.port.port import AgentPort
 from catena_store import ancestry
 from catena_store.chains import links, turns
 from catena_store.conversations import messages

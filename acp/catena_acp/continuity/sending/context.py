@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from catena_acp.abilities import Abilities
 from catena_acp.agents.process import agent_environment
 from catena_acp.continuity.conversation_events import ConversationEvent, Doing, LinkChanged
 from catena_acp.continuity.routing import route
@@ -20,8 +19,9 @@ from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentError, AgentMissing, AgentRefused, NotCopied, SessionContradicts
-from catena_acp.port import AgentPort, AgentSpec, SessionSetup
-from catena_acp.session_events import QuestionEvent, SessionOpened
+from catena_acp.port.abilities import Abilities
+from catena_acp.port.port import AgentPort, AgentSpec, SessionSetup
+from catena_acp.port.session_events import QuestionEvent, SessionOpened
 from catena_store import ancestry
 from catena_store.chains import agents, links, turns
 from catena_store.database.database import Reader, Writer

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from catena_acp.abilities import Abilities
-from catena_acp.session_events import FileBlock, ImageBlock, LinkBlock, PromptBlock, TextBlock
+from catena_acp.port.abilities import Abilities
+from catena_acp.port.session_events import FileBlock, ImageBlock, LinkBlock, PromptBlock, TextBlock
 from catena_store.records import Attachment
 
 SHOWN_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # what models look at

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Set
 
 from catena_acp.continuity.cancellation import raise_if_cancelled, shielded, with_retries
 from catena_acp.continuity.conversation_events import Doing
-from catena_acp.continuity.problems import problem_of_notice, short
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.explanation import RouteRecord
 from catena_acp.continuity.routing.slash_commands import command_name
@@ -22,6 +21,7 @@ from catena_acp.continuity.sessions.fork_points import anchor_of
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.continuity.wording.problems import problem_of_notice, short
 from catena_acp.errors import (
     AgentError,
     AgentMissing,
@@ -33,8 +33,8 @@ from catena_acp.errors import (
     RefusedAtOnce,
     SessionGone,
 )
-from catena_acp.port import AgentPort
-from catena_acp.session_events import NoticeReported, PromptBlock, TextBlock
+from catena_acp.port.port import AgentPort
+from catena_acp.port.session_events import NoticeReported, PromptBlock, TextBlock
 from catena_acp.trouble.diagnosis import diagnose
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links

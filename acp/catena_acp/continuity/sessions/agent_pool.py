@@ -10,13 +10,13 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from catena_acp.abilities import Abilities
 from catena_acp.agents.sightings import keep_sighting
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import StartAgent
 from catena_acp.errors import AgentGone
-from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.port.abilities import Abilities
+from catena_acp.port.port import AgentPort, AgentSpec
 from catena_store.chains import agents, usage
 from catena_store.database.database import Reader, Writer
 from catena_store.records import AgentGroup

@@ -23,7 +23,7 @@ from catena_acp.continuity.sessions.servers import SessionServers
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import MODE, apply_settings, wanted_on
-from catena_acp.port import SessionSetup
+from catena_acp.port.port import SessionSetup
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import environments, turns
 from catena_store.conversations import directories

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from catena_acp.abilities import Quirks
 from catena_acp.errors import ForkWrong
-from catena_acp.session_events import Event, TextChunk
+from catena_acp.port.abilities import Quirks
+from catena_acp.port.session_events import Event, TextChunk
 from catena_store import ancestry
 from catena_store.chains import turns
 from catena_store.conversations import messages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from catena_acp.session_events import (
+from catena_acp.port.session_events import (
     ContextCompacted,
     Event,
     NoticeReported,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from catena_acp.continuity.routing.replay_check import Expected, Speaker, Verdict, is_unproven, verdict
 from catena_acp.continuity.routing.slash_commands import command_name
-from catena_acp.session_events import Event
+from catena_acp.port.session_events import Event
 from catena_store import ancestry
 from catena_store.chains import turns
 from catena_store.conversations import messages

@@ -11,13 +11,13 @@ import contextlib
 import os
 from collections.abc import Callable
 
-from catena_acp.abilities import Abilities
 from catena_acp.continuity.conversation_events import ConversationEvent, Remarked
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.mcp.project_file import FILE_NAME, ProjectFile, read_project_file
 from catena_acp.mcp.selection import Recipient, ServerChoice, choose
-from catena_acp.port import AgentSpec
+from catena_acp.port.abilities import Abilities
+from catena_acp.port.port import AgentSpec
 from catena_store.conversations import mcp_servers, trusted_files
 from catena_store.errors import StoreError
 

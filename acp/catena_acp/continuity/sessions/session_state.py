@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from catena_acp.continuity.conversation_events import SessionState, Usage
 from catena_acp.continuity.services import title_of
-from catena_acp.port import AgentPort
-from catena_acp.session_events import (
+from catena_acp.port.port import AgentPort
+from catena_acp.port.session_events import (
     CommandsChanged,
     Event,
     ModesChanged,

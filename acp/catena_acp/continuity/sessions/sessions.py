@@ -17,8 +17,8 @@ from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
 from catena_acp.continuity.sessions.replay_record import ReplayRecord
 from catena_acp.continuity.sessions.session_state import opened_state, with_event
 from catena_acp.errors import AgentError, AgentRefused, ForkEmpty, ForkWrong, NotOffered, SessionContradicts
-from catena_acp.port import AgentPort, SessionSetup
-from catena_acp.session_events import Event, SessionOpened, TextChunk, TranscriptEvent
+from catena_acp.port.port import AgentPort, SessionSetup
+from catena_acp.port.session_events import Event, SessionOpened, TextChunk, TranscriptEvent
 from catena_store.chains import agents, links
 from catena_store.records import ContextSource, Link
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError, AgentGone
-from catena_acp.session_events import ModesChanged, Option, OptionsChanged
+from catena_acp.port.session_events import ModesChanged, Option, OptionsChanged
 from catena_store.chains import environments, links, turns
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError

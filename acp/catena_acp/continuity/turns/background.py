@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.tool_data import is_over
-from catena_acp.session_events import ToolCallChanged
+from catena_acp.port.session_events import ToolCallChanged
 from catena_store.records import Kind, Message
 
 _STOPPED_BY = ("task_id", "taskId", "shell_id")

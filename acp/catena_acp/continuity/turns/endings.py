@@ -9,7 +9,7 @@ from enum import Enum, auto
 from typing import Any
 
 from catena_acp.continuity.conversation_events import Problem
-from catena_acp.continuity.problems import (
+from catena_acp.continuity.wording.problems import (
     cut_off,
     empty_turn,
     kept,
@@ -18,9 +18,9 @@ from catena_acp.continuity.problems import (
     problem_of,
     problem_of_failure,
 )
-from catena_acp.continuity.turn_end_text import ending_words
+from catena_acp.continuity.wording.turn_ends import ending_words
 from catena_acp.errors import AgentError, AgentRefused, NotKept
-from catena_acp.session_events import (
+from catena_acp.port.session_events import (
     ElicitationRequested,
     Event,
     OtherContent,

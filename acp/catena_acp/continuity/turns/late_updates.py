@@ -15,7 +15,7 @@ from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.background import BackgroundWork
 from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Reducer
-from catena_acp.session_events import Event, QuestionEvent, StateEvent, TerminalChanged, TranscriptEvent
+from catena_acp.port.session_events import Event, QuestionEvent, StateEvent, TerminalChanged, TranscriptEvent
 from catena_store.chains import links
 from catena_store.conversations import messages
 from catena_store.errors import StoreError

@@ -14,8 +14,8 @@ from catena_acp.continuity.conversation_events import (
     PermissionOpened,
     Question,
 )
-from catena_acp.elicitation.requests import CANCEL, ElicitationAnswer, WebPage
-from catena_acp.session_events import (
+from catena_acp.port.elicitation.requests import CANCEL, ElicitationAnswer, WebPage
+from catena_acp.port.session_events import (
     ElicitationRequested,
     PermissionOption,
     PermissionRequested,

@@ -20,7 +20,7 @@ from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.reducer import Append, Attach, Change, Insert, Op, Reducer
 from catena_acp.growing_text import GrowingText
-from catena_acp.session_events import ElicitationRequested, Event, PermissionRequested
+from catena_acp.port.session_events import ElicitationRequested, Event, PermissionRequested
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Writer

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, assert_never
 
-from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.tool_data import changed_tool, is_over, terminals_of, with_outputs
-from catena_acp.elicitation.requests import CANCEL, Elicitation, WebPage
-from catena_acp.elicitation.words import DONE, answered_text, asked_text, kept_data
-from catena_acp.images import MOST_IMAGES, note_of_image
-from catena_acp.session_events import (
+from catena_acp.port.elicitation.requests import CANCEL, Elicitation, WebPage
+from catena_acp.port.elicitation.words import DONE, answered_text, asked_text, kept_data
+from catena_acp.port.images import MOST_IMAGES, note_of_image
+from catena_acp.port.session_events import (
     BackgroundWorkEnded,
     CommandsChanged,
     ContextCompacted,

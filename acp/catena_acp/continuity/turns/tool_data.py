@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, assert_never
 
-from catena_acp.continuity.tool_record import ToolPart, ToolRecord
-from catena_acp.images import note_of_image
-from catena_acp.session_events import (
+from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
+from catena_acp.port.images import note_of_image
+from catena_acp.port.session_events import (
     Location,
     TerminalChanged,
     ToolCallChanged,

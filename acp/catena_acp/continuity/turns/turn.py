@@ -27,7 +27,7 @@ from catena_acp.continuity.sessions.agent_pool import keep_replayed_late
 from catena_acp.continuity.sessions.environment import note_end
 from catena_acp.continuity.sessions.fork_points import id_said_back
 from catena_acp.continuity.sessions.sessions import LiveSession
-from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.endings import (
     Bound,
     Ending,
@@ -45,7 +45,7 @@ from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotKept, Refu
 from catena_acp.permissions.rule import decide, one_time_option
 from catena_acp.permissions.stored_rules import rules_in_force
 from catena_acp.permissions.subject import subject_of
-from catena_acp.session_events import (
+from catena_acp.port.session_events import (
     Event,
     PermissionOption,
     PermissionRequested,

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from catena_acp.conversation.titles import readable_title
 from catena_acp.errors import AgentError
-from catena_acp.port import AgentPort
-from catena_acp.session_events import ListedSession
+from catena_acp.port.port import AgentPort
+from catena_acp.port.session_events import ListedSession
 from catena_acp.transcripts.session import ForeignSession, modified, one_line, time_of
 
 _MOST_PAGES = 50

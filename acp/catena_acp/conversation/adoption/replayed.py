@@ -8,8 +8,8 @@ from datetime import datetime
 
 from catena_acp.continuity.turns.tool_data import changed_tool
 from catena_acp.errors import NotAdopted
-from catena_acp.port import AgentPort, SessionSetup
-from catena_acp.session_events import (
+from catena_acp.port.port import AgentPort, SessionSetup
+from catena_acp.port.session_events import (
     ContextCompacted,
     Event,
     NoticeReported,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from catena_acp.continuity.services import Services, SpecOf
 from catena_acp.errors import NotAdopted
-from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.port.port import AgentPort, AgentSpec
 from catena_store.conversations import conversations
 
 if TYPE_CHECKING:  # no tab needs the readers of other tools' transcripts before it is on the screen

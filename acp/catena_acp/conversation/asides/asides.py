@@ -13,14 +13,14 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from catena_acp.continuity.context_summary import ContextSummary
 from catena_acp.continuity.conversation_events import MessageAdded
 from catena_acp.continuity.routing.prior_context import PriorContext
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
-from catena_acp.continuity.turn_end_text import ending_words
 from catena_acp.continuity.turns.endings import Ending, problem_of_end, stop_reason_of, unfinished_status
+from catena_acp.continuity.wording.context_summary import ContextSummary
+from catena_acp.continuity.wording.turn_ends import ending_words
 from catena_acp.conversation.asides.rows import AsideCost, AsideRows, RowEvent
 from catena_acp.conversation.asides.session import (
     AsideSession,
@@ -32,11 +32,11 @@ from catena_acp.conversation.asides.session import (
 from catena_acp.conversation.inspection.price import Price, prices
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.elicitation.requests import DECLINE
-from catena_acp.elicitation.words import answered_text, asked_text
 from catena_acp.errors import AgentError, AgentGone, NoCheckpoint, NotAQuestion, ReadOnly, StillAtWork
-from catena_acp.port import AgentPort
-from catena_acp.session_events import (
+from catena_acp.port.elicitation.requests import DECLINE
+from catena_acp.port.elicitation.words import answered_text, asked_text
+from catena_acp.port.port import AgentPort
+from catena_acp.port.session_events import (
     ElicitationAnswered,
     ElicitationCompleted,
     ElicitationRequested,

@@ -16,7 +16,7 @@ from catena_acp.continuity.turns.reducer import Append, Attach, Change, Insert, 
 from catena_acp.conversation.asides.session import AsideSession
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.growing_text import GrowingText
-from catena_acp.session_events import Event, NoticeReported, PromptEnded, UsageReported
+from catena_acp.port.session_events import Event, NoticeReported, PromptEnded, UsageReported
 from catena_store.chains import usage
 from catena_store.errors import StoreError
 from catena_store.records import SPOKEN_KINDS, Attachment, Kind, Message, NewMessage

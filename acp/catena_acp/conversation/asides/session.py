@@ -11,7 +11,6 @@ import contextlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from catena_acp.continuity.context_summary import ContextSummary, how_words
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
 from catena_acp.continuity.sending.context import SendContext
@@ -20,9 +19,10 @@ from catena_acp.continuity.sessions.fork_points import anchor_of, point_at
 from catena_acp.continuity.sessions.session_state import opened_state
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import WantedSettings, apply_settings, wanted_on
+from catena_acp.continuity.wording.context_summary import ContextSummary, how_words
 from catena_acp.errors import AgentError, AgentRefused, ForkWrong, ReadOnly, SessionGone
-from catena_acp.port import AgentPort
-from catena_acp.session_events import Event, SessionOpened
+from catena_acp.port.port import AgentPort
+from catena_acp.port.session_events import Event, SessionOpened
 from catena_acp.trouble.diagnosis import diagnose
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links, turns

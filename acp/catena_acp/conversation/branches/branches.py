@@ -15,7 +15,7 @@ from catena_acp.conversation.branches.logout_barrier import remark_on_logout
 from catena_acp.conversation.journal import move_window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import NotOfThisBranch
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store import ancestry
 from catena_store.conversations import lineage, messages
 from catena_store.conversations.branches import last_leaf, siblings

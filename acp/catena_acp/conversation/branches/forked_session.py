@@ -10,7 +10,7 @@ from catena_acp.continuity.sessions.fork_points import anchor_of
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentRefused, ForkFailed, ForkWrong, LoginNeeded, SessionGone
-from catena_acp.port import AgentPort
+from catena_acp.port.port import AgentPort
 from catena_store.database.database import Reader
 from catena_store.errors import SessionHeld
 from catena_store.records import Link, LinkState

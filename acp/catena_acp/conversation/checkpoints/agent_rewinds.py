@@ -23,7 +23,7 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, ReadOnly, TabClosed
-from catena_acp.session_events import PermissionOption, PermissionRequested, ToolCallChanged
+from catena_acp.port.session_events import PermissionOption, PermissionRequested, ToolCallChanged
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations import rewind_requests

@@ -21,7 +21,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.parking.parking import drop_parked
 from catena_acp.continuity.sessions.fork_points import point_at, settled_point
-from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.conversation.checkpoints.agent_rewinds import RewindRequests
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime

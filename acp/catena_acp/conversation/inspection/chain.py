@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from catena_acp.continuity.context_summary import SHORTENED
+from catena_acp.continuity.wording.context_summary import SHORTENED
 from catena_acp.conversation.inspection.next_prompt import read_next_prompt
 from catena_store.chains import link_history, links, turns
 from catena_store.chains.link_history import LinkExtent, MessagePreview

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from catena_acp.continuity.context_summary import ContextSummary, how_words
 from catena_acp.continuity.routing.prior_context import tool_call_line
+from catena_acp.continuity.wording.context_summary import ContextSummary, how_words
 from catena_acp.conversation.inspection.chain import Chain
 from catena_store.chains import link_history, links, turns
 from catena_store.chains.link_history import MessagePreview

@@ -11,7 +11,7 @@ from catena_acp.conversation.inspection.price import Price, prices
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, AgentMissing, NotToBePicked, SessionGone, StillAtWork
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.chains import links, turns
 from catena_store.chains.links import UNSET, Unset
 from catena_store.conversations import messages

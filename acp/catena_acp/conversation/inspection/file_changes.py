@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.diff import line_diff
-from catena_acp.session_events import ToolDiff
+from catena_acp.port.session_events import ToolDiff
 from catena_store.records import Kind, Message
 
 _CHANGING = frozenset({"edit", "delete", "move"})

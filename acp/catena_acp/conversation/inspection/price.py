@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from catena_acp.continuity.context_summary import ContextSummary, price_words
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import Budget, PriorContext, read_prior_context
 from catena_acp.continuity.sending.context import SendContext, read_situation
 from catena_acp.continuity.sessions.agent_pool import kept_powers
 from catena_acp.continuity.sessions.sessions import Sessions
+from catena_acp.continuity.wording.context_summary import ContextSummary, price_words
 from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE, said_before_logout
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.chains.links import Unset
 from catena_store.database.database import Reader
 from catena_store.records import ContextSource, ConversationRecord

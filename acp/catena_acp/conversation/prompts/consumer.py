@@ -15,8 +15,8 @@ from catena_acp.continuity.conversation_events import (
     Troubled,
     TurnEnded,
 )
-from catena_acp.continuity.lease_text import HELD_ELSEWHERE
-from catena_acp.continuity.problems import problem_about
+from catena_acp.continuity.wording.leases import HELD_ELSEWHERE
+from catena_acp.continuity.wording.problems import problem_about
 from catena_acp.conversation.prompts.delivery import PromptDelivery
 from catena_acp.conversation.prompts.idle_work import IdleWork
 from catena_acp.conversation.prompts.queue import PromptQueue

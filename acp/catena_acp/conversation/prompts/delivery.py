@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from catena_acp.continuity.cancellation import raise_if_cancelled, shielded, with_retries
 from catena_acp.continuity.conversation_events import Doing, LeafMoved, Problem, PromptReturned, TurnEnded
-from catena_acp.continuity.lease_text import HELD_ELSEWHERE
-from catena_acp.continuity.problems import problem_about, problem_of, problem_of_notice
 from catena_acp.continuity.sending.send import PromptCarrier
 from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.continuity.wording.leases import HELD_ELSEWHERE
+from catena_acp.continuity.wording.problems import problem_about, problem_of, problem_of_notice
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
 from catena_acp.conversation.prompts.rows import Attempt, PromptRows
 from catena_acp.conversation.prompts.steering import Steering

@@ -12,7 +12,7 @@ from catena_acp.continuity.turns.endings import is_said_error
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation.branches.branches import WindowLeaf
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.chains import turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Writer

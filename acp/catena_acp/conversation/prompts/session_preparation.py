@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from catena_acp.continuity.conversation_events import Doing, Problem, Troubled
-from catena_acp.continuity.problems import problem_of
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.wording.problems import problem_of
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, SessionGone
 from catena_acp.trouble.troubles import Trouble

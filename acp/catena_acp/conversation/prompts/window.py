@@ -29,7 +29,7 @@ from catena_acp.conversation.prompts.session_preparation import prepare
 from catena_acp.conversation.prompts.steering import can_be_steered, may_stop_for
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, GivenUp, StillAtWork
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
 from catena_store.records import Attachment, Message
 from catena_store.windows import attachments

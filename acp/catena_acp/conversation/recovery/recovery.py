@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from catena_acp.continuity.conversation_events import LeafMoved, PromptReturned
-from catena_acp.continuity.problems import cut_off, kept
 from catena_acp.continuity.services import Tenure
 from catena_acp.continuity.turns.tool_data import is_over
+from catena_acp.continuity.wording.problems import cut_off, kept
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_store.chains import links, turns
 from catena_store.clients import leases

@@ -14,12 +14,12 @@ from catena.errors import CommandRefused, ExitStatus
 from catena.text.formats import from_home, size_text
 from catena.text.safe_text import safe_line
 from catena_acp.agents.catalog import agent_name, catalog, login_hint, registry_entry, registry_id
+from catena_acp.agents.registry.data import agents_directory
+from catena_acp.agents.registry.entries import Archive, RegistryEntry
+from catena_acp.agents.registry.installer import download_size, install
+from catena_acp.agents.registry.installs import Install, find_install, remove_install, size_of
+from catena_acp.agents.registry.plans import InstallPlan, plan_install, this_platform
 from catena_acp.errors import DownloadFailed, InstallFailed
-from catena_acp.registry.data import agents_directory
-from catena_acp.registry.entries import Archive, RegistryEntry
-from catena_acp.registry.installer import download_size, install
-from catena_acp.registry.installs import Install, find_install, remove_install, size_of
-from catena_acp.registry.plans import InstallPlan, plan_install, this_platform
 
 _SHOWN_EVERY = 0.2  # seconds, between two states of a download
 

@@ -10,13 +10,13 @@ from catena.settings.agents import find_agent
 from catena.settings.installed_agents import AgentStatus, Origin, agent_statuses
 from catena.settings.settings import Settings
 from catena_acp.agents.catalog import agent_name, catalog, how_to_install, install_command, registry_id
+from catena_acp.agents.registry.data import RegistryData, load_registry
+from catena_acp.agents.registry.entries import RegistryEntry
+from catena_acp.agents.registry.installs import Install, find_install
+from catena_acp.agents.registry.plans import InstallPlan, plan_install
+from catena_acp.agents.registry.records import AgentRecord, record_of
 from catena_acp.agents.sightings import Sighting, sightings
 from catena_acp.errors import AgentMissing
-from catena_acp.registry.data import RegistryData, load_registry
-from catena_acp.registry.entries import RegistryEntry
-from catena_acp.registry.installs import Install, find_install
-from catena_acp.registry.plans import InstallPlan, plan_install
-from catena_acp.registry.records import AgentRecord, record_of
 from catena_store.database.database import Database, default_path
 from catena_store.errors import StoreError
 

@@ -16,12 +16,12 @@ from catena.settings.settings import Settings, load_settings
 from catena.text.formats import from_home, size_text
 from catena.text.json_shapes import dumps, time_shape
 from catena.text.safe_text import safe, safe_line
+from catena_acp.agents.registry.data import RegistryData
+from catena_acp.agents.registry.entries import Archive
+from catena_acp.agents.registry.plans import this_platform
+from catena_acp.agents.registry.records import ABILITIES, AgentRecord
 from catena_acp.agents.sightings import Sighting
-from catena_acp.continuity.counts import counted
-from catena_acp.registry.data import RegistryData
-from catena_acp.registry.entries import Archive
-from catena_acp.registry.plans import this_platform
-from catena_acp.registry.records import ABILITIES, AgentRecord
+from catena_acp.continuity.wording.counts import counted
 from catena_store.ids import utc_now
 
 _ORIGINS = {

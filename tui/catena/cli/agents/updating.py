@@ -8,10 +8,10 @@ from pathlib import Path
 from catena.cli.agents.listing import plain_line, registry_age
 from catena.errors import CommandRefused, ExitStatus
 from catena.text.safe_text import safe_line
+from catena_acp.agents.registry import downloads
+from catena_acp.agents.registry.data import MOST_BYTES, RegistryData, changes, keep_registry, load_registry
+from catena_acp.agents.registry.installs import installed_agents
 from catena_acp.errors import DownloadFailed, RegistryInvalid
-from catena_acp.registry import downloads
-from catena_acp.registry.data import MOST_BYTES, RegistryData, changes, keep_registry, load_registry
-from catena_acp.registry.installs import installed_agents
 from catena_store.ids import utc_now
 
 _MOST_SHOWN = 20

@@ -27,8 +27,8 @@ from catena.text.formats import size_text
 from catena.text.json_shapes import dumps
 from catena.text.safe_text import safe_line
 from catena.text.secrets import SecretMask
-from catena_acp.continuity.counts import counted
-from catena_acp.registry.data import load_registry
+from catena_acp.agents.registry.data import load_registry
+from catena_acp.continuity.wording.counts import counted
 from catena_store.database import health
 from catena_store.database.database import Database, data_directory, default_path
 from catena_store.database.location import on_network

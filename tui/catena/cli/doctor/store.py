@@ -7,7 +7,7 @@ from pathlib import Path
 
 from catena.errors import CommandRefused, ExitStatus
 from catena.text.safe_text import safe_line
-from catena_acp.continuity.counts import counted
+from catena_acp.continuity.wording.counts import counted
 from catena_store.database import health
 from catena_store.database.database import Database, default_path
 from catena_store.errors import StoreBusy, StoreDamaged, StoreUnusable

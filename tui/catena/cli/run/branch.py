@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from catena.errors import CommandRefused
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.inspection.price import Price
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.ids import new_id

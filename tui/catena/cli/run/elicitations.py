@@ -8,9 +8,9 @@ from typing import assert_never
 from catena.cli.run.permissions import Terminal
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.conversation_events import ElicitationOpened
-from catena_acp.elicitation.addresses import address_of
-from catena_acp.elicitation.checks import Input, check, default_of
-from catena_acp.elicitation.requests import (
+from catena_acp.port.elicitation.addresses import address_of
+from catena_acp.port.elicitation.checks import Input, check, default_of
+from catena_acp.port.elicitation.requests import (
     CANCEL,
     DECLINE,
     BooleanField,

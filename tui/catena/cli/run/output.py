@@ -18,10 +18,10 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
     Usage,
 )
-from catena_acp.continuity.turn_end_text import BACK_IN_COMPOSER
-from catena_acp.elicitation.requests import ElicitationAnswer
-from catena_acp.elicitation.words import elicitation_shape, kept_data
-from catena_acp.session_events import PermissionOption
+from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER
+from catena_acp.port.elicitation.requests import ElicitationAnswer
+from catena_acp.port.elicitation.words import elicitation_shape, kept_data
+from catena_acp.port.session_events import PermissionOption
 from catena_store.records import ConversationRecord, Kind, Link, Message, MessageState, Turn
 
 # A partial line end or colour sequence at the end of a chunk, completed by the next one.

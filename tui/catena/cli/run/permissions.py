@@ -15,7 +15,7 @@ from catena.settings.tables.permissions import Permissions
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.diff import line_diff
-from catena_acp.session_events import PermissionOption, ToolDiff
+from catena_acp.port.session_events import PermissionOption, ToolDiff
 
 _READING = frozenset({"read", "search"})
 _DIFF_LINES = 200

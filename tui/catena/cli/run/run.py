@@ -27,12 +27,12 @@ from catena.settings.tables.permissions import Permissions
 from catena.workspace.directories import is_directory
 from catena.workspace.lookup import find_conversation
 from catena_acp.continuity.conversation_events import TurnEnded
-from catena_acp.continuity.lease_text import hold_words
+from catena_acp.continuity.wording.leases import hold_words
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.prompts.rows import clears
 from catena_acp.errors import AgentError, AgentMissing, ReadOnly
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store import records
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, data_directory, default_path

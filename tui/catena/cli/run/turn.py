@@ -18,7 +18,6 @@ from catena.settings.agents import stored_agent_name
 from catena.settings.settings import Settings
 from catena.settings.tables.permissions import Permissions
 from catena.text.safe_text import safe_line
-from catena_acp.abilities import AuthMethod
 from catena_acp.continuity.conversation_events import (
     BackgroundChanged,
     ConversationEvent,
@@ -45,9 +44,10 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.elicitation.requests import CANCEL, DECLINE, ElicitationAnswer
 from catena_acp.errors import AgentError
-from catena_acp.session_events import PermissionOption
+from catena_acp.port.abilities import AuthMethod
+from catena_acp.port.elicitation.requests import CANCEL, DECLINE, ElicitationAnswer
+from catena_acp.port.session_events import PermissionOption
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links
 from catena_store.database.database import Database

@@ -24,8 +24,8 @@ from catena.widgets.column import Centred
 from catena.widgets.composer import Composer
 from catena.widgets.foot import SheetKey
 from catena.widgets.typing_box import TypingBox
-from catena_acp.continuity.context_summary import price_words
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, MessageGrew
+from catena_acp.continuity.wording.context_summary import price_words
 from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened, AsideRewound
 from catena_acp.errors import AgentError
 from catena_store.errors import NotAttachable

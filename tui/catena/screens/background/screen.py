@@ -15,8 +15,8 @@ from catena.text.safe_text import safe_line
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, Tone, Word
 from catena.widgets.sheet_head import SheetWords, Subject
-from catena_acp.continuity.counts import counted
 from catena_acp.continuity.turns.background import BackgroundTask
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.prompts.window import Window
 
 _EVERY = 1.0  # seconds between two drawings, for how long it goes on

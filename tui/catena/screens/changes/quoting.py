@@ -8,7 +8,7 @@ from catena.screens.changes.shown_lines import place_words, shown_lines, shows_c
 from catena.text.changes_text import shown_path
 from catena_acp.changes.changed_file import ChangedFile
 from catena_acp.changes.hunks import FileHunk
-from catena_acp.continuity.counts import counted
+from catena_acp.continuity.wording.counts import counted
 
 _MOST_LINES = 200
 _TICKS = re.compile("`{3,}")

@@ -25,7 +25,7 @@ from catena.widgets.text_fields import SafeInput
 from catena_acp.changes.changed_file import UnreadFile
 from catena_acp.changes.patch import hunk_patch
 from catena_acp.changes.reading import Changes, ChangeScope, Since
-from catena_acp.continuity.counts import counted
+from catena_acp.continuity.wording.counts import counted
 
 _BATCH = 100  # files that are compared between two drawings of the list
 

@@ -58,7 +58,7 @@ from catena_acp.continuity.conversation_events import (
     TurnStarted,
     Usage,
 )
-from catena_acp.continuity.problems import problem_of_notice
+from catena_acp.continuity.wording.problems import problem_of_notice
 from catena_acp.conversation.inspection.todos import left_open_on
 from catena_store.errors import StoreError
 from catena_store.records import Kind, Message, MessageState

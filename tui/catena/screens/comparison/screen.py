@@ -29,10 +29,10 @@ from catena.widgets.sheet_head import Subject
 from catena_acp.changes.changed_file import UnreadFile
 from catena_acp.changes.hunks import FileDiff, diff_of_file
 from catena_acp.changes.reading import ChangeScope, Since
-from catena_acp.continuity.counts import counted
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.changes import ConversationChanges
 from catena_acp.conversation.inspection.tree import ConversationTree
-from catena_acp.session_events import ToolCallChanged, ToolDiff
+from catena_acp.port.session_events import ToolCallChanged, ToolDiff
 
 _WIDE = 120  # cells of a screen on which the branches stand side by side
 _MOST_FILES = 20  # of a branch whose changes are shown

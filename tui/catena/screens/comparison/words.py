@@ -11,7 +11,7 @@ from catena.text.changes_text import shown_path
 from catena.text.formats import duration_text
 from catena.text.safe_text import safe, safe_line
 from catena.text.usage import usage_text
-from catena_acp.continuity.counts import counted
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.tree import BranchTail, Comparison
 from catena_store.records import Kind
 

@@ -17,8 +17,8 @@ from catena.text.chain_text import next_line
 from catena.text.safe_text import safe, safe_line
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import SheetWords, Subject
-from catena_acp.continuity.context_summary import SHORTENED
-from catena_acp.continuity.counts import counted
+from catena_acp.continuity.wording.context_summary import SHORTENED
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.chain import shortened
 from catena_acp.conversation.inspection.context import TurnContext
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain

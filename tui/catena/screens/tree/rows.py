@@ -9,8 +9,8 @@ from catena.text.formats import cell_width, time_or_day, title_of, truncate
 from catena.text.safe_text import safe, safe_line
 from catena.text.tree import TreeLayout, TreeLine
 from catena.widgets.row_list import Columns, Lead, Row, Tone, Word
-from catena_acp.continuity.counts import counted
-from catena_acp.continuity.problems import cause_name
+from catena_acp.continuity.wording.counts import counted
+from catena_acp.continuity.wording.problems import cause_name
 from catena_store.conversations.tree import TreeNode
 from catena_store.finding.search import TreeHit
 from catena_store.records import ContextSource, Kind, Message, MessageState, StopReason

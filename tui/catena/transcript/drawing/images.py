@@ -6,7 +6,7 @@ from typing import Protocol
 
 from catena.terminal.images import ImageSlot
 from catena.transcript.drawing.lines import ImageRow
-from catena_acp.images import ImageNote
+from catena_acp.port.images import ImageNote
 
 
 class KeptImages(Protocol):

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.messages.parts import Part
-from catena_acp.images import ImageNote
+from catena_acp.port.images import ImageNote
 
 
 def image_part(message_id: str, note: ImageNote, lead: Callable[[RenderOptions], int]) -> Part:

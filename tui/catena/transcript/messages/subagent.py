@@ -11,8 +11,8 @@ from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import Run
 from catena.transcript.messages.tool_call import SUBAGENT_VERB, ToolCall
 from catena.transcript.messages.tool_rows import draw_call_line
-from catena_acp.continuity.counts import counted
-from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
+from catena_acp.continuity.wording.counts import counted
 from catena_store.records import Kind, Message, MessageState
 
 _DOING = {

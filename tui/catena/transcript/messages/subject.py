@@ -12,7 +12,7 @@ from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import wrap_runs
 from catena.transcript.messages.tool_call import relative
 from catena.transcript.messages.tool_rows import draw_excerpt, draw_more, excerpt_rows
-from catena_acp.session_events import ToolCallChanged, ToolDiff, ToolText
+from catena_acp.port.session_events import ToolCallChanged, ToolDiff, ToolText
 
 _LONGEST = 4_000  # characters of one argument
 _CONTEXT = 3  # unchanged lines around a change

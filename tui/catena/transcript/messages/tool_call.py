@@ -11,9 +11,9 @@ from pathlib import PurePosixPath
 from catena.text.formats import duration_of
 from catena.text.image_text import image_words
 from catena.text.safe_text import safe, safe_line
-from catena_acp.continuity.tool_record import ToolPart, ToolRecord
-from catena_acp.images import ImageNote, notes_in
-from catena_acp.session_events import ToolDiff
+from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
+from catena_acp.port.images import ImageNote, notes_in
+from catena_acp.port.session_events import ToolDiff
 from catena_acp.terminals.screen_text import without_colours
 from catena_store.records import Message, MessageState
 

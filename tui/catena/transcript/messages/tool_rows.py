@@ -23,8 +23,8 @@ from catena.transcript.messages.images import image_part
 from catena.transcript.messages.parts import LINES, Part, one_row, text_parts
 from catena.transcript.messages.tool_call import ToolCall, relative
 from catena_acp.diff import DiffLine
-from catena_acp.images import notes_in
-from catena_acp.session_events import ToolDiff
+from catena_acp.port.images import notes_in
+from catena_acp.port.session_events import ToolDiff
 from catena_acp.terminals.screen_text import without_colours
 from catena_store.records import Message
 

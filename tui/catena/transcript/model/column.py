@@ -13,7 +13,7 @@ from catena.transcript.messages.parts import Part, RowCache
 from catena.transcript.messages.prompt import Siblings
 from catena.transcript.model.entry import Entry
 from catena.transcript.model.heights import Heights
-from catena_acp.continuity.subagents import is_words
+from catena_acp.continuity.tool_calls.subagents import is_words
 from catena_store.records import Kind, Message, MessageState
 
 _STEP = 1 << 24  # between the ordinals of entries: what subagents say and do comes between

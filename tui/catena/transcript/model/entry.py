@@ -37,9 +37,9 @@ from catena.transcript.messages.subagent import (
 from catena.transcript.messages.tool_call import ToolCall, failed_run
 from catena.transcript.messages.tool_rows import Shown, draw_group_line, hides_some, tool_parts
 from catena.transcript.model.heights import Heights
-from catena_acp.continuity.subagents import is_words
-from catena_acp.continuity.tool_record import ToolRecord
-from catena_acp.images import ImageNote, notes_in
+from catena_acp.continuity.tool_calls.subagents import is_words
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
+from catena_acp.port.images import ImageNote, notes_in
 from catena_store.records import Kind, Message, MessageState
 
 _FOLDED_AT_FIRST = frozenset({Kind.THOUGHT, Kind.TOOL, Kind.SEAM, Kind.NOTICE})

@@ -13,7 +13,7 @@ from catena.transcript.messages.notices import notice_details, plan_entries, sea
 from catena.transcript.messages.tool_call import ToolCall
 from catena.transcript.model.entry import Entry
 from catena_acp.diff import line_diff
-from catena_acp.session_events import ToolDiff
+from catena_acp.port.session_events import ToolDiff
 from catena_store.records import Kind
 
 _LONG = 48_000  # characters parsed at once

@@ -21,7 +21,7 @@ from catena.transcript.drawing.render_options import (
 )
 from catena.transcript.messages.subject import draw_arguments, draw_changes
 from catena.transcript.messages.tool_rows import draw_more
-from catena_acp.session_events import ToolCallChanged, ToolDiff
+from catena_acp.port.session_events import ToolCallChanged, ToolDiff
 
 _ROLES = Path(__file__).with_name("transcript.tcss").read_text(encoding="utf-8")
 ROLE_CLASSES = frozenset(component_class(role) for role in role_names())

@@ -16,9 +16,9 @@ from catena.text import login_text
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row
 from catena.workspace.tab import Tab
-from catena_acp.abilities import AuthMethod
 from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL
 from catena_acp.errors import AgentError, GivenUp, StillAtWork
+from catena_acp.port.abilities import AuthMethod
 
 
 class LoginActions:

@@ -20,8 +20,8 @@ from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.errors import AgentMissing
-from catena_acp.port import AgentSpec
-from catena_acp.session_events import Option
+from catena_acp.port.port import AgentSpec
+from catena_acp.port.session_events import Option
 
 WHICH_AGENT = "Which agent?"
 

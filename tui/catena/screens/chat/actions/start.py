@@ -14,7 +14,7 @@ from catena.settings.installed_agents import agent_versions
 from catena.text.formats import time_or_day, title_of
 from catena.workspace.outgoing import UnplacedDraft
 from catena_acp.agents.catalog import catalog
-from catena_acp.continuity.problems import problem_of_notice
+from catena_acp.continuity.wording.problems import problem_of_notice
 from catena_store.ids import utc_now
 from catena_store.records import Message, Summary
 

@@ -16,7 +16,7 @@ from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.panes import Pane
 from catena.workspace.tab import Tab
 from catena_acp.errors import AgentError, AgentMissing
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
 
 _LONGEST_STILL = 0.15  # seconds

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # not needed before there is a question
     from catena.widgets.form_fields import Entered, FieldRow, Stepped
     from catena.workspace.form_draft import FormDraft
     from catena_acp.continuity.conversation_events import ElicitationOpened, Question
-    from catena_acp.elicitation.requests import ElicitationAnswer, WebPage
+    from catena_acp.port.elicitation.requests import ElicitationAnswer, WebPage
 
 _TOO_FAST = "Press again to confirm."
 _SEND, _DECLINE = "enter", "d"
@@ -280,7 +280,7 @@ class ElicitationPanel(Vertical, can_focus=True):
 
     @property
     def _page(self) -> WebPage | None:
-        from catena_acp.elicitation.requests import WebPage
+        from catena_acp.port.elicitation.requests import WebPage
 
         request = self._ask.request if self._ask else None
         return request if isinstance(request, WebPage) else None
@@ -296,7 +296,7 @@ class ElicitationPanel(Vertical, can_focus=True):
 
     def _address(self) -> str:
         """The address that may be opened; "" if there is none."""
-        from catena_acp.elicitation.addresses import address_of
+        from catena_acp.port.elicitation.addresses import address_of
 
         return address_of(self._page.url).opens if self._page else ""
 
@@ -335,7 +335,7 @@ class ElicitationPanel(Vertical, can_focus=True):
         self.screen.set_focus(target)
 
     def _check_current(self) -> None:
-        from catena_acp.elicitation.checks import check
+        from catena_acp.port.elicitation.checks import check
 
         if (row := self._current) is None or self._draft is None:
             return
@@ -397,8 +397,8 @@ class ElicitationPanel(Vertical, can_focus=True):
             self._send(ask, draft)
 
     def _send(self, ask: ElicitationOpened, draft: FormDraft) -> None:
-        from catena_acp.elicitation.checks import content_of
-        from catena_acp.elicitation.requests import ElicitationAnswer
+        from catena_acp.port.elicitation.checks import content_of
+        from catena_acp.port.elicitation.requests import ElicitationAnswer
 
         content, errors = content_of(draft.form, draft.inputs)
         for row in self._rows:
@@ -412,7 +412,7 @@ class ElicitationPanel(Vertical, can_focus=True):
         self.screen.set_focus(wrong.control)
 
     def _open(self, ask: ElicitationOpened) -> None:
-        from catena_acp.elicitation.requests import ElicitationAnswer
+        from catena_acp.port.elicitation.requests import ElicitationAnswer
 
         if address := self._address():
             self.post_message(self.PageWanted(address))
@@ -435,7 +435,7 @@ class ElicitationPanel(Vertical, can_focus=True):
             self._decline()
 
     def _decline(self) -> None:
-        from catena_acp.elicitation.requests import DECLINE
+        from catena_acp.port.elicitation.requests import DECLINE
 
         if self._ask is not None and self._ask.ask_id != self._sent:
             self._sent = self._ask.ask_id
@@ -470,7 +470,7 @@ _NARROW = 60  # cells of a screen below which what is filled in stands below its
 
 def _page_lines(page: WebPage) -> Iterator[Content]:
     """A web address, whole, where it leads, and what is odd about it."""
-    from catena_acp.elicitation.addresses import address_of, visible
+    from catena_acp.port.elicitation.addresses import address_of, visible
 
     address = address_of(page.url)
     yield Content.styled(safe(visible(page.url)).replace("\n", "␊"), "$foreground")

@@ -16,13 +16,13 @@ from catena.text.safe_text import safe_line
 from catena.widgets.band import SHORT, Band, BandWords, Choice
 from catena.widgets.change_preview import diffs_of
 from catena.widgets.text_fields import SafeInput
-from catena_acp.continuity.counts import counted
+from catena_acp.continuity.wording.counts import counted
 
 if TYPE_CHECKING:  # not needed before there is a question
     from catena.transcript.widget.subject_block import SubjectBlock
     from catena_acp.continuity.conversation_events import PermissionOpened, Question
     from catena_acp.permissions.rule import Rule
-    from catena_acp.session_events import PermissionOption, ToolCallChanged
+    from catena_acp.port.session_events import PermissionOption, ToolCallChanged
 
 
 _TOO_FAST = "Press again to confirm."

@@ -21,7 +21,7 @@ from catena.workspace.outgoing import Stage
 from catena.workspace.tab import Tab
 from catena_acp.conversation.prompts.rows import clears
 from catena_acp.errors import AgentError, AgentMissing, NotAsked
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
 from catena_store.records import Attachment, Message
 

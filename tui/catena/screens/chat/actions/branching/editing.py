@@ -17,7 +17,7 @@ from catena.text.formats import joined
 from catena.text.safe_text import safe_line
 from catena.workspace.outgoing import OutgoingText, Stage
 from catena.workspace.tab import Editing, LeftEdit, Tab
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.records import Attachment, Message
 
 _TWICE = 0.5  # seconds within which a second Esc belongs to the first

@@ -14,7 +14,7 @@ from catena.terminal.images import ImageSlot
 from catena.text.formats import from_home, size_in_words
 from catena.text.safe_text import safe_line
 from catena.workspace.tab import Tab
-from catena_acp.images import note_of_image, notes_in
+from catena_acp.port.images import note_of_image, notes_in
 from catena_store.records import Attachment, Message
 
 _MOST_OPENED = 4  # of one message

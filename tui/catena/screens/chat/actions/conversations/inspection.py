@@ -24,7 +24,7 @@ from catena.workspace.tab import Tab
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.inspection.file_changes import files_touched
 from catena_acp.errors import ReadOnly
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.conversations import messages
 from catena_store.conversations.tree import TreeNode
 from catena_store.database.database import Reader

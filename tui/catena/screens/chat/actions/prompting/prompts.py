@@ -13,11 +13,11 @@ from catena.widgets.row_list import Row
 from catena.workspace.outgoing import DraftPlace, OutgoingText, Stage
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import Doing, ElicitationOpened, PermissionOpened, Question
-from catena_acp.continuity.counts import counted
-from catena_acp.elicitation.requests import ElicitationAnswer
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.permissions.rule import Rule
-from catena_acp.session_events import PermissionOption
+from catena_acp.port.elicitation.requests import ElicitationAnswer
+from catena_acp.port.session_events import PermissionOption
 from catena_store.errors import StoreError
 from catena_store.records import Attachment, QueueItem
 

@@ -22,7 +22,7 @@ from catena_acp.conversation.inspection.price import Price
 from catena_acp.conversation.journal import move_window, opened_window
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import NotOfThisBranch, StillAtWork
-from catena_acp.port import AgentSpec
+from catena_acp.port.port import AgentSpec
 from catena_store.chains import links
 from catena_store.conversations import conversations, directories, mcp_servers, messages
 from catena_store.database.database import Reader

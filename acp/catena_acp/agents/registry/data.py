@@ -15,8 +15,8 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
+from catena_acp.agents.registry.entries import RegistryEntry, read_entries
 from catena_acp.errors import RegistryInvalid
-from catena_acp.registry.entries import RegistryEntry, read_entries
 from catena_store.database.location import data_directory
 
 MOST_BYTES = 8 << 20  # of a registry

@@ -12,7 +12,7 @@ from pathlib import Path
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.errors import AgentError, SessionGone
-from catena_acp.port import AgentPort
+from catena_acp.port.port import AgentPort
 from catena_store.chains import deleted_sessions, links
 from catena_store.records import ConversationRecord, Link, LinkState
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from catena_acp.continuity.counts import counted
 from catena_acp.continuity.routing.prior_context import PriorContext
+from catena_acp.continuity.wording.counts import counted
 from catena_store.records import ContextSource, Turn
 
 

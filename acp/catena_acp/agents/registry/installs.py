@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from catena_acp.agents.registry.data import agents_directory, write_whole
 from catena_acp.errors import InstallFailed
-from catena_acp.registry.data import agents_directory, write_whole
 
 _NOTE = "install.json"
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from catena_acp.conversation.conversations import Conversations
+from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.journal import marks_of, set_marks
 from catena_acp.errors import NotToBeUndone
 from catena_store.conversations import conversations

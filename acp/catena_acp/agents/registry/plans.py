@@ -7,7 +7,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 
-from catena_acp.registry.entries import Archive, Distribution, NpmPackage, PythonPackage, RegistryEntry
+from catena_acp.agents.registry.entries import Archive, Distribution, NpmPackage, PythonPackage, RegistryEntry
 
 _SYSTEMS = {"linux": "linux", "darwin": "darwin"}
 _MACHINES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from catena_acp.elicitation.addresses import address_of
-from catena_acp.elicitation.requests import (
+from catena_acp.port.elicitation.addresses import address_of
+from catena_acp.port.elicitation.requests import (
     BooleanField,
     ChoiceField,
     ChoicesField,

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from catena_acp.conversation import journal
-from catena_acp.conversation.conversations import Conversations
-from catena_acp.conversation.undo import Scope
-from catena_acp.conversation.upstream import UpstreamDeletion
+from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.conversation.conversations.undo import Scope
+from catena_acp.conversation.conversations.upstream import UpstreamDeletion
 from catena_acp.errors import StillAtWork
 from catena_store.database.database import Database
 from catena_store.windows.journal import Act

@@ -11,9 +11,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # the first frame needs AgentSpec and none of these
-    from catena_acp.abilities import Abilities
-    from catena_acp.elicitation.requests import ElicitationAnswer
-    from catena_acp.session_events import Event, Option, PromptBlock, PromptEnded, SessionOpened, SessionPage
+    from catena_acp.port.abilities import Abilities
+    from catena_acp.port.elicitation.requests import ElicitationAnswer
+    from catena_acp.port.session_events import (
+        Event,
+        Option,
+        PromptBlock,
+        PromptEnded,
+        SessionOpened,
+        SessionPage,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from catena_acp.elicitation.requests import Elicitation, ElicitationAnswer
+from catena_acp.port.elicitation.requests import Elicitation, ElicitationAnswer
 from catena_store.records import Attachment
 
 Role = Literal[

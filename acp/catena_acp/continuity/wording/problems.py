@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import Any, assert_never
 
 from catena_acp.continuity.conversation_events import Problem
-from catena_acp.continuity.tool_record import ToolRecord
-from catena_acp.continuity.turn_end_text import BACK_IN_COMPOSER, ending_words
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
+from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER, ending_words
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
-from catena_acp.session_events import TypedFailure
+from catena_acp.port.session_events import TypedFailure
 from catena_acp.trouble.diagnosis import diagnose, diagnose_failure, diagnose_words
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Diagnosis, Offer, Trouble

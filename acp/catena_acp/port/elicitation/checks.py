@@ -10,8 +10,8 @@ from datetime import date, datetime
 from typing import assert_never
 from urllib.parse import urlsplit
 
-from catena_acp.elicitation.patterns import Pattern, PatternRefused
-from catena_acp.elicitation.requests import (
+from catena_acp.port.elicitation.patterns import Pattern, PatternRefused
+from catena_acp.port.elicitation.requests import (
     BooleanField,
     ChoiceField,
     ChoicesField,

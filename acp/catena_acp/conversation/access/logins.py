@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from catena_acp.abilities import AuthMethod
 from catena_acp.agents.catalog import login_hint, logout_hint
 from catena_acp.agents.login_methods import (
     TerminalLogin,
@@ -34,8 +33,8 @@ from catena_acp.continuity.conversation_events import (
     Troubled,
     TurnEnded,
 )
-from catena_acp.continuity.problems import problem_of_notice
 from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.wording.problems import problem_of_notice
 from catena_acp.conversation.branches.logout_barrier import LOGGED_OUT
 from catena_acp.conversation.prompts.rows import brought_something
 from catena_acp.conversation.prompts.window import Window
@@ -50,7 +49,8 @@ from catena_acp.errors import (
     ReadOnly,
     StillAtWork,
 )
-from catena_acp.port import AgentPort
+from catena_acp.port.abilities import AuthMethod
+from catena_acp.port.port import AgentPort
 from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations import logouts, messages
 from catena_store.errors import Fenced, StoreError

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from catena_acp.continuity.conversation_events import MessageAdded
-from catena_acp.continuity.lease_text import hold_words
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.continuity.services import (
     Checkpointing,
@@ -28,18 +27,19 @@ from catena_acp.continuity.services import (
 )
 from catena_acp.continuity.sessions.agent_pool import Agents, keep_powers
 from catena_acp.continuity.sessions.sessions import Sessions
+from catena_acp.continuity.wording.leases import hold_words
 from catena_acp.conversation.adoption.sessions import ForeignSessions
 from catena_acp.conversation.branches.logout_barrier import begin_anew_after_logout
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.forks import ConversationFork, ForkOperation, ForkRequest
+from catena_acp.conversation.conversations.forks import ConversationFork, ForkOperation, ForkRequest
+from catena_acp.conversation.conversations.upstream import UpstreamDeletion, delete_sessions
 from catena_acp.conversation.recovery.foreign_conversations import Following
 from catena_acp.conversation.recovery.recovery import EndGroup, recover, tell_restored, where_ours_stand
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.conversation.upstream import UpstreamDeletion, delete_sessions
 from catena_acp.errors import AgentMissing, ReadOnly
 from catena_acp.mcp.server import McpServer
 from catena_acp.permissions.rule import Rule
-from catena_acp.port import AgentPort, AgentSpec
+from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.transcripts.moving import TranscriptFiles
 from catena_store.clients import leases

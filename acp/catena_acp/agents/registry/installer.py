@@ -8,12 +8,19 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
+from catena_acp.agents.registry import downloads
+from catena_acp.agents.registry.entries import Archive, NpmPackage, PythonPackage
+from catena_acp.agents.registry.installs import (
+    Install,
+    locked,
+    new_directory,
+    remove_tree,
+    size_of,
+    take_into_use,
+)
+from catena_acp.agents.registry.plans import InstallPlan
+from catena_acp.agents.registry.unpacking import is_archive, place_program, unpack
 from catena_acp.errors import DownloadFailed, InstallFailed
-from catena_acp.registry import downloads
-from catena_acp.registry.entries import Archive, NpmPackage, PythonPackage
-from catena_acp.registry.installs import Install, locked, new_directory, remove_tree, size_of, take_into_use
-from catena_acp.registry.plans import InstallPlan
-from catena_acp.registry.unpacking import is_archive, place_program, unpack
 
 _SIZE_SECONDS = 20
 _ARCHIVE = "download"  # beside the directory that it is unpacked to

@@ -1,0 +1,1 @@
+"""Stored tool calls: their data, and rows of subagents below the calls that started them."""

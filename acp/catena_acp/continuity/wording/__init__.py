@@ -1,0 +1,1 @@
+"""Words about continuity: counts, the context of a prompt, leases, trouble, and how a turn ended."""

@@ -1,0 +1,1 @@
+"""What the agent of a conversation is given: its login, permission rules and MCP servers."""
