@@ -9,8 +9,8 @@ from typing import cast
 import pytest
 
 from catena.screens.comparison.words import branch_part, shared_part
+from catena.screens.tree.layout import TreeLayout, TreeLine
 from catena.screens.tree.rows import matches, quote, tree_row
-from catena.text.tree import TreeLayout, TreeLine
 from catena.widgets.row_list import Row
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.runtime import ConversationRuntime

@@ -39,7 +39,7 @@ from catena.terminal.encoding import terminal_encoding
 from catena.terminal.images import TerminalImages
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.output import write_within
-from catena.text.safe_strips import SafeStrips
+from catena.text.strips.safe_strips import SafeStrips
 from catena.themes.catalog import DARK, LIGHT, ThemeCatalog
 from catena.themes.depth import ColourDepth, colour_depth
 from catena.themes.dimming import DimSteps
@@ -438,7 +438,7 @@ def _spelling(encoding: str) -> Sequence[LineFilter]:
     """What replaces the characters that the terminal does not have."""
     if encoding == "utf-8":
         return ()
-    from catena.text.ascii_strips import AsciiStrips
+    from catena.text.strips.ascii_strips import AsciiStrips
 
     return (AsciiStrips(encoding),)
 

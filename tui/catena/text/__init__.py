@@ -1,1 +1,1 @@
-"""Values as text for a person: safe text, times, chains, checkpoints, logins, usage, trees; and records as JSON."""
+"""Values as text for a person: safe text, times, chains, checkpoints, logins, usage; and records as JSON."""

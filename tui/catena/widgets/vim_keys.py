@@ -7,7 +7,7 @@ from collections.abc import Callable
 from textual import events
 from textual.document._document import Location, Selection
 
-from catena.vim.engine import Mode, Vim
+from catena.keys.vim.engine import Mode, Vim
 from catena.widgets.text_fields import SafeTextArea
 
 

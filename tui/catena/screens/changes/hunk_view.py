@@ -18,7 +18,7 @@ from textual.strip import Strip
 from catena.screens.changes.layout import DiffLayout
 from catena.screens.changes.shown_lines import place_words
 from catena.text.changes_text import note_words, shown_path, size_words, state_words
-from catena.text.safe_strips import safe_segments
+from catena.text.strips.safe_strips import safe_segments
 from catena.transcript.drawing.lines import MARKS, Line, line_of, on_ground
 from catena.transcript.drawing.render_options import NARROW, Palette, RenderOptions
 from catena.transcript.drawing.wrapping import shorten, width_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
+from catena.screens.tree.layout import TreeLayout, TreeLine
 from catena.text.formats import cell_width, time_or_day, title_of, truncate
 from catena.text.safe_text import safe, safe_line
-from catena.text.tree import TreeLayout, TreeLine
 from catena.widgets.row_list import Columns, Lead, Row, Tone, Word
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.continuity.wording.problems import cause_name

@@ -21,11 +21,11 @@ from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.screens.tree.branch_end import BranchEnd
+from catena.screens.tree.layout import TreeLayout, TreeLine
 from catena.screens.tree.rows import branch_title, tree_columns, tree_count, tree_kin, tree_row
 from catena.screens.tree.search import TreeSearch
 from catena.screens.tree.updates import TreeUpdates
 from catena.text.formats import time_or_day
-from catena.text.tree import TreeLayout, TreeLine
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, RowsOnDemand
 from catena.widgets.sheet_head import SheetWords, Subject

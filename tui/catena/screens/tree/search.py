@@ -9,8 +9,8 @@ from functools import partial
 from textual.message import Message
 from textual.worker import WorkType
 
+from catena.screens.tree.layout import TreeLayout, TreeLine
 from catena.screens.tree.rows import hit_line, matches
-from catena.text.tree import TreeLayout, TreeLine
 from catena.widgets.text_fields import SafeInput
 from catena_store.errors import StoreError
 from catena_store.finding.search import TreeHit, TreeHits

@@ -11,7 +11,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from catena.terminal.control.placeholders import PLACEHOLDER, placeholder_row
-from catena.text.safe_strips import safe_segments
+from catena.text.strips.safe_strips import safe_segments
 from catena.transcript.drawing.lines import ImageRow, Line
 from catena.transcript.drawing.render_options import COLUMN, NARROW, ColumnLayout, Palette, RenderOptions
 from catena.transcript.model.column import IN_GAP, ColumnRow

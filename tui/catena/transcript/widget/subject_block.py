@@ -10,7 +10,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
-from catena.text.safe_strips import safe_segments
+from catena.text.strips.safe_strips import safe_segments
 from catena.transcript.drawing.lines import MARKS, Line
 from catena.transcript.drawing.render_options import (
     NARROW,

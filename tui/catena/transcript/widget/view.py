@@ -21,7 +21,7 @@ from textual.widget import Widget
 
 from catena.keys.bindings import bindings
 from catena.terminal.images import ImageSlot, TerminalImages
-from catena.text.safe_strips import SafeStrips
+from catena.text.strips.safe_strips import SafeStrips
 from catena.transcript.drawing.highlight import HighlightCache, lex_all
 from catena.transcript.drawing.images import DrawnImages
 from catena.transcript.drawing.render_options import COLUMN, SHORT, Palette, RenderOptions

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from catena.vim.changes import Range, VimChange, joined, put, shifted, swapped
-from catena.vim.characters import (
+from catena.keys.vim.changes import Range, VimChange, joined, put, shifted, swapped
+from catena.keys.vim.characters import (
     BLANK,
     after,
     before,
@@ -22,10 +22,10 @@ from catena.vim.characters import (
     start_of,
     whole,
 )
-from catena.vim.commands import Typed, VimCommand, parsed
-from catena.vim.motions import MOTIONS, Find, MotionSpan, MotionTarget, Move, search, word_end
-from catena.vim.objects import extent
-from catena.vim.registers import Register, Registers
+from catena.keys.vim.commands import Typed, VimCommand, parsed
+from catena.keys.vim.motions import MOTIONS, Find, MotionSpan, MotionTarget, Move, search, word_end
+from catena.keys.vim.objects import extent
+from catena.keys.vim.registers import Register, Registers
 
 _MOST_STEPS = 1000  # that can be undone
 _MOST_CHARACTERS = 1 << 20  # of a text that a count makes

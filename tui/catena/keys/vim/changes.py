@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catena.vim.characters import after, first_nonblank, line_end, line_start
-from catena.vim.registers import Register
+from catena.keys.vim.characters import after, first_nonblank, line_end, line_start
+from catena.keys.vim.registers import Register
 
 _INDENT = 4  # blanks of one step of `>`
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catena.vim.characters import BLANK, after, before, kind, line_end, line_of, line_start, start_of
+from catena.keys.vim.characters import BLANK, after, before, kind, line_end, line_of, line_start, start_of
 
 _BRACKETS = {
     "(": "()",
