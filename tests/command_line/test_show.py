@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.cli.show import print_conversation
+from catena.cli.conversations.show import print_conversation
 from catena_store.chains import links
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Writer

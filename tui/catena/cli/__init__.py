@@ -1,1 +1,1 @@
-"""The command line: arguments, and one module for each group of commands."""
+"""The command line: arguments, and a room of commands for each subject."""

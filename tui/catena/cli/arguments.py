@@ -248,7 +248,7 @@ def _list(arguments: Sequence[str]) -> int:
     )
     chosen = parser.parse_args(arguments)
 
-    from catena.cli.list import print_list
+    from catena.cli.conversations.list import print_list
 
     return print_list(
         cwd=None if chosen.cwd is None else existing_directory(chosen.cwd),
@@ -281,7 +281,7 @@ def _search(arguments: Sequence[str]) -> int:
     )
     chosen = parser.parse_args(arguments)
 
-    from catena.cli.search import print_found
+    from catena.cli.conversations.search import print_found
 
     return print_found(
         " ".join(chosen.words),
@@ -315,14 +315,14 @@ def _show(arguments: Sequence[str]) -> int:
         parser.error("--tree and --chain cannot be combined")
 
     if chosen.tree:
-        from catena.cli.show import print_tree
+        from catena.cli.conversations.show import print_tree
 
         return print_tree(chosen.id, json=chosen.json)
     if chosen.chain:
-        from catena.cli.show import print_chain
+        from catena.cli.conversations.show import print_chain
 
         return print_chain(chosen.id)
-    from catena.cli.show import print_conversation
+    from catena.cli.conversations.show import print_conversation
 
     return print_conversation(chosen.id, json=chosen.json)
 
@@ -343,7 +343,7 @@ def _changes(arguments: Sequence[str]) -> int:
     form.add_argument("--patch", action="store_true", help="print a patch for `git apply`")
     chosen = parser.parse_args(arguments)
 
-    from catena.cli.changes import print_changes
+    from catena.cli.files.changes import print_changes
 
     return print_changes(chosen.id, turn=chosen.turn, json=chosen.json, patch=chosen.patch)
 
@@ -376,7 +376,7 @@ def _files(arguments: Sequence[str]) -> int:
     if chosen.yes and chosen.restore is None:
         parser.error("--yes needs --restore")
 
-    from catena.cli import files
+    from catena.cli.files import files
 
     if chosen.finish or chosen.undo:
         return files.end_restore(
@@ -421,7 +421,7 @@ def _prune(arguments: Sequence[str]) -> int:
     if chosen.older_than is None and chosen.keep is None:
         parser.error("--older-than or --keep is needed")
 
-    from catena.cli.prune import prune
+    from catena.cli.conversations.prune import prune
     from catena.settings.agents import stored_names
     from catena.settings.settings import load_settings
     from catena_store.ids import utc_now
@@ -465,7 +465,7 @@ def _permission_rules(arguments: Sequence[str]) -> int:
     if chosen.act is None:
         parser.error("list, test, add or remove is needed")
 
-    from catena.cli.permissions import RuleRequest, answer_rules
+    from catena.cli.settings.permissions import RuleRequest, answer_rules
 
     request = RuleRequest(
         absolute_directory(chosen.cwd), chosen.conversation, getattr(chosen, "kind", ""), json=chosen.json
@@ -505,7 +505,7 @@ def _export(arguments: Sequence[str]) -> int:
     if chosen.force and chosen.output is None:
         parser.error("--force needs -o")
 
-    from catena.cli.export import export
+    from catena.cli.conversations.export import export
     from catena.export.forms import ExportForm
 
     return export(
@@ -530,7 +530,7 @@ def _import(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print a JSON array")
     chosen = parser.parse_args(arguments)
 
-    from catena.cli.imports import import_files
+    from catena.cli.conversations.imports import import_files
 
     return import_files(chosen.files, json=chosen.json)
 
@@ -624,7 +624,7 @@ def _config(arguments: Sequence[str]) -> int:
     if chosen.json and chosen.words[:1] in (["edit"], ["check"], ["set"], ["unset"]):
         parser.error(f"--json and {chosen.words[0]} cannot be combined")
 
-    from catena.cli import config
+    from catena.cli.settings import config
 
     match chosen.words:
         case [] | [_] as words if words not in (["edit"], ["check"], ["set"], ["unset"]):
@@ -660,7 +660,7 @@ def _keys(arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print a JSON array")
     chosen = parser.parse_args(arguments)
 
-    from catena.cli.keys import print_keys
+    from catena.cli.settings.keys import print_keys
 
     return print_keys(json=chosen.json)
 
@@ -674,7 +674,7 @@ def _login(arguments: Sequence[str]) -> int:
     if chosen.json and not chosen.list:
         parser.error("--json needs --list")
 
-    from catena.cli.accounts import Account, log_in, print_methods
+    from catena.cli.agents.accounts import Account, log_in, print_methods
 
     account = Account(chosen.agent, chosen.agent_command)
     return print_methods(account, json=chosen.json) if chosen.list else log_in(account, chosen.method)
@@ -685,7 +685,7 @@ def _logout(arguments: Sequence[str]) -> int:
         arguments
     )
 
-    from catena.cli.accounts import Account, log_out
+    from catena.cli.agents.accounts import Account, log_out
 
     return log_out(Account(chosen.agent, chosen.agent_command))
 

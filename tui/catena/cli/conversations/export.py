@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-from catena.cli.show import open_reading
+from catena.cli.conversations.show import open_reading
 from catena.errors import CommandRefused, ExitStatus
 from catena.export.files import writing
 from catena.export.forms import ExportForm, ExportRequest, exported, mask_for

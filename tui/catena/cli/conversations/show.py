@@ -391,7 +391,7 @@ def print_chain(conversation_id: str) -> int:
 
 def print_tree(conversation_id: str, *, json: bool) -> int:
     """Print the tree of a conversation. Raises NotFound or Ambiguous."""
-    from catena.cli.tree import TreeContents, read_tree, tree_json, tree_lines
+    from catena.cli.conversations.tree import TreeContents, read_tree, tree_json, tree_lines
 
     async def read() -> TreeContents:
         async with Database.open(default_path()) as db:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from catena.cli.list import line_width
+from catena.cli.conversations.list import line_width
 from catena.errors import CommandRefused, ExitStatus
 from catena.text.formats import truncate
 from catena.text.json_shapes import FORMAT, dumps

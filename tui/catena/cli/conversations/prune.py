@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from catena.cli.list import line_width
+from catena.cli.conversations.list import line_width
 from catena.errors import ExitStatus
 from catena.settings.agents import titles_in_settings
 from catena.text.formats import age, size_text, title_of, truncate

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from catena.cli.list import agent_name, line_width
+from catena.cli.conversations.list import agent_name, line_width
 from catena.errors import ExitStatus
 from catena.history.finding import FoundConversation, HitPlace, MessageFinder, ranked
 from catena.history.listing import HistoryListing

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from catena.cli.keys import warn_of_keys
+from catena.cli.settings.keys import warn_of_keys
 from catena.errors import CommandRefused, ExitStatus, SettingsNotWritten
 from catena.settings.checks import check_names, old_names
 from catena.settings.definitions import definition_of

@@ -1,0 +1,1 @@
+"""Commands on kept conversations: list, search, show, export, import and prune."""

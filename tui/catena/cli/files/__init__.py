@@ -1,0 +1,1 @@
+"""Commands on files: what agents changed in them, and the way back."""

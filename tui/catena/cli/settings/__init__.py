@@ -1,0 +1,1 @@
+"""Commands on the person's own settings: the file, the keys, the permission rules."""
