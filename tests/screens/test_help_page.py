@@ -10,7 +10,7 @@ from textual.widgets import Static
 from catena.app.app import CatenaApp
 from catena.keys.keymap import DEFAULT_KEYS
 from catena.screens.chat.commands.table import SLASH_COMMANDS
-from catena.screens.help import SECTIONS, HelpScreen, help_text, keys_text
+from catena.screens.commands.help import SECTIONS, HelpScreen, help_text, keys_text
 from catena.settings.settings import Start
 from support.screen.transcript import until
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from catena.app.app import CatenaApp
 from catena.keys.keymap import DEFAULT_KEYS
 from catena.screens.chat.commands.table import SLASH_COMMANDS, listed_commands
+from catena.screens.commands.palette import GROUPS, CommandPalette, chosen_command, key_words
 from catena.screens.common.page import PageScreen
-from catena.screens.palette import GROUPS, CommandPalette, chosen_command, key_words
 from catena.settings.settings import Start
 from catena.widgets.row_list import RowList
 from catena.widgets.sheet_head import Subject

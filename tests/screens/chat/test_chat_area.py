@@ -14,7 +14,7 @@ from textual.screen import Screen
 
 from catena.desktop.clipboard import ImageClipboard
 from catena.screens.chat.actions.chat_actions import ChatActions
-from catena.screens.chat.area import ChatArea
+from catena.screens.chat.area.area import ChatArea
 from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.commands.table import COMMANDS, SLASH_COMMANDS, command, slash_command
 from catena.settings.settings import Settings, Start

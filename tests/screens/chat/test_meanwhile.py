@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from catena.screens.chat.actions import settings as choices
+from catena.screens.chat.actions.agent import settings as choices
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.history.picker import HistoryScreen
 from catena.workspace.tab import Tab

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.screens.chat.area import ChatArea
+from catena.screens.chat.area.area import ChatArea
 from catena.workspace.panes import Pane
 from support.screen.pilot import Person, at_the_screen
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.screens.files import files_page
+from catena.screens.changes.files import files_page
 from catena.settings.settings import Settings
 from catena.settings.tables.agents import AgentSetting
 from catena_acp.conversation.inspection.file_changes import FileTouched

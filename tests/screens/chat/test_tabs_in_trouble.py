@@ -18,7 +18,7 @@ import pytest
 
 from catena.keys.actions import ACTIONS
 from catena.screens.chat import presenter as status_words
-from catena.screens.chat.actions import trouble as trouble_acts
+from catena.screens.chat.actions.agent import trouble as trouble_acts
 from catena.screens.chat.actions.prompting import prompts as talk_acts
 from catena.screens.chat.panels.trouble import KEY_ACTIONS
 from catena.screens.common.picker import Picker

@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from catena.screens.chat.actions.trouble import _behind
+from catena.screens.chat.actions.agent.trouble import _behind
 from catena.screens.chat.panels.trouble import TroublePanel, changes_in, duration, words_of
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble, TabTrouble

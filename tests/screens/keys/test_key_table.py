@@ -18,7 +18,7 @@ from catena.keys.keymap import DEFAULT_KEYS, KeyMap, settled
 from catena.keys.spelling import UnknownKey, said_key, shown_key, spelled, textual_names
 from catena.screens.chat.bars.hints import HINTS, LEFT_HINTS
 from catena.screens.chat.commands.table import COMMANDS
-from catena.screens.help import SECTIONS
+from catena.screens.commands.help import SECTIONS
 from catena.settings.settings import parse_settings
 
 SOURCES = Path(catena.__file__).parent

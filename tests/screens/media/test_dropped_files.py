@@ -12,7 +12,7 @@ import pytest
 from textual import events
 
 from catena.desktop.pasted_paths import pasted_paths
-from catena.screens.chat.dropped_files import DroppedFiles
+from catena.screens.chat.prompt.dropped_files import DroppedFiles
 from support.screen.pilot import at_the_screen
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40

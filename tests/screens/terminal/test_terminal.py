@@ -24,7 +24,7 @@ from support.screen.terminal import EMPTY_BOX, Place, Terminal
 REHEARSAL = ("--agent", "rehearsal")
 CRASHING = """
 import sys
-from catena.screens.chat.prompt_area import PromptArea
+from catena.screens.chat.prompt.prompt_area import PromptArea
 def broken(self, event): raise ZeroDivisionError("not today")
 PromptArea.on_composer_sent_empty = broken
 from catena.cli.main import main

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from catena.app.app import CatenaApp
-from catena.screens.chat.area import ChatArea
+from catena.screens.chat.area.area import ChatArea
 from catena.screens.chat.commands.commands import Commands
 from catena.settings.settings import Settings, Start
 from catena.transcript import Transcript

@@ -372,8 +372,8 @@ class CatenaApp(App[None], inherit_bindings=False):
 
     def on_dialog_help_wanted(self, event: Dialog.HelpWanted) -> None:
         """Show every key of a sheet."""
+        from catena.screens.commands.help import keys_text
         from catena.screens.common.page import PageScreen
-        from catena.screens.help import keys_text
 
         event.stop()
         self.push_screen(PageScreen(f"Help: {event.title}", partial(keys_text, event.keys)))

@@ -1,1 +1,1 @@
-"""The review of what agents changed in files: files on the left, their hunks on the right."""
+"""What agents changed in files: the review of hunks, and the page of all files they read or changed."""

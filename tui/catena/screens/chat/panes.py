@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widget import Widget
 
-from catena.screens.chat.area import ChatArea
+from catena.screens.chat.area.area import ChatArea
 from catena.screens.chat.bars.tabs import TabBar, TabLabel
 
 if TYPE_CHECKING:  # the first frame needs none of these

@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from catena.keys.bindings import BindingChain, bindings, with_own_keys
-from catena.screens.chat.area import ChatArea
+from catena.screens.chat.area.area import ChatArea
 from catena.screens.chat.bars.tabs import TabBar
 from catena.screens.chat.panes import PaneRow
 from catena.terminal.compositor import SparingCompositor

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from textual.content import Content
 
-from catena.screens.files import summary_of
+from catena.screens.changes.files import summary_of
 from catena.text.changes_text import shown_path
 from catena.text.formats import duration_text
 from catena.text.safe_text import safe, safe_line

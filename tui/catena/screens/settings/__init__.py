@@ -1,1 +1,1 @@
-"""The sheet of settings: what each is, where its value comes from, and a change of it in place."""
+"""What holds in a place, and changes of it: the settings, permission rules, MCP servers and prompt templates."""

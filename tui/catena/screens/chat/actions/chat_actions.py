@@ -6,6 +6,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from catena.screens.chat.actions.agent.logins import LoginActions
+from catena.screens.chat.actions.agent.permissions import PermissionActions
+from catena.screens.chat.actions.agent.servers import ServerActions
+from catena.screens.chat.actions.agent.settings import SettingsActions
+from catena.screens.chat.actions.agent.trouble import TroubleActions
 from catena.screens.chat.actions.branching.asides import AsideActions
 from catena.screens.chat.actions.branching.asking import AskActions
 from catena.screens.chat.actions.branching.branches import BranchActions
@@ -16,19 +21,14 @@ from catena.screens.chat.actions.conversations.changes import ChangesActions
 from catena.screens.chat.actions.conversations.directories import DirectoryActions
 from catena.screens.chat.actions.conversations.exports import ExportActions
 from catena.screens.chat.actions.conversations.inspection import ChainActions, TreeActions, UsageActions
-from catena.screens.chat.actions.logins import LoginActions
 from catena.screens.chat.actions.panes import PaneActions
-from catena.screens.chat.actions.permissions import PermissionActions
 from catena.screens.chat.actions.prompting.attachments import AttachmentActions
 from catena.screens.chat.actions.prompting.prompts import PromptActions, QueueActions
 from catena.screens.chat.actions.prompting.shell import ShellActions
 from catena.screens.chat.actions.prompting.templates import TemplateActions
 from catena.screens.chat.actions.quitting import QuitActions
-from catena.screens.chat.actions.servers import ServerActions
-from catena.screens.chat.actions.settings import SettingsActions
 from catena.screens.chat.actions.start import StartActions
 from catena.screens.chat.actions.tabs import TabActions
-from catena.screens.chat.actions.trouble import TroubleActions
 from catena.screens.chat.actions.view import ViewActions
 from catena.screens.chat.context import ChatContext
 from catena.widgets.commands import CommandWords

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from catena.screens.chat.actions import settings as choices
+from catena.screens.chat.actions.agent import settings as choices
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
-from catena.screens.chat.actions.installing import install_in_terminal
+from catena.screens.chat.actions.agent.installing import install_in_terminal
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.panels.start import AgentRow, ConversationRow, FoldRow, RecentRow, StartPanel
 from catena.settings.agent_choices import AgentChoice, agent_choices, offered_agents, with_versions

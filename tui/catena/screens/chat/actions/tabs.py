@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from catena.screens.chat.actions import settings as choices
+from catena.screens.chat.actions.agent import settings as choices
 from catena.screens.chat.actions.conversations.directories import DirectoryActions
 from catena.screens.chat.actions.quitting import background_words
 from catena.screens.chat.actions.start import open_start

@@ -75,7 +75,7 @@ class ViewActions:
 
     async def palette(self) -> None:
         """Choose any command."""
-        from catena.screens.palette import CommandPalette, chosen_command
+        from catena.screens.commands.palette import CommandPalette, chosen_command
 
         context = self._context
         tab = context.tab
@@ -99,7 +99,7 @@ class ViewActions:
 
     async def help(self) -> None:
         """Show the keys of the place that has them, the commands, and the agents."""
-        from catena.screens.help import HelpScreen
+        from catena.screens.commands.help import HelpScreen
 
         offered = await offered_agents()
         agents = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from catena.screens.chat.actions import settings as choices
+from catena.screens.chat.actions.agent import settings as choices
 from catena.screens.chat.actions.prompting.attachments import with_mentions_of
 from catena.screens.chat.context import ChatContext
 from catena.text.safe_text import safe

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from catena.screens.chat.actions import settings as choices
+from catena.screens.chat.actions.agent import settings as choices
 from catena.screens.chat.actions.prompting.attachments import with_mentions_of
 from catena.screens.chat.actions.prompting.prompts import BUSY
 from catena.screens.chat.context import ChatContext

@@ -9,12 +9,12 @@ from functools import partial
 from textual.content import Content
 
 from catena.errors import CommandRefused
+from catena.screens.changes.files import files_page
 from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.page import PageScreen
 from catena.screens.common.picker import Picker
-from catena.screens.files import files_page
 from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
 from catena.text.usage import spending, usage_lines

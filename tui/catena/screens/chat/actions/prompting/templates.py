@@ -38,7 +38,7 @@ class TemplateActions:
 
     async def templates(self) -> None:
         """Show the templates; those of the project are allowed there for `catena run`, or not used."""
-        from catena.screens.templates import TemplatesScreen
+        from catena.screens.settings.templates import TemplatesScreen
 
         context = self._context
         screen = TemplatesScreen(

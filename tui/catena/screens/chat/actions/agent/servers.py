@@ -14,7 +14,7 @@ class ServerActions:
     async def servers(self) -> None:
         """Show the servers of the active tab's conversation; those of its project can be allowed there."""
         if tab := self._context.tab:
-            from catena.screens.servers import ServersScreen
+            from catena.screens.settings.servers import ServersScreen
 
             screen = ServersScreen(tab.conversation, tab.window_id, subject=self._context.subject)
             await self._context.app.push_screen_wait(screen)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from textual.app import App
 
-from catena.screens.chat.actions.installing import install_in_terminal
+from catena.screens.chat.actions.agent.installing import install_in_terminal
 from catena.screens.chat.actions.quitting import background_words
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker, fuzzy_match

@@ -16,7 +16,7 @@ class PermissionActions:
     async def permissions(self) -> None:
         """Show the rules in force in the active tab."""
         if tab := self._context.tab:
-            from catena.screens.permissions import PermissionsScreen
+            from catena.screens.settings.permissions import PermissionsScreen
 
             context = self._context
             screen = PermissionsScreen(

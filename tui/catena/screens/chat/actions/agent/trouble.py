@@ -10,8 +10,8 @@ from typing import assert_never
 
 from textual.content import Content
 
+from catena.screens.chat.actions.agent.settings import other_agents
 from catena.screens.chat.actions.prompting.prompts import BUSY, PromptActions
-from catena.screens.chat.actions.settings import other_agents
 from catena.screens.chat.context import ChatContext
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.tab import Tab

@@ -23,10 +23,10 @@ from catena.screens.chat.bars.composer_edges import (
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.commands.table import listed_commands, slash_command
-from catena.screens.chat.mention_completion import MentionCompletion
 from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.screens.chat.panels.shell import ShellPanel
-from catena.screens.chat.template_reading import TemplateReading
+from catena.screens.chat.prompt.mention_completion import MentionCompletion
+from catena.screens.chat.prompt.template_reading import TemplateReading
 from catena.settings.templates import named_template
 from catena.text.shell_text import ShellText, may_be_shell_text, shell_text
 from catena.widgets.column import Centred
@@ -40,7 +40,7 @@ from catena.widgets.typing_box import EdgeWords, TypingBox
 
 if TYPE_CHECKING:
     from catena.mentions.index import FileIndex
-    from catena.screens.chat.dropped_files import DroppedFiles
+    from catena.screens.chat.prompt.dropped_files import DroppedFiles
 
 _WONDERED_AT = 0.5  # seconds after Enter without an effect
 _READ_FOR = 0.3  # seconds at least between the Enter that fills in a template and the one that sends it
@@ -391,7 +391,7 @@ class PromptArea(Centred):
 
     def _pasted(self, paste: Pasted) -> None:
         """Take the paths of files that were dropped on the terminal, or offer to attach them."""
-        from catena.screens.chat.dropped_files import DroppedFiles
+        from catena.screens.chat.prompt.dropped_files import DroppedFiles
 
         self._taken = self._offered = None
         dropped = DroppedFiles.of(paste.text, self._roots)

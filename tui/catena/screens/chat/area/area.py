@@ -12,6 +12,7 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
+from catena.screens.chat.area.panel_stack import PanelStack
 from catena.screens.chat.bars.composer_edges import Away, Status
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.bars.hints import HINTS, LEFT_HINTS, OTHER_PANE, WRITING, with_vi_modes
@@ -20,11 +21,10 @@ from catena.screens.chat.bars.status_row import StatusRow
 from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.conversation_area import ConversationArea
-from catena.screens.chat.panel_stack import PanelStack
 from catena.screens.chat.panels.elicitation import ElicitationPanel
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.start import StartPanel
-from catena.screens.chat.prompt_area import PromptArea
+from catena.screens.chat.prompt.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.key_pace import APART
 from catena.themes.depth import ColourDepth, colour_depth

@@ -1,0 +1,1 @@
+"""Everything of one chat as one widget: conversation, panels and composer."""

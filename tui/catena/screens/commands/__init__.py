@@ -1,0 +1,1 @@
+"""Commands and keys as screens: the palette and the help."""
