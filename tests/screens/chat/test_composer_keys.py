@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from catena.screens.chat.commands.unknown_commands import refusal_of
+from catena_acp.continuity.services import Tenure
+from catena_acp.conversation.prompts.queue import PromptQueue, TakenPrompt
 from catena_acp.port.port import AgentSpec
 from support.screen.pilot import Person, at_the_screen
 from support.screen.terminal import EMPTY_BOX, KEYS, Place
@@ -181,6 +184,26 @@ async def test_quitting_while_nothing_works_does_not_ask(tmp_path: Path) -> None
         await person.answered("say one")
         await person.idle()
         await person.press("ctrl+d")
+        await person.until(lambda: person.app._exit, "the app to be left")
+
+
+async def test_quitting_when_the_end_of_a_turn_is_seen_does_not_ask_while_it_is_looked_what_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take_next, go_on = PromptQueue.take_next, asyncio.Event()
+
+    async def held(queue: PromptQueue, tenure: Tenure) -> TakenPrompt | None:
+        await go_on.wait()
+        return await take_next(queue, tenure)
+
+    monkeypatch.setattr(PromptQueue, "take_next", held)
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("say one")
+        await person.sees("  one")
+        await person.until(lambda: not person.tab.busy, "the end of the turn to be seen")
+        assert person.tab.window.busy
+        await person.press("ctrl+d")
+        go_on.set()
         await person.until(lambda: person.app._exit, "the app to be left")
 
 

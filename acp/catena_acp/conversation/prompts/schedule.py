@@ -64,6 +64,11 @@ class WindowSchedule:
         return isinstance(self.state, Sending | Looking)
 
     @property
+    def carrying(self) -> bool:
+        """True while a prompt is on its way or its turn runs, and not only looked what waits behind it."""
+        return isinstance(self.state, Sending)
+
+    @property
     def at_rest(self) -> bool:
         """True if a prompt can have the leaf at once."""
         return isinstance(self.state, Free) and not self.waiting

@@ -72,8 +72,12 @@ class Window:
     @property
     def in_turn(self) -> bool:
         """True while its turn is under way, or a login; not if the window was closed meanwhile."""
-        open_here = self.id in self._runtime.windows
-        return open_here and (self.busy or self.doing is Doing.LOGGING_IN)
+        return self._is_open and (self.busy or self.doing is Doing.LOGGING_IN)
+
+    @property
+    def at_work(self) -> bool:
+        """True while its turn, or a login, would be stopped with it: as ``in_turn``, but over when its end is told."""
+        return self._is_open and (self._schedule.carrying or self.doing is Doing.LOGGING_IN)
 
     @property
     def doing(self) -> Doing:
@@ -101,11 +105,15 @@ class Window:
         """The questions that are open in it, oldest first."""
         return self._runtime.questions.of_window(self.id)
 
+    @property
+    def _is_open(self) -> bool:
+        return self.id in self._runtime.windows
+
     # --- its life
 
     def enter(self) -> None:
         """Open it in this client: what owns its session is its own; a turn that went on without it is shown again."""
-        if self.id not in self._runtime.windows:
+        if not self._is_open:
             self._runtime.enter(self.id)
             if self.busy:
                 waits = self._runtime.questions.waits(self.id)

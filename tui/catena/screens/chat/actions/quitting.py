@@ -63,7 +63,7 @@ class QuitActions:
     def quit(self) -> Awaitable[None]:
         """End the program, the tabs come back with the next one; ask first while an agent works."""
         context = self._context
-        working = [tab for tab in context.tabs.tabs if tab.window.in_turn and not tab.conversation.read_only]
+        working = [tab for tab in context.tabs.tabs if tab.window.at_work and not tab.conversation.read_only]
         left_running = [task.title for tab in context.tabs.tabs for task in tab.window.background]
         question = quit_question(working, context.tab, left_running, context.keys)
         if self._question or not question:

@@ -337,7 +337,7 @@ class TabActions:
         elsewhere = any(
             each is not tab and each.conversation is tab.conversation for each in context.tabs.tabs
         )
-        stopped = tab.window.in_turn and not elsewhere and not tab.conversation.read_only
+        stopped = tab.window.at_work and not elsewhere and not tab.conversation.read_only
         with context.drafts.under_way(way):
             try:
                 await self._keep_and_close(tab)

@@ -239,7 +239,7 @@ class AskActions:
 
     async def _keep(self, tab: Tab, *, gone: Tab) -> None:
         """Go on in one of two tabs, and close the other one; its branch stays in the tree."""
-        title, stopped = safe_line(gone.window.session.agent_title), gone.window.in_turn
+        title, stopped = safe_line(gone.window.session.agent_title), gone.window.at_work
         await self._tabs.keep_only(tab, gone)
         ended = f" {title} was working and is stopped." if stopped else ""
         self._context.panes.say(
