@@ -15,6 +15,7 @@ from catena.history.entries import EntryState, HistoryEntry
 from catena.history.listing import HistoryListing
 from catena.history.reading import HistoryReader, lives
 from catena_acp.continuity.conversation_events import PermissionClosed, PermissionOpened, TurnStarted
+from catena_acp.conversation import conversations
 from catena_store.database.database import Database
 from catena_store.finding import history
 from catena_store.ids import utc_now
@@ -100,7 +101,10 @@ async def test_h20_a_turn_that_failed_waits_until_somebody_saw_it(world: World) 
         assert (entry.state, entry.waits) == (EntryState.FAILED, False)
 
 
-async def test_h20_a_client_that_died_neither_works_nor_asks_whatever_it_left(world: World) -> None:
+async def test_h20_a_client_that_died_neither_works_nor_asks_whatever_it_left(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversations, "HEARTBEAT_SECONDS", 3600)  # a beat would undo what is written here
     async with world.client() as desk:
         await desk.window.say("ask may I?; say done")
         await desk.until_told(PermissionOpened)
