@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from catena_acp.port.port import AgentSpec
 from catena_store.records import ContextSource
 from support.clients.command_line import Catena, newest, shown
 from support.conversations.rehearsed import World
+from support.json_lines import json_lines
 
 
 @pytest.fixture
@@ -205,5 +205,5 @@ def test_m14_run_takes_a_profile_by_its_name_and_goes_on_with_it(tmp_path: Path)
     assert [len(list((home / "sessions").iterdir())) for home in homes.values()] == [1, 1]
     listed = {line["name"]: line for line in catena("agents", "--json").json}
     assert listed["one"]["found"] and listed["one"]["title"] == "Rehearsal (one)"
-    said = [json.loads(line) for line in log.read_text().splitlines()]
+    said = json_lines(log)
     assert sum(entry.get("method") == "session/prompt" for entry in said) == 3

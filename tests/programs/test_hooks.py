@@ -14,6 +14,7 @@ from catena.settings.tables.programs import HookSettings, Program
 from catena_acp.continuity.conversation_events import Remarked
 from support.clients.command_line import Catena, newest, run
 from support.conversations.rehearsed import Desk, World
+from support.json_lines import json_lines
 
 
 def writes(path: Path) -> Program:
@@ -21,15 +22,9 @@ def writes(path: Path) -> Program:
     return Program((f"line=$(cat); echo \"$line\" >> '{path}'",), shell=True)
 
 
-def told(path: Path) -> list[dict[str, Any]]:
-    """What hooks wrote so far; a line that is still being written is none yet."""
-    lines = path.read_text().split("\n") if path.exists() else [""]
-    return [json.loads(line) for line in lines[:-1]]
-
-
 async def until_told(path: Path, count: int) -> list[dict[str, Any]]:
     async with asyncio.timeout(60):
-        while len(found := told(path)) < count:  # noqa: ASYNC110 - another process writes it
+        while len(found := json_lines(path)) < count:  # noqa: ASYNC110 - another process writes it
             await asyncio.sleep(0.01)
         return found
 

@@ -49,7 +49,7 @@ class Watched:
 
 
 @asynccontextmanager
-async def running(script: str, watched: Watched, *, limit: float = 20) -> AsyncIterator[StatusLine]:
+async def running(script: str, watched: Watched, *, limit: float = 60) -> AsyncIterator[StatusLine]:
     line = StatusLine(
         Program((script,), shell=True),
         told=watched.told,

@@ -11,6 +11,7 @@ import pytest
 
 from catena_acp.agents.catalog import command_spec
 from catena_acp.port.port import AgentSpec
+from support.json_lines import json_lines
 from support.screen.pilot import Person, at_the_screen
 from support.screen.terminal import Place
 
@@ -32,7 +33,9 @@ class Faults:
         self._path = path
 
     def are(self, faults: dict[str, object]) -> None:
-        self._path.write_text(json.dumps(faults))
+        written = self._path.with_suffix(".written")  # whole at once: an agent may just be looking
+        written.write_text(json.dumps(faults))
+        written.replace(self._path)
 
 
 @pytest.fixture
@@ -46,8 +49,11 @@ def faults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Faults:
 
 def prompts(place: Path) -> list[list[str]]:
     """The prompts that agents heard."""
-    entries = [json.loads(line) for line in (place / "heard.jsonl").read_text().splitlines()]
-    return [entry["blocks"] for entry in entries if entry.get("method") == "session/prompt"]
+    return [
+        entry["blocks"]
+        for entry in json_lines(place / "heard.jsonl")
+        if entry.get("method") == "session/prompt"
+    ]
 
 
 def other_ways(place: Path, *ways: dict[str, object], **env: str) -> AgentSpec:

@@ -19,7 +19,7 @@ import pytest
 
 from catena.terminal.encoding import terminal_encoding
 from catena_store.database.database import Database
-from support.screen.terminal import EMPTY_BOX, Place, Terminal
+from support.screen.terminal import DEADLINE, EMPTY_BOX, Place, Terminal
 
 REHEARSAL = ("--agent", "rehearsal")
 CRASHING = """
@@ -56,7 +56,7 @@ def processes_of(place: Place) -> list[int]:
 
 
 def wait_until_none(place: Place) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + DEADLINE
     while left := processes_of(place):
         assert time.monotonic() < end, f"still there: {left}"
         time.sleep(0.02)

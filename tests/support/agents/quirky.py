@@ -63,7 +63,11 @@ class Agent:
         return found
 
     def keep(self, session_id: str, said: Kept) -> None:
-        (self.folder / f"{session_id}.json").write_text(json.dumps(said))
+        written = (
+            self.folder / f".{session_id}.{os.getpid()}"
+        )  # whole at once: others look, and we may be killed
+        written.write_text(json.dumps(said))
+        written.replace(self.folder / f"{session_id}.json")
 
     def born(self, said: Kept) -> str:
         session_id = f"q{sum(1 for _ in self.folder.glob('q*.json')) + 1}"
@@ -82,8 +86,9 @@ class Agent:
     # --- requests
 
     def answer(self, request: Message) -> None:
-        with (self.folder / "requests.jsonl").open("a") as record:
-            record.write(json.dumps({"method": request["method"], **request.get("params", {})}) + "\n")
+        asked = {"method": request["method"], **request.get("params", {})}
+        with (self.folder / "requests.jsonl").open("ab", buffering=0) as record:  # a line is one write
+            record.write(json.dumps(asked).encode() + b"\n")
         if "id" not in request:
             return
         perform = getattr(self, request["method"].replace("/", "_").lstrip("_"), None)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from support.json_lines import json_lines
 from support.places import RIG
 
 CATENA = str(Path(sys.executable).with_name("catena"))
@@ -161,7 +162,7 @@ class RealAgent:
         return json.loads(done.stdout)
 
     def _lines(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self._log.read_text().splitlines()] if self._log.exists() else []
+        return json_lines(self._log)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 import textwrap
@@ -17,6 +16,7 @@ from catena_acp.agents.agent import Agent, start_agent
 from catena_acp.port.port import AgentSpec, Limits, SessionSetup
 from catena_acp.port.session_events import Event, TextBlock, TextChunk
 from catena_acp.protocol.files import FileAccess
+from support.json_lines import json_lines
 from support.places import SCRIPTED_AGENT
 
 AGENT = (sys.executable, "-S", str(SCRIPTED_AGENT))
@@ -33,7 +33,7 @@ async def scripted(
     terminals: bool = False,
     log: Callable[[str], None] = lambda _line: None,
     limits: Limits | None = None,
-    init_timeout: float = 20,
+    init_timeout: float = 60,
 ) -> AsyncIterator[Agent]:
     """A scripted agent that has shaken hands; it is stopped at the end."""
     agent = await start_agent(
@@ -64,11 +64,7 @@ def place(tmp_path: Path, **more: Any) -> SessionSetup:
 
 def heard(tmp_path: Path, method: str | None = None) -> list[dict[str, Any]]:
     """The messages that the agent read: all of them, or those of one method."""
-    path = tmp_path / "heard"
-    if not path.exists():
-        return []
-    *lines, _unfinished = path.read_bytes().split(b"\n")
-    messages = [json.loads(line) for line in lines]
+    messages = json_lines(tmp_path / "heard")
     return [message for message in messages if method in (None, message.get("method"))]
 
 

@@ -18,6 +18,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from support.json_lines import json_lines
+
 DEADLINE = 60.0
 
 Message = dict[str, Any]
@@ -162,7 +164,7 @@ class RawAgent:
 
     def heard(self, method: str | None = None) -> list[dict[str, Any]]:
         """The lines of the agent's log, those of one method where one is named."""
-        lines = [json.loads(line) for line in self.log.read_text().splitlines()]
+        lines = json_lines(self.log)
         return lines if method is None else [line for line in lines if line.get("method") == method]
 
     def end(self) -> None:

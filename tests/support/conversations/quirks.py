@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +11,7 @@ from typing import Any
 from catena_acp.continuity.services import WhileIdle
 from catena_acp.port.port import AgentSpec
 from support.conversations.rehearsed import Desk, World
+from support.json_lines import json_lines
 from support.places import QUIRKY_AGENT
 
 IDLE = WhileIdle(probe=False, park=False)
@@ -32,7 +32,7 @@ class Quirky:
 
     def requests(self, *methods: str) -> list[dict[str, Any]]:
         """What its processes were asked for, oldest first."""
-        asked = [json.loads(line) for line in (self._home / "requests.jsonl").read_text().splitlines()]
+        asked = json_lines(self._home / "requests.jsonl")
         return [request for request in asked if not methods or request["method"] in methods]
 
     def opened(self) -> list[str]:

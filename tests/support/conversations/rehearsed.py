@@ -26,6 +26,7 @@ from catena_store.database.database import Database
 from catena_store.ids import new_id
 from catena_store.records import Link, Message, Turn, WindowRecord
 from catena_store.windows import windows
+from support.json_lines import json_lines
 
 T = TypeVar("T")
 
@@ -143,11 +144,7 @@ class World:
 
     def requests(self, method: str | None = None) -> list[dict[str, Any]]:
         """What the agents' processes recorded of what they were asked."""
-        if not self._log.exists():
-            return []
-        *lines, _unfinished = self._log.read_text().split("\n")
-        entries = [json.loads(line) for line in lines]
-        return [entry for entry in entries if method is None or entry.get("method") == method]
+        return [entry for entry in json_lines(self._log) if method is None or entry.get("method") == method]
 
     async def heard(self, method: str, times: int = 1, seconds: float = 60) -> None:
         """Wait until the agents' processes have been asked for something so often."""
