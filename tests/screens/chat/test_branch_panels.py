@@ -286,6 +286,7 @@ async def test_e08_retry_names_its_price_and_asks_and_another_agent_can_answer(w
         assert len(world.prompts()) == heard
         await person.press("r")
         await person.is_asked()
+        await person.apart()
         await person.press("a")
         await person.sees("Retry with which agent?", "probably 2 messages replayed")
         await person.type("rehearsal")
@@ -367,6 +368,29 @@ async def test_f01_a_fork_in_place_shows_its_price_and_wants_enter(world: World)
         await person.sees_dialog(HistoryScreen)
         await person.sees("say alpha", "say gamma")
     assert world.prompts()[-1] == ["say gamma"], "nothing was replayed"
+
+
+async def test_f02_words_typed_blind_behind_the_key_of_a_fork_answer_nothing(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+        source = person.tab.conversation.id
+        await person.browse()
+        await person.type_at_once("Fsome words\n")
+        await person.is_asked()
+        await person.sees("in a new tab?", "Press again to confirm")
+        assert person.tab.conversation.id == source and len(person.tabs) == 1 and not person.draft
+        await person.apart()
+        await person.type("s")
+        await person.sees("in this tab?")
+        await person.type("x")
+        await person.sees("Nothing is typed here: enter confirms, esc cancels.")
+        await person.apart()
+        await person.press("enter")
+        await person.sees("Forked in this tab")
+        await person.done()
+        await person.browse()
+        await person.type_at_once("F\n")
+        await person.until(lambda: len(person.tabs) == 2, "the two keys of a fork, as fast as they come")
 
 
 async def test_f02_side_by_side_both_answer_and_the_source_streams_on(world: World) -> None:

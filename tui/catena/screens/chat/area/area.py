@@ -125,7 +125,7 @@ class ChatArea(Vertical):
         self.panels = PanelStack(
             self._startup, conversation=self.conversation, composer=self.prompt.composer, id="panels"
         )
-        self.panels.permission.pace = self.panels.elicitation.pace = gate.pace
+        self.panels.permission.pace = self.panels.elicitation.pace = self.panels.fork.pace = gate.pace
         self.panels.heed_clicks(lambda: not self._waking)
         self._working = self._answered = False  # the shown tab, and since the person left its end
         if start.agent is not None:

@@ -168,8 +168,13 @@ class PanelStack(Vertical):
     @on(ElicitationPanel.Mistyped)
     @on(PermissionPanel.Mistyped)
     @on(TroublePanel.Mistyped)
+    @on(ForkPanel.Mistyped)
     def _mistyped(
-        self, event: ElicitationPanel.Mistyped | PermissionPanel.Mistyped | TroublePanel.Mistyped
+        self,
+        event: ElicitationPanel.Mistyped
+        | PermissionPanel.Mistyped
+        | TroublePanel.Mistyped
+        | ForkPanel.Mistyped,
     ) -> None:
         event.stop()
         self.post_message(self.HintPosted(event.text))

@@ -9,12 +9,16 @@ from typing import ClassVar
 
 from textual import events
 from textual.binding import BindingType
+from textual.message import Message
 
 from catena.keys.bindings import bindings, keys_of
+from catena.terminal.key_pace import KeyPace
 from catena.widgets.band import Band, BandWords, Choice
 
 ENTER = "enter"
 _CANCEL = "esc"
+_TOO_FAST = "Press again to confirm."
+_NOTHING_TYPED = "Nothing is typed here: {branch_do} confirms, {stop} cancels."
 _ACTIONS = {ENTER: "branch_do", "a": "branch_agent", "s": "branch_beside"}  # of the table of keys
 
 
@@ -30,7 +34,10 @@ class ForkQuestion:
 
 
 class ForkPanel(Band, can_focus=True):
-    """The question before a fork or retry, focused while it is open; a click on an option acts like its key."""
+    """The question before a fork or retry, focused while it is open; a click on an option acts like its key.
+
+    A letter of a word decides nothing, nor does Enter right behind words: they were typed before the question was read.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(branch_do="decide('enter')", branch_agent="decide('a')", branch_beside="decide('s')")
@@ -41,6 +48,13 @@ class ForkPanel(Band, can_focus=True):
         &.-asking-now { display: block; }
     }
     """
+
+    class Mistyped(Message):
+        """A text about a key without a meaning here."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
 
     def __init__(
         self,
@@ -56,6 +70,8 @@ class ForkPanel(Band, can_focus=True):
         self._question: ForkQuestion | None = None
         self._answer: asyncio.Future[str | None] | None = None
         self.had_keys = False  # the focus, when it was closed
+        self.pace = KeyPace()  # of the keys, wherever they went
+        self._words_came = False  # letters that mean nothing here, since it was opened
 
     @property
     def open(self) -> bool:
@@ -67,6 +83,7 @@ class ForkPanel(Band, can_focus=True):
         self._resolve(None)
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
         self._answer = answer
+        self._words_came = False
         self._show(question)
         self.screen.set_focus(self)
         return await answer
@@ -107,6 +124,8 @@ class ForkPanel(Band, can_focus=True):
         """Swallow letters without a binding: they must not be typed elsewhere."""
         if event.is_printable:
             event.prevent_default()
+            self._words_came = True
+            self.post_message(self.Mistyped(keys_of(self).said(_NOTHING_TYPED)))
 
     def on_blur(self) -> None:
         """Cancel: a key that is pressed elsewhere must not decide it."""
@@ -119,12 +138,22 @@ class ForkPanel(Band, can_focus=True):
         if event.name == _CANCEL:
             self._resolve(None)
         elif event.name:
-            self.action_decide(event.name)
+            self._decide(event.name)
 
     def action_decide(self, key: str) -> None:
-        """Answer with the key, if the question offers it."""
+        """Answer with the key, if the question offers it and the key was meant for itself."""
+        if self._offers(key) and not self.pace.alone and (key != ENTER or self._words_came):
+            self._words_came = True
+            self.post_message(self.Mistyped(_TOO_FAST))
+        else:
+            self._decide(key)
+
+    def _offers(self, key: str) -> bool:
         question = self._question
-        if question is not None and (key == ENTER or any(key == other for other, _ in question.others)):
+        return question is not None and (key == ENTER or any(key == other for other, _ in question.others))
+
+    def _decide(self, key: str) -> None:
+        if self._offers(key):
             self._resolve(key)
             if key == ENTER:
                 self._give_keys()
