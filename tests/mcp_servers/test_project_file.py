@@ -97,6 +97,17 @@ def test_w14_a_file_that_is_no_such_file_has_no_servers_and_says_so(tmp_path: Pa
         assert read is not None and not read.servers and len(read.wrong) == 1
 
 
+def test_w14_a_server_with_the_name_of_our_own_is_refused_with_a_word(tmp_path: Path) -> None:
+    read = written(
+        tmp_path, {"catena": {"command": "x"}, "catena-memory": {"url": "https://h"}, "a": {"command": "x"}}
+    )
+    assert [each.name for each in read.servers] == ["a"]
+    assert read.wrong == (
+        "catena: is the name of Catena's own server; rename it",
+        "catena-memory: is the name of Catena's own server; rename it",
+    )
+
+
 def test_w14_the_file_is_looked_for_as_far_up_as_the_git_work_tree_goes(tmp_path: Path) -> None:
     below = tmp_path / "repo" / "src"
     below.mkdir(parents=True)

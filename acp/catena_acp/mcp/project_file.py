@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from catena_acp.mcp.server import McpServer, ServerOrigin, Transport
+from catena_acp.mcp.server import OWN_NAMES, McpServer, ServerOrigin, Transport
 
 FILE_NAME = ".mcp.json"
 _MOST_BYTES = 256 * 1024
@@ -91,6 +91,8 @@ def _server(name: str, entry: Any, directory: str) -> McpServer:
         raise _Unusable("is not an object")
     if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
         raise _Unusable("its name cannot be used")
+    if name in OWN_NAMES:
+        raise _Unusable("is the name of Catena's own server; rename it")
     url = entry.get("url")
     named = entry.get("type", "http" if url else "stdio")
     transport = _TRANSPORTS.get(named) if isinstance(named, str) else None

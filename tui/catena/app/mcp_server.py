@@ -20,6 +20,7 @@ from catena.settings.settings import Settings, load_settings
 from catena_acp.continuity.sessions.fork_points import settled_point
 from catena_acp.conversation.checkpoints.checkpoints import drawn, found, label_of
 from catena_acp.errors import AgentError, NoCheckpoint
+from catena_acp.mcp.server import OWN_NAMES
 from catena_store.chains import turns
 from catena_store.conversations import conversations, rewind_requests
 from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
@@ -34,11 +35,7 @@ if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
 
-CHECKPOINTS, MEMORY, BOTH = (
-    "catena-checkpoints",
-    "catena-memory",
-    "catena",
-)  # names of the server, by its tools
+BOTH, MEMORY, CHECKPOINTS = OWN_NAMES  # names of the server, by its tools
 ASKED = (
     "The person was asked whether to go back {where}. Nothing has happened yet: if they agree, it is done after this "
     "turn has ended. Files are not changed by it. End your turn now; do not wait for the answer."

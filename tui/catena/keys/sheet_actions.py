@@ -126,7 +126,8 @@ SHEETS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "servers": (
         ("server_details", "enter", "details"),
-        ("servers_allow", "a", "allow the project's servers"),
+        ("servers_allow", "a", "see in full what the project's servers are, and allow them"),
+        ("servers_confirm", "y", "allow what is shown in full"),
         ("servers_refuse", "x", "do not use the project's servers"),
     ),
     "templates": (

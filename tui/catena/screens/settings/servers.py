@@ -7,12 +7,16 @@ import shlex
 from collections.abc import Iterator
 from typing import ClassVar
 
+from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
+from textual.widgets import Static
 
 from catena.keys.bindings import bindings, priority_bindings
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.screens.common.page import PageScreen
+from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingPane, ReadingScreen
+from catena.terminal.key_pace import KeyPace
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
 from catena.text.secrets import SecretMask
@@ -21,7 +25,7 @@ from catena.widgets.row_list import Row, RowList, Tone, Word
 from catena.widgets.sheet_head import SheetWords, Subject
 from catena_acp.conversation.access.mcp_servers import ListedServers
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.mcp.project_file import FILE_NAME
+from catena_acp.mcp.project_file import FILE_NAME, ProjectFile
 from catena_acp.mcp.selection import NOT_ALLOWED_YET, ServerChoice
 from catena_acp.mcp.server import McpServer, ServerOrigin
 
@@ -42,7 +46,7 @@ class ServersScreen(ListScreen[None]):
     HEADING = "MCP servers"
     EMPTY = "no MCP servers: [mcp.NAME] in the settings adds one"
     KEYS = (
-        SheetKey("{servers_allow}", "allow the project's", "allow"),
+        SheetKey("{servers_allow}", "allow the project's …", "allow"),
         SheetKey("{servers_refuse}", "do not use them", "refuse"),
         SheetKey("{server_details}", "details", "details"),
         SheetKey("{leave}", "close", "leave"),
@@ -58,10 +62,18 @@ class ServersScreen(ListScreen[None]):
         ),
     ]
 
-    def __init__(self, conversation: Conversation, window_id: str, *, subject: Subject | None = None) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        window_id: str,
+        *,
+        subject: Subject | None = None,
+        pace: KeyPace | None = None,
+    ) -> None:
         super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
         self._conversation = conversation
         self._window_id = window_id
+        self._pace = pace or KeyPace()
         self._listed: ListedServers | None = None
 
     async def on_mount(self) -> None:
@@ -96,18 +108,31 @@ class ServersScreen(ListScreen[None]):
         self.app.push_screen(page)
 
     def action_allow(self) -> None:
-        """Allow what the file of the project says, as it is shown."""
-        self._answer(allowed=True)
-
-    def action_refuse(self) -> None:
-        """Do not use what the file of the project says."""
-        self._answer(allowed=False)
-
-    def _answer(self, *, allowed: bool) -> None:
+        """Show all that the file of the project would start, however small the screen, and ask."""
         listed = self._listed
         if listed is None or (project := listed.project) is None:
             self.say(_NO_FILE)
             return
+        if not project.servers:
+            self.say(f"Nothing in {FILE_NAME} can be used.")
+            return
+
+        def answered(allowed: bool | None) -> None:
+            if allowed is not None:
+                self._answer(listed, project, allowed=allowed)
+
+        self.app.push_screen(AllowScreen(project, listed, subject=self.subject, pace=self._pace), answered)
+
+    def action_refuse(self) -> None:
+        """Do not use what the file of the project says."""
+        listed = self._listed
+        if listed is None or (project := listed.project) is None:
+            self.say(_NO_FILE)
+        else:
+            self._answer(listed, project, allowed=False)
+
+    def _answer(self, listed: ListedServers, project: ProjectFile, *, allowed: bool) -> None:
+        """Keep the answer about the file as it was shown."""
 
         async def answer() -> None:
             await self._conversation.servers.answer(project, allowed=allowed)
@@ -115,6 +140,72 @@ class ServersScreen(ListScreen[None]):
             self.say(_answered(listed, allowed=allowed))
 
         self.run_worker(self.attempt(answer()))
+
+
+class AllowScreen(ReadingScreen[bool]):
+    """Everything that a project's file would start, in full, and the question whether it may; None: not decided."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *priority_bindings(
+            leave="leave",
+            cancel="leave",
+            close_page="leave",
+            next_page="page(1)",
+            servers_confirm="confirm",
+            servers_refuse="refuse",
+        ),
+        *SCROLL_KEYS,
+    ]
+
+    def __init__(
+        self, project: ProjectFile, listed: ListedServers, *, subject: Subject, pace: KeyPace
+    ) -> None:
+        super().__init__(SheetWords("Allow these servers?", f"{len(project.servers):,}", subject))
+        self._project = project
+        self._listed = listed
+        self._pace = pace
+
+    def compose(self) -> ComposeResult:
+        """Head, every server of the file, keys."""
+        yield from self.compose_head()
+        with ReadingPane(id="text"):
+            yield Static(Content("\n").join(_in_full(self._project, self._listed)), markup=False)
+        yield from self.compose_foot(
+            SheetKey("{servers_confirm}", "allow", "confirm"),
+            SheetKey("{servers_refuse}", "do not use them", "refuse"),
+            SheetKey("{row_up row_down}", "scroll"),
+            SheetKey("{leave}", "decide later", "leave"),
+        )
+
+    def action_confirm(self) -> None:
+        """Allow them, unless the key was part of a word, or the end has not been seen."""
+        reader = self.reader
+        if not self._pace.alone:
+            self.say("Press again to confirm.")
+        elif reader.scroll_offset.y < reader.max_scroll_y:
+            reader.scroll_relative(y=max(1, reader.size.height - 2), animate=False)
+            self.say("There is more: see it to its end.")
+        else:
+            self.dismiss(True)
+
+    def action_refuse(self) -> None:
+        """Do not use them."""
+        self.dismiss(False)
+
+
+def _in_full(project: ProjectFile, listed: ListedServers) -> Iterator[Content]:
+    """Every server that a file would start, with all that is passed to it."""
+    yield Content.styled(f"{safe_line(from_home(project.path))} starts with each session:", "$muted")
+    of_project = [each for each in listed.choices if each.server.origin is ServerOrigin.PROJECT]
+    for choice in of_project:
+        server = choice.server
+        yield Content("")
+        yield Content.assemble(
+            (safe_line(server.name), "bold"), ("" if server.enabled else "  disabled", "$muted")
+        )
+        yield Content(f"  {where(server)}")
+        for name, value in (*server.env, *server.headers):
+            yield Content.styled(f"  {safe_line(f'{name} = {value}')}", "$muted")
 
 
 def _answered(listed: ListedServers, *, allowed: bool) -> str:

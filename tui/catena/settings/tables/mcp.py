@@ -13,7 +13,6 @@ Wrong = Callable[[tuple[str, ...], str], InvalidSettings]  # the error of a key,
 
 _KEYS = ("command", "url", "type", "env", "headers", "agents", "projects", "enabled")
 _TYPES = ("http", "sse")
-_OURS = ("catena", "catena-memory", "catena-checkpoints")  # the servers that Catena is itself
 _LONGEST_NAME = 64
 
 
@@ -56,7 +55,9 @@ class _Table:
                 raise self._wrong((*self._at, key), f"is not a setting; known: {', '.join(_KEYS)}")
         if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
             raise self._wrong(self._at, f"needs a name of one line and at most {_LONGEST_NAME} characters")
-        if name in _OURS:
+        from catena_acp.mcp.server import OWN_NAMES
+
+        if name in OWN_NAMES:
             raise self._wrong(self._at, "is the name of Catena's own server; choose another")
         if ("command" in table) == ("url" in table):
             raise self._wrong(self._at, "needs either `command` or `url`")

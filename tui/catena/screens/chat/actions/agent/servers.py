@@ -16,5 +16,8 @@ class ServerActions:
         if tab := self._context.tab:
             from catena.screens.settings.servers import ServersScreen
 
-            screen = ServersScreen(tab.conversation, tab.window_id, subject=self._context.subject)
-            await self._context.app.push_screen_wait(screen)
+            context = self._context
+            screen = ServersScreen(
+                tab.conversation, tab.window_id, subject=context.subject, pace=context.gate.pace
+            )
+            await context.app.push_screen_wait(screen)
