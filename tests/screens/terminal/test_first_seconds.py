@@ -7,12 +7,16 @@ import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.css.model import RuleSet
+from textual.css.parse import parse
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.widgets import Input
 
+from catena.themes import stylesheet
 from support.screen.pilot import at_the_screen
 from support.screen.terminal import Place, Terminal
 
@@ -186,3 +190,25 @@ async def test_the_first_frame_is_styled_once_for_its_size_and_without_fields_th
         await person.press("ctrl+f")
         await person.type("what")
         assert person.app.screen.query_one(Input).value == "what"
+
+
+async def test_q01_styles_are_parsed_once_and_again_only_for_another_value_of_a_variable_in_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[tuple[str, int]] = []  # with the rank among the styles of other classes
+
+    def counted(scope: str, css: str, *rest: Any, tie_breaker: int, **more: Any) -> Iterable[RuleSet]:
+        parsed.append((css, tie_breaker))
+        return parse(scope, css, *rest, tie_breaker=tie_breaker, **more)
+
+    monkeypatch.setattr(stylesheet, "parse", counted)
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        assert len(parsed) > 20
+        await person.press("ctrl+o")
+        await person.until(lambda: person.app.screen is not person.app.chat, "the history")
+        assert len(parsed) == len(set(parsed))
+        variables = person.app.get_css_variables()
+        person.app.stylesheet.set_variables(variables | {"column": "77"})
+        person.app.stylesheet.reparse()
+        again = parsed[len(set(parsed)) :]
+        assert again and all("$column" in css for css, _ in again)

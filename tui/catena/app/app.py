@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from rich.cells import cell_len
@@ -43,6 +44,7 @@ from catena.text.strips.safe_strips import SafeStrips
 from catena.themes.catalog import DARK, LIGHT, ThemeCatalog
 from catena.themes.depth import ColourDepth, colour_depth
 from catena.themes.dimming import DimSteps
+from catena.themes.stylesheet import SparingStylesheet
 from catena.themes.variables import has_dim_steps
 from catena.widgets.text_fields import FIELD_ACTIONS, SafeInput, SafeTextArea
 from catena.workspace.outgoing import OutgoingTexts, unsaved_draft_lines, unstored_lines
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
 
 
 _MOST_IMAGE = 10 * 1024 * 1024  # bytes, as of every attachment
+_SHEET_STYLES = Path(__file__).parents[1] / "screens" / "common" / "dialog.tcss"
 _LAST_LINES = 0.3  # seconds for the terminal to read the last lines
 _CLIPBOARD_LIMIT = 70_000  # bytes; many terminals ignore more
 
@@ -68,7 +71,6 @@ _PARTS = (
     "catena.screens.chat.commands.commands",
     "catena.transcript",
 )
-_OLD_COLLECTION = 10  # younger ones, as Python has it; `startup` puts it off
 _SWITCH_INTERVAL = 0.000_5  # seconds that such a thread runs before the loop may go on
 
 
@@ -85,8 +87,7 @@ class CatenaApp(App[None], inherit_bindings=False):
 
     TITLE = "Catena"
     ENABLE_COMMAND_PALETTE = False
-    # Textual reads no styles of a default screen, and would parse all styles again for those of another screen.
-    CSS_PATH = ["../screens/chat/chat.tcss", "../screens/common/dialog.tcss"]  # noqa: RUF012 - as Textual does
+    CSS_PATH = "../screens/chat/chat.tcss"  # of the default screen, for which Textual reads none
     BINDINGS: ClassVar[list[BindingType]] = [*priority_bindings(suspend="suspend_process")]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]  # noqa: RUF012 - as Textual declares them
     VERTICAL_BREAKPOINTS = [(0, "-short"), (15, "-tall")]  # noqa: RUF012
@@ -100,6 +101,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._themes = ThemeCatalog(depth, start.settings.themes)
         self._half_rows = start.settings.half_rows and depth is ColourDepth.FULL
         super().__init__(driver_class=TerminalDriver, ansi_color=True if no_color else None)
+        self.stylesheet = SparingStylesheet(variables=self.get_css_variables())
         self._safe_strips = SafeStrips()
         self._dim_steps = DimSteps()
         stream = sys.__stdout__.encoding if sys.__stdout__ is not None else "utf-8"
@@ -238,6 +240,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         if self._exited.is_set():
             return
         try:
+            self.stylesheet.read(_SHEET_STYLES)  # else the first sheet has all widgets styled anew
             async with _open_tabs(self._start, self._outgoing) as tabs:
                 # What is imported before this line is waited for by the first key.
                 from catena.workspace.tab import waiting_prompt_lines
@@ -431,7 +434,7 @@ async def _import_parts() -> None:
         await asyncio.to_thread(cell_len, "…")  # the table of widths is imported for the first such character
     finally:
         gc.freeze()
-        gc.set_threshold(*gc.get_threshold()[:2], _OLD_COLLECTION)
+        gc.enable()
 
 
 def _spelling(encoding: str) -> Sequence[LineFilter]:

@@ -12,7 +12,6 @@ from catena.errors import CommandRefused
 from catena.settings.settings import Start, load_settings
 from catena.workspace.directories import existing_directory
 
-_NEVER = 1 << 30
 _FRAMES_A_SECOND = "144"  # at most; a key during a stream waits for up to two frames
 
 
@@ -31,8 +30,7 @@ def open_screen(
     )
     if not (sys.stdin.isatty() and sys.stdout.isatty()):  # closed, they are the null device by now
         raise CommandRefused('the screen needs a terminal; use `catena run "PROMPT"` instead')
-    # Until all is imported (`app._import_parts`) only young garbage is collected: what is imported stays.
-    gc.set_threshold(*gc.get_threshold()[:2], _NEVER)
+    gc.disable()  # until all is imported (`app._import_parts`): what is imported stays
     os.environ.setdefault("TEXTUAL_FPS", _FRAMES_A_SECOND)  # read when Textual is imported
     import_asyncio()
     from catena.app.app import run
