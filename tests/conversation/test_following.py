@@ -30,7 +30,8 @@ from catena_acp.continuity.conversation_events import (
     Renamed,
     TurnEnded,
 )
-from catena_acp.conversation.conversations.conversations import Conversations, conversations
+from catena_acp.conversation.conversations import conversations
+from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.recovery import foreign_conversations
 from catena_acp.errors import ReadOnly
 from catena_acp.port.elicitation.requests import DECLINE

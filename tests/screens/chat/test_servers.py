@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from catena.screens.servers import AllowScreen
+from catena.screens.settings.servers import AllowScreen
 from catena.settings.settings import Settings
 from catena.settings.tables.mcp import McpSetting
 from support.screen.pilot import at_the_screen

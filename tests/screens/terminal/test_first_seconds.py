@@ -197,9 +197,9 @@ async def test_q01_styles_are_parsed_once_and_again_only_for_another_value_of_a_
 ) -> None:
     parsed: list[tuple[str, int]] = []  # with the rank among the styles of other classes
 
-    def counted(scope: str, css: str, *rest: Any, tie_breaker: int, **more: Any) -> Iterable[RuleSet]:
-        parsed.append((css, tie_breaker))
-        return parse(scope, css, *rest, tie_breaker=tie_breaker, **more)
+    def counted(scope: str, css: str, *rest: Any, **named: Any) -> Iterable[RuleSet]:
+        parsed.append((css, named["tie_breaker"]))
+        return parse(scope, css, *rest, **named)
 
     monkeypatch.setattr(stylesheet, "parse", counted)
     async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
