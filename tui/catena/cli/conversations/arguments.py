@@ -1,0 +1,232 @@
+"""Arguments of the commands on kept conversations: list, search, show, prune, export and import."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from catena.cli.parser import Command, Parser, count
+from catena.workspace.directories import absolute_directory, existing_directory
+
+
+def _list(arguments: Sequence[str]) -> int:
+    parser = Parser(prog="catena list", description="List conversations, newest first.", allow_abbrev=False)
+    parser.add_argument("--json", action="store_true", help="print a JSON array")
+    parser.add_argument(
+        "--cwd",
+        nargs="?",
+        const=".",
+        metavar="DIR",
+        help="only those of DIR (default: the current directory)",
+    )
+    parser.add_argument(
+        "--limit", type=count, default=50, metavar="N", help="show at most N (default: 50; 0 for all)"
+    )
+    parser.add_argument(
+        "--all-sources",
+        action="store_true",
+        help="also list the sessions of Claude Code, Codex, Gemini CLI, Qwen Code and OpenCode",
+    )
+    chosen = parser.parse_args(arguments)
+
+    from catena.cli.conversations.list import print_list
+
+    return print_list(
+        cwd=None if chosen.cwd is None else existing_directory(chosen.cwd),
+        limit=chosen.limit or None,
+        json=chosen.json,
+        all_sources=chosen.all_sources,
+    )
+
+
+def _search(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog="catena search",
+        description="Find conversations: by title, directory and last prompt, and by every message of every branch.",
+        epilog="Filters among the words: agent:NAME dir:PATH file:PATH branch:NAME before:DATE after:DATE is:STATE "
+        "cost>N todo pinned archived. exit status: 0 found, 1 nothing found or other error, 2 usage",
+        allow_abbrev=False,
+    )
+    parser.add_argument("words", nargs="+", metavar="WORDS", help="each begins a word of what is found")
+    parser.add_argument("--json", action="store_true", help="print a JSON array, best first")
+    parser.add_argument("-1", action="store_true", dest="best", help="only the best")
+    parser.add_argument(
+        "--cwd",
+        nargs="?",
+        const=".",
+        metavar="DIR",
+        help="only those of DIR (default: the current directory)",
+    )
+    parser.add_argument(
+        "--limit", type=count, default=20, metavar="N", help="show at most N (default: 20; 0 for all)"
+    )
+    chosen = parser.parse_args(arguments)
+
+    from catena.cli.conversations.search import print_found
+
+    return print_found(
+        " ".join(chosen.words),
+        cwd=None if chosen.cwd is None else existing_directory(chosen.cwd),
+        limit=1 if chosen.best else chosen.limit or None,
+        json=chosen.json,
+    )
+
+
+def _show(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog="catena show",
+        description="Print a conversation: its newest branch, or everything with --json.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
+        "--json",
+        action="store_true",
+        help="print everything as one JSON object: messages, turns, links, windows",
+    )
+    form.add_argument("--chain", action="store_true", help="print its sessions instead")
+    parser.add_argument(
+        "--tree",
+        action="store_true",
+        help="print all its branches instead, one line per prompt; also with --json",
+    )
+    chosen = parser.parse_args(arguments)
+    if chosen.tree and chosen.chain:
+        parser.error("--tree and --chain cannot be combined")
+
+    if chosen.tree:
+        from catena.cli.conversations.show import print_tree
+
+        return print_tree(chosen.id, json=chosen.json)
+    if chosen.chain:
+        from catena.cli.conversations.show import print_chain
+
+        return print_chain(chosen.id)
+    from catena.cli.conversations.show import print_conversation
+
+    return print_conversation(chosen.id, json=chosen.json)
+
+
+def _prune(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog="catena prune",
+        description="List old conversations and what they take; with --yes, remove them for good. Conversations "
+        "that are pinned, open in a tab or in a running Catena, or that have a labelled checkpoint, an unsent draft or "
+        "a queued prompt stay, and so do messages that forks need.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--older-than",
+        type=_age,
+        metavar="AGE",
+        help="those unused for AGE, or deleted that long ago: 30d, 12w, 6m (months) or 1y",
+    )
+    parser.add_argument("--keep", type=count, metavar="N", help="keep the newest N of those meant")
+    parser.add_argument(
+        "--agent", metavar="NAME", help="only those of an agent: a name from `catena agents` or the settings"
+    )
+    parser.add_argument(
+        "--cwd",
+        nargs="?",
+        const=".",
+        metavar="DIR",
+        help="only those of DIR (default: the current directory)",
+    )
+    parser.add_argument("--yes", action="store_true", help="remove them; cannot be undone")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    chosen = parser.parse_args(arguments)
+    if chosen.older_than is None and chosen.keep is None:
+        parser.error("--older-than or --keep is needed")
+
+    from catena.cli.conversations.prune import prune
+    from catena.settings.agents import stored_names
+    from catena.settings.settings import load_settings
+    from catena_store.ids import utc_now
+    from catena_store.keeping.selection import PruneRule
+
+    agent, profile = stored_names(chosen.agent, load_settings()) if chosen.agent else (None, None)
+    rule = PruneRule(
+        unused_since=None if chosen.older_than is None else utc_now() - chosen.older_than,
+        keep=chosen.keep or 0,
+        agent=agent,
+        profile=profile,
+        cwd=None if chosen.cwd is None else absolute_directory(chosen.cwd),
+    )
+    return prune(rule, yes=chosen.yes, json=chosen.json)
+
+
+_MOST_DAYS = 50_000  # before any conversation
+_DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
+
+
+def _age(text: str) -> timedelta:
+    number, unit = text[:-1], text[-1:]
+    if not (number.isascii() and number.isdecimal() and unit in _DAYS):
+        raise argparse.ArgumentTypeError(f"{text} is no age; write 30d, 12w, 6m or 1y")
+    return timedelta(days=min(int(number[:6]) * _DAYS[unit], _MOST_DAYS))
+
+
+def _export(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog="catena export",
+        description="Write a conversation as Markdown, JSON or HTML: its newest branch, another one, or all of them. "
+        "What looks like a secret is masked, and listed on standard error.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    parser.add_argument(
+        "--format",
+        choices=["markdown", "json", "html"],
+        default="markdown",
+        help="markdown (default); json, for `catena import`; html, one file that opens offline",
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--tree", action="store_true", help="all branches, with source and forks")
+    which.add_argument("--at", metavar="MESSAGE", help="the branch that ends with this message")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write this file, readable only by you")
+    parser.add_argument("--force", action="store_true", help="with -o: write over an existing file")
+    parser.add_argument("--no-mask", action="store_true", help="leave what looks like a secret as it is")
+    chosen = parser.parse_args(arguments)
+    if chosen.force and chosen.output is None:
+        parser.error("--force needs -o")
+
+    from catena.cli.conversations.export import export
+    from catena.export.forms import ExportForm
+
+    return export(
+        chosen.id,
+        form=ExportForm(chosen.format),
+        tree=chosen.tree,
+        at=chosen.at,
+        path=chosen.output,
+        force=chosen.force,
+        masked=not chosen.no_mask,
+    )
+
+
+def _import(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog="catena import",
+        description="Read conversations from files: what `catena export --format json` wrote, and transcripts of "
+        "Claude Code, Codex, Gemini CLI and Qwen Code. Importing a file twice adds nothing.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a file to read")
+    parser.add_argument("--json", action="store_true", help="print a JSON array")
+    chosen = parser.parse_args(arguments)
+
+    from catena.cli.conversations.imports import import_files
+
+    return import_files(chosen.files, json=chosen.json)
+
+
+COMMANDS: Mapping[str, Command] = {
+    "list": _list,
+    "search": _search,
+    "show": _show,
+    "prune": _prune,
+    "export": _export,
+    "import": _import,
+}

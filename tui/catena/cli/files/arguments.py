@@ -1,0 +1,76 @@
+"""Arguments of the commands on files: changes and files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from catena.cli.parser import Command, Parser, count
+
+
+def _changes(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog="catena changes",
+        description="Print what agents changed in files, on the newest branch of a conversation: one difference for "
+        "each file.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--turn", type=count, metavar="N", help="only of the Nth turn of the branch")
+    which.add_argument("--branch", action="store_true", help="of the whole branch (default)")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON object")
+    form.add_argument("--patch", action="store_true", help="print a patch for `git apply`")
+    chosen = parser.parse_args(arguments)
+
+    from catena.cli.files.changes import print_changes
+
+    return print_changes(chosen.id, turn=chosen.turn, json=chosen.json, patch=chosen.patch)
+
+
+def _files(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog="catena files",
+        description="Print what each turn did to files, on the newest branch of a conversation. With --at, print what "
+        "bringing the files back to a message would change; --restore with --yes does it.",
+        epilog="At a prompt, files are as they were before its turn; at the last message of a turn, as they were after "
+        "it. Files that somebody else changed since are left unless they are named after --restore.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    parser.add_argument("--at", metavar="MESSAGE", help="id of a message, or the start of one")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--diff", action="store_true", help="with --at: print the change as a patch for `git apply`"
+    )
+    what.add_argument(
+        "--restore", nargs="*", metavar="PATH", help="with --at: bring files back, or only these"
+    )
+    what.add_argument("--finish", action="store_true", help="finish a restore that was broken off")
+    what.add_argument("--undo", action="store_true", help="take back a restore that was broken off")
+    parser.add_argument("--yes", action="store_true", help="with --restore: do it")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    chosen = parser.parse_args(arguments)
+    if chosen.at is None and (chosen.diff or chosen.restore is not None):
+        parser.error("--diff and --restore need --at")
+    if chosen.yes and chosen.restore is None:
+        parser.error("--yes needs --restore")
+
+    from catena.cli.files import files
+
+    if chosen.finish or chosen.undo:
+        return files.end_restore(
+            chosen.id, files.RestoreEnding.FINISH if chosen.finish else files.RestoreEnding.UNDO
+        )
+    if chosen.at is None:
+        return files.print_turns(chosen.id, json=chosen.json)
+    paths = chosen.restore or ()
+    return files.print_restore(
+        chosen.id, chosen.at, paths=paths, yes=chosen.yes, diff=chosen.diff, json=chosen.json
+    )
+
+
+COMMANDS: Mapping[str, Command] = {
+    "changes": _changes,
+    "files": _files,
+}

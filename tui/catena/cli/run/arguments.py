@@ -1,0 +1,123 @@
+"""Arguments of ``catena run``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from catena.cli.parser import Command, Parser, add_agent, add_directories
+from catena.errors import CommandRefused
+from catena.settings.tables.permissions import Permissions
+from catena.workspace.directories import existing_directory
+
+if TYPE_CHECKING:
+    from catena.cli.run.branch import BranchRequest
+
+
+def _run(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog="catena run",
+        description="Send one prompt and print only the answer to standard output.",
+        epilog="exit status: 0 answered, 1 other error, 2 usage, 3 agent missing or crashed, 4 permission denied, "
+        "5 conversation open in another client, 6 login needed, 130 stopped",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "prompt", nargs="?", metavar="PROMPT", help="the prompt; read from standard input if omitted or -"
+    )
+    parser.add_argument("--json", action="store_true", help="print events as JSON, one object per line")
+    parser.add_argument(
+        "--permissions",
+        choices=[each.value for each in Permissions],
+        help="how to answer permission requests (default: from the settings, else ask; without a terminal, ask "
+        "means deny)",
+    )
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--continue",
+        action="store_true",
+        dest="go_on",
+        help="continue the newest conversation in the directory",
+    )
+    which.add_argument("--resume", metavar="ID", help="continue a conversation: id, start of an id, or title")
+    parser.add_argument(
+        "--fork",
+        action="store_true",
+        help="send it in a fork: a new conversation with the same history",
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--at", metavar="MESSAGE", help="continue after this message: its id or the start of it"
+    )
+    where.add_argument(
+        "--edit", metavar="MESSAGE", help="replace this prompt (creates a new branch; the old one stays)"
+    )
+    add_agent(parser)
+    add_directories(parser)
+    parser.add_argument(
+        "--cwd",
+        metavar="DIR",
+        help="working directory (default: the current one); of a continued conversation only if its own is gone",
+    )
+    parser.add_argument(
+        "--attach",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="attach a file or image (repeatable)",
+    )
+    chosen = parser.parse_args(arguments)
+
+    branch = _branch(parser, chosen)
+    prompt, directory = _prompt(chosen.prompt), existing_directory(chosen.cwd)
+
+    from catena.cli.run.run import Request, run
+
+    return run(
+        Request(
+            prompt=prompt,
+            directory=directory,
+            moves=chosen.cwd is not None,
+            go_on=chosen.go_on,
+            resume=chosen.resume,
+            agent=chosen.agent,
+            agent_command=chosen.agent_command,
+            further_directories=tuple(existing_directory(named) for named in chosen.add_dirs),
+            attach=tuple(chosen.attach),
+            branch=branch,
+            permissions=Permissions(chosen.permissions) if chosen.permissions else None,
+            json=chosen.json,
+        )
+    )
+
+
+def _branch(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> BranchRequest:
+    """The branch of the prompt, from `--fork`, `--at` and `--edit`. Raises CommandRefused."""
+    from catena.cli.run.branch import BranchRequest
+
+    branch = BranchRequest(fork=chosen.fork, at=chosen.at, edit=chosen.edit)
+    if branch.requested and not chosen.go_on and chosen.resume is None:
+        parser.error("--fork, --at and --edit need --resume or --continue")
+    if branch.fork and branch.edit is not None:
+        parser.error("--edit and --fork cannot be combined")
+    return branch
+
+
+def _prompt(argument: str | None) -> str:
+    piped = sys.stdin is not None and not sys.stdin.isatty()
+    if argument is None and not piped:
+        raise CommandRefused("no prompt: pass one, or pipe it to standard input. See catena run --help")
+    if argument is None or argument == "-":
+        text = sys.stdin.buffer.read().decode("utf-8", "replace").rstrip("\n")
+    else:
+        text = argument.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    if not text.strip():
+        raise CommandRefused("the prompt is empty")
+    return text
+
+
+COMMANDS: Mapping[str, Command] = {
+    "run": _run,
+}
