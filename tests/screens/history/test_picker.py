@@ -12,7 +12,8 @@ import pytest
 
 import catena.screens.history.list as history_list
 from catena.history.finding import ranked
-from catena.screens.history.picker import HistoryScreen, with_messages
+from catena.screens.history.order import with_messages
+from catena.screens.history.picker import HistoryScreen
 from catena.settings.file.writing import save_copies
 from catena.settings.settings import load_settings
 from catena_store.conversations import conversations, messages
@@ -201,8 +202,9 @@ async def test_h02_keys_in_a_row_ask_the_store_once(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), size=(160, 40)) as person:
         screen = await history(person)
         found, previewed = count(), count()
-        find, preview = screen._finder.find, screen._read_preview
-        screen._finder.find = lambda *args, **named: (next(found), find(*args, **named))[1]  # type: ignore[method-assign]
+        finder = screen._message_search._finder
+        find, preview = finder.find, screen._read_preview
+        finder.find = lambda *args, **named: (next(found), find(*args, **named))[1]  # type: ignore[method-assign]
         screen._read_preview = lambda *args: (next(previewed), preview(*args))[1]
         await person.type_at_once("title 99")
         await person.until(lambda: not screen._search.searching, "the search")
@@ -268,7 +270,7 @@ async def test_h20_a_selected_row_stays_on_its_line_whatever_comes(tmp_path: Pat
                 if entry.name != "Title 4":
                     await conversations.set_deleted(tx, entry.key, True)
         await screen._reader.refresh([entry.key for entry in screen.row_list.content.entries])
-        screen._listed_anew()
+        screen.list_again(held=True)
         await person.sees_no("Title 3")
         assert line_of(person, "▌ Title 4") == before
         await person.press("enter")

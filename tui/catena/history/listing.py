@@ -155,7 +155,10 @@ class HistoryListing:
 
     def set_opened(self, keys: Collection[str]) -> None:
         """Say which conversations have a tab here."""
-        self._opened = frozenset(keys)
+        opened = frozenset(keys)
+        if opened == self._opened:
+            return
+        self._opened = opened
         self.put([each for each in self._entries.values() if each.opened != (each.key in self._opened)])
 
     def set_own_sessions(self, sessions: Collection[str]) -> None:
@@ -193,6 +196,12 @@ class HistoryListing:
             branches=_distinct(ordered, "git_branch"),
             sources=_distinct(ordered, "source"),
         )
+
+    @property
+    def narrowest_scope(self) -> HistoryScope:
+        """The narrowest scope with any conversation in it; here, where there is none at all."""
+        counts = self.match(HistoryQuery(), HistoryScope.ALL_SOURCES).counts
+        return next((scope for scope in self.scopes if counts[scope]), HistoryScope.HERE)
 
     def match(
         self,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, Literal
 
 from rich.cells import cell_len
@@ -11,6 +13,7 @@ from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
+from textual.worker import WorkType
 
 from catena.history.entries import HistoryEntry
 from catena.history.finding import HitPlace, MessageHit
@@ -21,6 +24,8 @@ from catena.text.formats import truncate
 from catena.text.safe_text import safe_line
 from catena.workspace.keeping import TabKeeping
 from catena.workspace.undo import TabUndo, undone
+from catena_acp.errors import AgentError, ReadOnly
+from catena_store.errors import StoreError
 
 ActName = Literal[
     "open",
@@ -167,8 +172,14 @@ class ActsMenu(Widget, can_focus=True):
             super().__init__()
             self.act = act
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(
+        self,
+        read_prices: Callable[[HistoryEntry, MessageHit | None], Awaitable[ActPrices]],
+        *,
+        id: str | None = None,
+    ) -> None:
         super().__init__(id=id)
+        self._read_prices = read_prices
         self._lines: tuple[_Line, ...] = ()
         self._cursor = 0
 
@@ -177,12 +188,19 @@ class ActsMenu(Widget, can_focus=True):
         """True while it waits for a choice."""
         return self.has_class("-open")
 
-    def offer(self, entries: Sequence[HistoryEntry], *, at_hit: bool) -> None:
-        """Show what can be done with a conversation, or with several that are marked."""
-        self._lines = _lines(entries, at_hit=at_hit)
+    def offer(self, entries: Sequence[HistoryEntry], hit: MessageHit | None) -> None:
+        """Show what can be done with a conversation, at a hit where there is one, or with several that are marked."""
+        self._lines = _lines(entries, at_hit=hit is not None)
         self._cursor = 0
         self.set_class(True, "-open")
         self.refresh(layout=True)
+        if len(entries) == 1 and not entries[0].foreign:
+            work: WorkType[None] = partial(self._price, entries[0], hit)
+            self.run_worker(work, group="prices", exclusive=True)
+
+    async def _price(self, entry: HistoryEntry, hit: MessageHit | None) -> None:
+        with contextlib.suppress(AgentError, StoreError, ReadOnly):
+            self.price(await self._read_prices(entry, hit))
 
     def price(self, prices: ActPrices) -> None:
         """Say what acts take; one that is not possible goes."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -16,16 +20,30 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.worker import WorkType
 
 from catena.history.entries import HistoryEntry
-from catena.screens.history.rows import HistoryRows, RowLook, RowPiece, found_line, title_line
+from catena.history.finding import MessageHit
+from catena.screens.history.details import RowDetails
+from catena.screens.history.rows import (
+    WORKING_FRAMES,
+    HistoryRows,
+    RowLook,
+    RowPiece,
+    found_line,
+    title_line,
+)
 from catena.widgets.row_list import Tone
 from catena.widgets.scroll_bar import thin_scroll_bar
+from catena_store.errors import StoreError
 
 _FOUND, _BOLD = Style(bold=True, underline=True), Style(bold=True)
 _MARGIN = 2
 _NARROW = 60  # cells below which the right margin goes
 _SHORT = 15  # rows of a terminal below which there are no headings
+_SIZED = 90  # cells of a list with room for sizes
+_SIZES_REST = 0.2  # seconds without another row in sight, after which sizes are read
+_TURN = 0.25  # seconds of a frame of the mark of work
 
 
 class _Lines:
@@ -110,11 +128,9 @@ class HistoryList(ScrollView, can_focus=False):
     class Moved(Message):
         """The cursor is on another row."""
 
-    class Seen(Message):
-        """Other rows are in sight."""
-
-    def __init__(self, look: RowLook, *, id: str | None = None) -> None:
+    def __init__(self, look: RowLook, details: RowDetails, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._details = details
         self._content = HistoryRows()
         self._look = look
         self._lines = _Lines(self._content, headed=False)
@@ -184,7 +200,7 @@ class HistoryList(ScrollView, can_focus=False):
             self._reveal()
         if (before.key if before else None) != (self.chosen.key if self.chosen else None):
             self.post_message(self.Moved())
-        self.post_message(self.Seen())
+        self._read_details()
         self.refresh()
 
     def look(self, **changes: object) -> None:
@@ -222,7 +238,7 @@ class HistoryList(ScrollView, can_focus=False):
         self._lay_out()
         self._extend()
         self._reveal()
-        self.post_message(self.Seen())
+        self._read_details()
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked row; choose it where it was there before."""
@@ -235,9 +251,46 @@ class HistoryList(ScrollView, can_focus=False):
             self.cursor = found[0]
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Note that other rows are in sight."""
+        """Learn about the rows that came in sight."""
         super().watch_scroll_y(old_value, new_value)
-        self.post_message(self.Seen())
+        self._read_details()
+
+    def turn(self) -> None:
+        """Turn the mark of work, from now on."""
+        self.set_interval(_TURN, self._turn)
+
+    def _turn(self) -> None:
+        if self.frame_changes:
+            at = WORKING_FRAMES.index(self._look.frame)
+            self.look(frame=WORKING_FRAMES[(at + 1) % len(WORKING_FRAMES)])
+
+    def _read_details(self) -> None:
+        """Learn where the hits in sight stand, and how large conversations are that have room to say it."""
+        if self.size.width >= _SIZED:
+            work: WorkType[None] = self._measure
+            self.run_worker(work, group="sizes", exclusive=True)
+        hits, entries = self._content.hits, self._content.entries
+        unknown = [
+            hit
+            for at in self.in_sight
+            if (hit := hits.get(entries[at].key)) and not self._details.is_placed(hit)
+        ]
+        if unknown:
+            placing: WorkType[None] = partial(self._place_hits, unknown)
+            self.run_worker(placing, group="places", exclusive=True)
+
+    async def _measure(self) -> None:
+        """Read the sizes of the rows in sight, once the list rests."""
+        await asyncio.sleep(_SIZES_REST)
+        with contextlib.suppress(StoreError):
+            entries = self._content.entries
+            await self._details.measure([entries[at] for at in self.in_sight])
+            self.look(sizes=self._details.sizes)
+
+    async def _place_hits(self, hits: Sequence[MessageHit]) -> None:
+        for hit in hits:
+            await self._details.place_of(hit)
+        self.look(places=self._details.versions)
 
     def _lay_out(self) -> None:
         self._lines = _Lines(self._content, headed=self.app.size.height >= _SHORT)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
+from textual.worker import WorkType
 
 from catena.history.entries import EntryState, HistoryEntry
 from catena.history.finding import HitPlace, MessageHit
@@ -19,6 +22,7 @@ from catena.history.ranking import Span, spans
 from catena.text.formats import from_home, size_text, truncate
 from catena.text.safe_text import safe, safe_cells, safe_line
 
+_REST = 0.06  # seconds on a row after which its preview is read
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _INLINE = re.compile(r"`([^`\n]+)`")
@@ -47,16 +51,41 @@ class PreviewPane(Widget):
     """
 
     def __init__(
-        self, agent: Callable[[str, str], str], clock: Callable[[], datetime], *, id: str | None = None
+        self,
+        agent: Callable[[str, str], str],
+        clock: Callable[[], datetime],
+        read: Callable[[Previewed], Awaitable[Previewed]],
+        *,
+        id: str | None = None,
     ) -> None:
-        """``agent`` names an agent and profile as a person says it; ``clock`` tells the person's own time."""
+        """``agent`` names an agent and profile as a person says it; ``clock`` tells the person's own time.
+
+        ``read`` reads what is shown of a conversation.
+        """
         super().__init__(id=id)
+        self._read = read
         self._agent = agent
         self._clock = clock
         self._shown: Previewed | None = None
 
-    def show(self, shown: Previewed | None) -> None:
-        """Show another conversation, or more of this one."""
+    def select(self, shown: Previewed | None) -> None:
+        """Show a conversation once the cursor rests on it."""
+        if shown is None:
+            self._show(None)
+            return
+        # Not a coroutine: where the cursor moves on at once, it is never begun.
+        work: WorkType[None] = partial(self._show_at_rest, shown)
+        self.run_worker(work, group="preview", exclusive=True)
+
+    async def show(self, shown: Previewed) -> None:
+        """Read what there is to show of a conversation, and show it."""
+        self._show(await self._read(shown))
+
+    async def _show_at_rest(self, shown: Previewed) -> None:
+        await asyncio.sleep(_REST)
+        await self.show(shown)
+
+    def _show(self, shown: Previewed | None) -> None:
         if shown != self._shown:
             self._shown = shown
             self.refresh()

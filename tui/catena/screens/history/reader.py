@@ -8,6 +8,8 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
+from catena.history.entries import HistoryEntry
+from catena.history.finding import MessageHit
 from catena.keys.bindings import priority_bindings
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingScreen
 from catena.transcript import Transcript
@@ -69,3 +71,12 @@ class ReadScreen(ReadingScreen[None]):
     def reader(self) -> Transcript:
         """The transcript."""
         return self._transcript
+
+
+def read_screen(
+    entry: HistoryEntry, rows: Sequence[Message], hit: MessageHit | None, *, agent: str
+) -> ReadScreen:
+    """The messages of a conversation, with a hit and its words marked where there is one."""
+    words = tuple(dict.fromkeys(hit.snippet[start:end] for start, end in hit.spans)) if hit else ()
+    found = (hit.message_id, words) if hit else None
+    return ReadScreen(entry.name, rows, directory=entry.cwd, about=agent, found=found)

@@ -73,6 +73,25 @@ class HistoryRows:
         return next((at for at, entry in enumerate(self.entries) if entry.key == key), None)
 
 
+class AgentNames:
+    """Names of agents as a person says them; ``title`` is the settings' title of an agent and profile, if any."""
+
+    def __init__(self, title: Callable[[str, str], str | None]) -> None:
+        self._title = title
+        self._known: dict[tuple[str, str], str] = {}
+
+    def name(self, agent: str, profile: str) -> str:
+        """The name of a stored agent and profile."""
+        known = self._known.get((agent, profile))
+        if known is None:
+            known = self._known[agent, profile] = safe_line(self._title(agent, profile) or agent)
+        return known
+
+    def of(self, entry: HistoryEntry) -> str:
+        """The name of a conversation's agent."""
+        return self.name(entry.agent, entry.profile)
+
+
 @dataclass(frozen=True, slots=True)
 class RowLook:
     """What all rows of a list have in common."""

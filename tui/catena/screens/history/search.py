@@ -38,6 +38,14 @@ def nothing_found(
     return "no match" if any_at_all else "no conversations yet"
 
 
+def count_words(shown: int, total: int, *, marked: int, narrowed: bool, cut: bool) -> str:
+    """How many conversations are shown, of how many; ``cut``: there may be more that match."""
+    count = f"{shown:,} of {total:,}" if narrowed else f"{shown:,}"
+    if cut and shown < total:
+        count = f"{shown:,}+ of {total:,}"
+    return f"{marked:,} marked · {count}" if marked else count
+
+
 class HistoryHead(TypingBox):
     """The box around the filter; its lower edge has the scopes."""
 

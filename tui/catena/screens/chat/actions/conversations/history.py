@@ -18,7 +18,8 @@ from catena.screens.chat.actions.conversations.inspection import TreeActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.history.acts import HistoryActs, HistoryChoice
-from catena.screens.history.picker import HistoryScreen, HistorySources
+from catena.screens.history.picker import HistoryScreen
+from catena.screens.history.sources import HistorySources
 from catena.settings.agents import titles_of
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.outgoing import UnplacedDraft
