@@ -10,13 +10,11 @@ import asyncio
 import base64
 import hashlib
 import json
-import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any, BinaryIO, Final, TextIO
+from typing import Any, BinaryIO, Final
 
 from catena_store.chains.links import IMPORTED
 from catena_store.clients import leases
@@ -24,9 +22,7 @@ from catena_store.conversations import messages
 from catena_store.conversations.checkpoints import MOST_CHARACTERS
 from catena_store.database.database import Database, Writer
 from catena_store.errors import NotImportable
-from catena_store.exchange.document import SECTIONS, check_head
-from catena_store.exchange.fields import read_row
-from catena_store.exchange.reading import document_members
+from catena_store.exchange.staging import digest, stage, staged_pages
 from catena_store.ids import new_id
 from catena_store.records import Kind, Lease, LinkState, MessageState, StopReason
 from catena_store.windows import windows
@@ -34,8 +30,6 @@ from catena_store.windows import windows
 LOST_WHY: Final = "imported from a file: what the session has heard since is not known"
 COMMAND: Final = "command:"  # how the name of an agent begins that is any command
 UNKNOWN_AGENT: Final = "unknown"
-_PAGE = 200  # rows that are written at a time
-_PAGE_CHARACTERS = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,47 +60,22 @@ async def import_document(db: Database, path: Path, *, is_dead: Callable[[Lease]
     """
     # Checked before the transaction, which keeps other clients from writing.
     with TemporaryFile() as staged:
-        head = await asyncio.to_thread(_stage, path, staged)
+        head = await asyncio.to_thread(stage, path, staged)
         try:
             return await _attempt(db, head, staged, "", is_dead)
         except _Taken:
-            salt = await asyncio.to_thread(_digest, path)
+            salt = await asyncio.to_thread(digest, path)
         try:
             return await _attempt(db, head, staged, salt, is_dead)
         except _Taken as taken:
             raise NotImportable(f"{taken}, and so is the new id for it") from taken
 
 
-def _stage(path: Path, into: BinaryIO) -> dict[str, Any]:
-    """Write the checked pages of a document into a file of ours, and return its head. Raises NotImportable."""
-    head: dict[str, Any] = {}
-    checked: dict[str, Any] = {}
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        for page in _sections(file, head):
-            checked = checked or check_head(head)
-            pickle.dump(page, into)
-    return checked or check_head(head)
-
-
-def _staged_pages(staged: BinaryIO) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    staged.seek(0)
-    while True:
-        try:
-            yield pickle.load(staged)
-        except EOFError:
-            return
-
-
 async def _attempt(
     db: Database, head: Mapping[str, Any], staged: BinaryIO, salt: str, is_dead: Callable[[Lease], bool]
 ) -> Imported:
     async with db.write_much() as tx:
-        return await _Import(tx, salt, is_dead, head).run(_staged_pages(staged))
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return await _Import(tx, salt, is_dead, head).run(staged_pages(staged))
 
 
 @dataclass(slots=True)
@@ -602,41 +571,3 @@ class _Import:
 
 def _event(conversation: str, link: str, event: str, detail: str | None, at: int) -> dict[str, object]:
     return {"conversation_id": conversation, "link_id": link, "event": event, "detail": detail, "at": at}
-
-
-def _sections(file: TextIO, head: dict[str, Any]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yield the checked rows of each section in pages; fill the head meanwhile. Raises NotImportable."""
-    order, seen = list(SECTIONS), list[str]()
-    page: list[dict[str, Any]] = []
-    characters = number = 0
-    for key, value, is_element in document_members(file):
-        if page and (not is_element or len(page) >= _PAGE or characters >= _PAGE_CHARACTERS):
-            yield seen[-1], page
-            page, characters = [], 0
-        if not is_element:
-            if key not in SECTIONS:
-                if key in head:
-                    raise NotImportable(f"“{key}” is in it twice")
-                head[key] = value
-                continue
-            if value is not None:
-                raise NotImportable(f"“{key}” is not a list")
-            if seen and order.index(key) <= order.index(seen[-1]):
-                raise NotImportable(f"“{key}” is in the wrong place: the order of its parts must stay")
-            seen.append(key)
-            number = 0
-        elif key in SECTIONS:
-            number += 1
-            row = read_row(SECTIONS[key], f"entry {number} of “{key}”", value)
-            characters += sum(len(each) for each in row.values() if isinstance(each, str | bytes))
-            page.append(row)
-    if page:
-        yield seen[-1], page
-
-
-def is_document(path: Path) -> bool:
-    """True for a file that begins as a document does."""
-    with suppress(UnicodeDecodeError), path.open(encoding="utf-8-sig") as file:
-        beginning = "".join(file.read(400).split())
-        return beginning.startswith('{"format":')
-    return False

@@ -21,9 +21,10 @@ from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.errors import NotImportable
 from catena_store.exchange.exporting import select_branch, select_tree, write_document
-from catena_store.exchange.importing import Imported, import_document, is_document
+from catena_store.exchange.importing import Imported, import_document
 from catena_store.exchange.outline import read_messages, read_outline
 from catena_store.exchange.reading import document_members
+from catena_store.exchange.staging import is_document
 from catena_store.finding import search
 from catena_store.records import Kind, LinkState, MessageState, NewMessage
 from catena_store.windows import windows

@@ -21,7 +21,8 @@ from catena_acp.transcripts.sources import tool_of_file
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, default_path
 from catena_store.errors import NotImportable
-from catena_store.exchange.importing import import_document, is_document
+from catena_store.exchange.importing import import_document
+from catena_store.exchange.staging import is_document
 from catena_store.ids import new_id, utc_now
 from catena_store.records import Lease
 

@@ -23,6 +23,7 @@ from catena.keys.vim.characters import (
     whole,
 )
 from catena.keys.vim.commands import Typed, VimCommand, parsed
+from catena.keys.vim.insertion import Done, Insertion
 from catena.keys.vim.motions import MOTIONS, Find, MotionSpan, MotionTarget, Move, search, word_end
 from catena.keys.vim.objects import extent
 from catena.keys.vim.registers import Register, Registers
@@ -57,34 +58,6 @@ class Mode(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Inserted:
-    """What was typed in insert mode: characters that were deleted before it, and the text."""
-
-    back: int = 0
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Insertion:
-    """Where insert mode began, and how often what is typed is to stand there."""
-
-    text: str
-    at: int
-    times: int = 1
-    lines: bool = False  # each time on a line of its own
-    of_command: bool = True  # which `.` does again
-
-
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """The change that `.` repeats; ``size``: of what was selected, in lines and in characters of the last one."""
-
-    command: VimCommand
-    inserted: _Inserted = _Inserted()
-    size: tuple[int, int, bool] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Search:
     """A text that is looked for, and the command that waits for where it is."""
 
@@ -107,7 +80,7 @@ class Vim:
         self._find: Find | None = None
         self._searched: _Search | None = None
         self._searching: _Search | None = None
-        self._last: _Done | None = None
+        self._last: Done | None = None
         self._anchor = 0
         self._column = 0
         self.restart(text, cursor)
@@ -118,7 +91,7 @@ class Vim:
         self.mode, self._pending = Mode.INSERT, []
         self._undo: list[tuple[str, int]] = [(text, self.cursor)]
         self._redo: list[tuple[str, int]] = []
-        self._insertion = _Insertion(text, self.cursor, of_command=False)
+        self._insertion = Insertion(text, self.cursor, of_command=False)
 
     # --- what is shown
 
@@ -231,14 +204,14 @@ class Vim:
                 chosen = self._range(command)
                 if chosen is not None:
                     if command.operator != "y":
-                        self._last = _Done(command)
+                        self._last = Done(command)
                     self._operate(command, chosen)
             case name if name in _CHANGING:
                 text, empty = self.text, self.cursor == line_end(self.text, self.cursor)
                 self._change(command)
                 tried = name in "pP" or (name == "~" and not empty)  # though nothing may be different
                 if self.text != text or self.mode is Mode.INSERT or tried:
-                    self._last = _Done(command)
+                    self._last = Done(command)
             case _:
                 self._go(command)
 
@@ -417,10 +390,11 @@ class Vim:
 
     def _insert(self, at: int, times: int = 1, *, lines: bool = False) -> None:
         self.cursor, self.mode = at, Mode.INSERT
-        self._insertion = _Insertion(self.text, at, times, lines)
+        self._insertion = Insertion(self.text, at, times, lines)
 
     def _leave_insertion(self) -> None:
-        began, typed = self._insertion, self._typed()
+        began = self._insertion
+        typed = began.typed(self.text, self.cursor)
         if typed is not None:
             if began.times > 1 and (typed.text or began.lines):
                 piece = f"\n{typed.text}" if began.lines else typed.text
@@ -436,19 +410,6 @@ class Vim:
         if self._undo and self._undo[-1][0] == self.text:
             self._undo.pop()
         self._settle()
-
-    def _typed(self) -> _Inserted | None:
-        """What was typed where insert mode began; None if something else was done to the text as well."""
-        began, text = self._insertion, self.text
-        rest = began.text[began.at :]
-        if not text.endswith(rest) or self.cursor != len(text) - len(rest):
-            return None
-        before_it, now = began.text[: began.at], text[: len(text) - len(rest)]
-        pairs = zip(before_it, now, strict=False)
-        same = next(
-            (at for at, (one, other) in enumerate(pairs) if one != other), min(len(before_it), len(now))
-        )
-        return _Inserted(began.at - same, now[same:])
 
     def _repeat(self, count: int | None) -> None:
         """Do the last change again."""
@@ -506,7 +467,7 @@ class Vim:
             self._go(command)
         else:
             if name not in ("y", "Y"):
-                self._last = _Done(command, size=self._size())
+                self._last = Done(command, size=self._size())
             if name in _VISUAL_LINES:
                 chosen = Range(
                     line_start(self.text, chosen.start),
