@@ -12,19 +12,23 @@ from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.messages.parts import Part, RowCache
 from catena.transcript.messages.prompt import Siblings
 from catena.transcript.model.entry import Entry
+from catena.transcript.model.groups import CallGroups, CallRun, runs_of_calls
 from catena.transcript.model.heights import Heights
-from catena_acp.continuity.tool_calls.subagents import is_words
+from catena.transcript.model.order import (
+    STEP,
+    explains_interruption,
+    number,
+    order_messages,
+    place_below,
+    precedes_prompt,
+    top_level,
+)
 from catena_store.records import Kind, Message, MessageState
 
-_STEP = 1 << 24  # between the ordinals of entries: what subagents say and do comes between
 _GROWING = 50  # number of last messages among which growing ones are
 IN_GAP = -1
 
 _DEEPEST = 8  # subagents of subagents; those of deeper ones count as theirs
-_LARGEST_GROUP = 200  # calls; drawing its line reads them all
-_NEW = 4  # calls of a run whose work is shown: these at least,
-_GATHERED_AT_ONCE = 6  # and as many more before so many go into a group together, since rows go then
-_LINE_LIKE = frozenset({Kind.THOUGHT, Kind.TOOL})
 
 
 class ColumnRow(NamedTuple):
@@ -52,13 +56,11 @@ class Column:
         self.options = options
         self.entries: list[Entry] = []
         self.folds: dict[str, bool] = {}  # by message: folded or unfolded by the person
-        self.group_folds: dict[str, bool] = {}  # by the first message of a group
+        self._groups = CallGroups()
         self.away: str | None = None  # the notice that is put away, since it is said elsewhere
         self.details: dict[str, str] = {}  # by message: prior context of a seam
         self.tail = 0  # rows below the last message
-        self._gathers = True
         self._going_on: set[str] = set()  # rows of calls whose work goes on in the background
-        self._left_open: Entry | None = None  # the first call of a run that was not gathered
         self._heights = Heights()
         self._positions: dict[str, int] = {}
         self._calls: dict[str, Entry] = {}  # by the agent's id
@@ -118,7 +120,7 @@ class Column:
         self._going_on.clear()
         self._calls.clear()
         self.entries = self._in_place([Entry(message, 0) for message in order_messages(messages)])
-        _number(self.entries, 0)
+        number(self.entries, 0)
         self._prepare(self.entries)
         self._recount()
 
@@ -129,12 +131,12 @@ class Column:
         seam: list[Entry] = []
         if older and self.entries and precedes_prompt(self.entries[0].message, older[-1].message):
             seam = [self.entries.pop(0)]
-        first = _top_level(self.entries[0].ordinal) if self.entries else 0
+        first = top_level(self.entries[0].ordinal) if self.entries else 0
         parted = [entry for entry in self.entries if entry.inside and entry.owner is None]
         if parted:  # the calls that started these subagents may be among what is older
             self.entries = [entry for entry in self.entries if entry not in parted]
         above = self._in_place([*older[:-1], *seam, *older[-1:], *parted])
-        _number(above, first - _STEP * sum(entry.owner is None for entry in above))
+        number(above, first - STEP * sum(entry.owner is None for entry in above))
         self.entries[:0] = above
         self._prepare(older)
         self._recount()
@@ -142,7 +144,7 @@ class Column:
     def add(self, message: Message) -> Entry:
         """Add a message at the end; a seam goes above its prompt."""
         last = self.entries[-1] if self.entries else None
-        entry = Entry(message, _top_level(last.ordinal) + _STEP if last else 0)
+        entry = Entry(message, top_level(last.ordinal) + STEP if last else 0)
         self._know(entry)
         self._prepare([entry])
         if entry.owner is not None:
@@ -258,7 +260,7 @@ class Column:
 
     def fold_group(self, entry: Entry, folded: bool) -> None:
         """Fold or unfold the group of calls that begins with ``entry``."""
-        self.group_folds[entry.message.id] = folded
+        self._groups.fold(entry, folded)
         self._connect(self.position(entry))
 
     def set_now(self, now: Callable[[], datetime] | None) -> None:
@@ -289,11 +291,9 @@ class Column:
 
     def gather(self, gathers: bool) -> None:
         """Put work that is no longer new into groups from now on, or leave what is shown of it: somebody reads it."""
-        self._gathers, left_open = gathers, self._left_open
-        if gathers and left_open is not None:
-            self._left_open = None
-            if left_open.message.id in self._positions:
-                self._connect(self.position(left_open))
+        left_open = self._groups.gather(gathers)
+        if left_open is not None and left_open.message.id in self._positions:
+            self._connect(self.position(left_open))
 
     def group_of(self, entry: Entry) -> Entry | None:
         """Return the first call of the folded group that hides ``entry``."""
@@ -541,36 +541,13 @@ class Column:
 
     def _regroup(self, start: int, *, count: bool) -> None:
         """Set the groups of calls around entry ``start``, or from it on unless rows are counted."""
-        entries = self.entries
-        position = min(start, len(entries))
-        while position > 0 and (position == len(entries) or not entries[position].group):
-            before = entries[position - 1]
-            if not before.folded_away and before.group_key is None and (before.hidden or not before.empty):
-                break
-            position -= 1
-        run: list[Entry] = []
-        for at in range(position, len(entries)):
-            entry = entries[at]
-            key = entry.group_key
-            if entry.folded_away or (key is None and entry.empty and not entry.hidden):
-                continue
-            same = run and key == run[0].group_key
-            joins = same and not entry.group and len(run) < _LARGEST_GROUP
-            if key is None or not joins:
-                self._set_group(run, count=count, goes_on=bool(same))
-                run = [entry] if entry.message.kind is Kind.TOOL else []
-            else:
-                run.append(entry)
-            if key is None and count and at > start:
-                break
-        self._set_group(run, count=count)
+        for run in runs_of_calls(self.entries, start, around=count):
+            self._set_group(run, count=count)
 
-    def _set_group(self, run: Sequence[Entry], *, count: bool, goes_on: bool = False) -> None:
-        """Set the group of a run of calls; ``goes_on``: it is full, and more of its kind follow."""
-        grouped = self._grouped(run, goes_on=goes_on)
-        for index, entry in enumerate(run):
-            group = tuple(each.message for each in run[:grouped]) if index == 0 and grouped > 1 else ()
-            folded = self.group_folds.get(run[0].message.id, True)
+    def _set_group(self, run: CallRun, *, count: bool) -> None:
+        grouped, folded = self._groups.size(run), self._groups.is_folded(run)
+        for index, entry in enumerate(run.calls):
+            group = tuple(each.message for each in run.calls[:grouped]) if index == 0 and grouped > 1 else ()
             hidden = 0 < index < grouped and folded
             if (entry.group, entry.group_folded, entry.hidden) != (group, folded, hidden):
                 entry.group, entry.group_folded, entry.hidden = group, folded, hidden
@@ -578,22 +555,11 @@ class Column:
                 if count:
                     self._heights[self.position(entry)] = entry.rows
 
-    def _grouped(self, run: Sequence[Entry], *, goes_on: bool) -> int:
-        """How many calls of a run are in its group: all, but of those that show their work not the newest."""
-        if not run or not run[0].shows_work or goes_on:
-            return len(run)
-        grouped = max(0, len(run) - _NEW) // _GATHERED_AT_ONCE * _GATHERED_AT_ONCE
-        before = min(len(run[0].group), len(run))
-        if grouped > before and not self._gathers:
-            self._left_open = self._left_open or run[0]
-            return before
-        return grouped
-
     def _explain(self, start: int, *, count: bool) -> None:
         """Draw no mark of an interruption above the notice that tells of it."""
         last = len(self.entries) - 1
         for position in range(max(0, start - 1), min(start + 1, last) if count else last):
-            entry, explained = self.entries[position], _explains(self.entries[position + 1])
+            entry, explained = self.entries[position], explains_interruption(self.entries[position + 1])
             if entry.message.state is MessageState.INTERRUPTED and entry.explained != explained:
                 entry.explained = explained
                 entry.rebuild(self.options)
@@ -620,46 +586,3 @@ class Column:
                     return
             if not entry.empty:
                 before = entry
-
-
-def _top_level(ordinal: int) -> int:
-    return ordinal // _STEP * _STEP
-
-
-def _number(entries: Sequence[Entry], first: int) -> None:
-    """Give entries their ordinals from ``first`` on, those of subagents below the one of their call."""
-    ordinal = first - _STEP
-    for entry in entries:
-        ordinal = ordinal + 1 if entry.owner is not None else _top_level(ordinal) + _STEP
-        entry.ordinal = ordinal
-
-
-def _explains(entry: Entry) -> bool:
-    return entry.message.kind is Kind.NOTICE and bool(entry.message.data.get("trouble"))
-
-
-def precedes_prompt(message: Message, last: Message) -> bool:
-    """Return whether ``message`` is a seam whose parent is the prompt ``last``: it is shown above that prompt."""
-    follows = message.parent_id == last.id and last.kind is Kind.USER
-    return follows and message.kind is Kind.SEAM and not message.barrier
-
-
-def order_messages(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages with each seam above its prompt."""
-    order: list[Message] = []
-    for message in messages:
-        if order and message.kind is Kind.SEAM and precedes_prompt(message, order[-1]):
-            order.insert(-1, message)
-        else:
-            order.append(message)
-    return order
-
-
-def place_below(entry: Entry, before: Entry | None) -> None:
-    """Set the gap of ``entry`` below ``before``."""
-    hangs_on = before is not None and _is_line_like(entry) and _is_line_like(before)
-    entry.gap = 0 if hangs_on else 1
-
-
-def _is_line_like(entry: Entry) -> bool:
-    return entry.message.kind in _LINE_LIKE and not is_words(entry.message)
