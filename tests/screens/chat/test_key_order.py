@@ -245,6 +245,7 @@ async def test_a_letter_behind_one_that_went_to_the_composer_decides_nothing(tmp
         await person.type_at_once("x")
         person.composer.put("")
         person.app.chat.set_focus(person.area.panels.permission)
+        person.area.gate.pace._last = float("inf")  # no time passes before the next key
         await person.type_at_once("y")
         await person.sees("Press again")
         assert person.tab.asks
@@ -269,6 +270,25 @@ def test_keys_are_apart_by_when_they_were_read_and_not_by_when_their_turn_comes(
         pace.came(events.Key(key, key if len(key) == 1 else "\r"))
         told.append(pace.alone)
     assert told == [True, False, True, False, True, False]
+
+
+@pytest.mark.parametrize(("between", "place"), [(0.4, "choosing"), (0.6, "composer")])
+async def test_e01_two_escapes_belong_together_by_when_they_were_read_and_not_by_when_their_turn_comes(
+    tmp_path: Path, between: float, place: str
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("say one")
+        await person.idle()
+        await person.writing()
+        driver = person.app._driver
+        assert driver is not None
+        for read_at in (10.0, 10.0 + between):
+            event = events.Key("escape", None)
+            event.time = read_at
+            event.set_sender(person.app)
+            driver.send_message(event)
+            await person.all_in()
+        assert person.area.place == place
 
 
 # What is held back.

@@ -101,9 +101,11 @@ class Person:
         """Type a text so fast that all of it has come before any of it is handled; a line end is Enter."""
         driver = self.app._driver
         assert driver is not None
+        read_at = time.monotonic()
         for character in text:
             key = {" ": "space", "\n": "enter"}.get(character, character)
             event = events.Key(key, "\r" if character == "\n" else character)
+            event.time = read_at
             event.set_sender(self.app)
             driver.send_message(event)
         await self.taken_in()

@@ -21,6 +21,7 @@ class KeyPace:
         self._clock = clock
         self._last: float | None = None
         self._alone = True
+        self.read_at = 0.0  # when the key that came last was read
 
     @property
     def alone(self) -> bool:
@@ -33,7 +34,7 @@ class KeyPace:
 
     def came(self, key: Key) -> None:
         """Record a key when it is handled."""
-        now = self._clock(key)
+        now = self.read_at = self._clock(key)
         self._alone = self.apart_from(now)
         if key.is_printable:
             self._last = now

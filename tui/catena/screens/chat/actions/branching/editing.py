@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -30,10 +29,11 @@ _DRAFT_LEFT = "Your draft stays on the earlier branch; press {previous_version} 
 class EditActions:
     """Actions on the prompts of the active tab."""
 
-    def __init__(self, context: ChatContext, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, context: ChatContext) -> None:
         self._context = context
         self._panel = context.parts.fork
-        self.clock = clock
+        # When it was pressed, and not when its turn came: between two turns the screen may have been busy.
+        self.clock: Callable[[], float] = lambda: context.gate.pace.read_at
         self._escaped_at: float | None = None
         self._read_at: int | None = None  # the scroll position before a prompt was to be chosen
 
