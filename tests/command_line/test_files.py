@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from catena_store.snapshots import turns, unfinished
 from catena_store.snapshots.repository import existing
 from catena_store.snapshots.restoring import RestoreStep
 from catena_store.windows import windows
-from support.clients.command_line import Catena, Finished
+from support.clients.command_line import Catena, Finished, wait_until
 
 PROJECT_FILES = {"notes.txt": "mine\n", "kept.txt": "kept\n"}
 
@@ -24,9 +26,30 @@ def catena(tmp_path: Path) -> Catena:
     (made.project / ".git").mkdir()
     for name, content in PROJECT_FILES.items():
         (made.project / name).write_text(content)
-    run(made, "write notes.txt first")
-    run(made, "terminal rm kept.txt; write new.txt second", "--continue")
+    run_between_snapshots(made, "cue one; write notes.txt first", "--agent", "rehearsal")
+    run_between_snapshots(made, "cue two; terminal rm kept.txt; write new.txt second", "--continue")
     return made
+
+
+def run_between_snapshots(catena: Catena, prompt: str, *arguments: str) -> None:
+    """The agent does what it is asked to once the files are kept as they were, for which it would not wait for long."""
+    before = snapshots(catena)
+    with catena.start("run", *arguments, "--permissions", "allow", prompt) as begun:
+        wait_until(lambda: begun.poll() is not None or snapshots(catena) > before)
+        catena.cue(prompt.split(";")[0].removeprefix("cue "))
+        _, err = begun.communicate(timeout=60)
+    assert begun.returncode == 0, err
+
+
+def snapshots(catena: Catena) -> int:
+    """How many turns' beginnings were kept."""
+    if not catena.store.exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{catena.store}?mode=ro", uri=True)) as store:
+        try:
+            return int(store.execute("SELECT count(*) FROM turn_files").fetchone()[0])
+        except sqlite3.OperationalError:  # it is just being made
+            return 0
 
 
 def run(catena: Catena, prompt: str, *arguments: str) -> Finished:
@@ -54,8 +77,8 @@ def test_g07_turns_are_listed_and_files_go_back_to_a_message_and_only_with_yes(c
 
     told = catena("files", id)
     assert told.status == 0 and told.out.splitlines() == [
-        "   1  1 file +1 -1              write notes.txt first",
-        "   2  2 files +1 -1             terminal rm kept.txt; write new.txt second",
+        "   1  1 file +1 -1              cue one; write notes.txt first",
+        "   2  2 files +1 -1             cue two; terminal rm kept.txt; write new.txt second",
     ]
 
     planned = catena("files", id, "--at", second)

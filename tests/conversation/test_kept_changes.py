@@ -9,6 +9,7 @@ import pytest
 
 from catena_acp.changes.changed_file import FileContents, FileState, OnDisk
 from catena_acp.changes.reading import ChangeScope, Since
+from catena_acp.snapshots import keeping
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.database.database import Database
@@ -18,7 +19,8 @@ from support.storage.work_trees import GIT
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(keeping, "PATIENCE", 60)  # else a turn may have written before its first snapshot
     world = World(tmp_path)
     (world.project / ".git").mkdir()
     return world
@@ -31,7 +33,15 @@ class Keeper:
         self._place = world.store.parent / "snapshots"
 
     def __call__(self, db: Database) -> FileSnapshots:
-        self.snapshots = FileSnapshots(db, self._place, GIT, SnapshotScope.REPOSITORIES, clock=utc_now)
+        scope = SnapshotScope.REPOSITORIES
+        self.snapshots = FileSnapshots(
+            db,
+            self._place,
+            GIT,
+            scope,
+            clock=utc_now,
+            monotonic=lambda: 0.0,  # none is too slow
+        )
         return self.snapshots
 
 

@@ -93,6 +93,12 @@ class Catena:
                 raise
         return Finished(process.returncode, out, err)
 
+    def cue(self, name: str) -> None:
+        """Let the rehearsal agent go on that waits for this cue, or will wait for it."""
+        cues = self.home / ".local" / "state" / "catena" / "rehearsal" / "cues"
+        cues.mkdir(parents=True, exist_ok=True)
+        (cues / name).touch()
+
     def settings(self, text: str) -> Path:
         """Write the settings file."""
         path = self.config / "config.toml"
