@@ -23,7 +23,7 @@ from catena_store.database.database import Reader
 from catena_store.snapshots import turns
 from catena_store.snapshots.repository import SnapshotRepository
 from catena_store.snapshots.restoring import Course, TurnSnapshots
-from catena_store.snapshots.trees import LeftOutFile, TreeChange
+from catena_store.snapshots.trees import LeftOutFile, TreeChange, is_among
 from catena_store.snapshots.turns import TurnFiles
 
 
@@ -45,9 +45,17 @@ class KeptChanges:
 
     @property
     def caveat(self) -> str:
-        """The files that no snapshot has."""
+        """The files that no snapshot has, and whether somebody else's changes may be among them."""
         left_out = dict.fromkeys(each for turn in self._kept for each in turn.left_out)
-        return f"Not included: {_listed(list(left_out))}." if left_out else ""
+        later = any(turn.certain is not None for turn in self._kept)
+        return " ".join(
+            words
+            for words, holds in (
+                ("Kept after the turn was cut off: may hold changes of yours.", later),
+                (f"Not included: {_listed(list(left_out))}.", left_out),
+            )
+            if holds
+        )
 
     async def changed_files(
         self, reader: Reader, span: ChangeSpan, directories: Sequence[str]
@@ -60,9 +68,13 @@ class KeptChanges:
 
     def _changes(self) -> Sequence[TreeChange]:
         pairs = [TurnSnapshots(each.before, each.after) for each in self._kept if each.after is not None]
+        # What a snapshot lacks may have been there.
+        lacking = {each.path for turn in self._kept for each in turn.left_out}
         if all(earlier.after == later.before for earlier, later in pairwise(pairs)):
-            return self._repository.changes(pairs[0].before, pairs[-1].after, renames=True)
-        return list(Course(self._repository, pairs).changes)
+            changes = self._repository.changes(pairs[0].before, pairs[-1].after, renames=True)
+        else:
+            changes = list(Course(self._repository, pairs).changes)
+        return [each for each in changes if not is_among(each.path, lacking)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ class RestorePlan:
     steps: tuple[RestoreStep, ...]
     now: str  # the tree of this moment
     wanted: str  # and of afterwards
+    kept_later: bool = False  # the end of a turn: its changes may be the person's
 
     @property
     def free(self) -> tuple[RestoreStep, ...]:
@@ -70,10 +71,16 @@ async def plan_restore(
         raise FilesNotKept("the files were not kept around every turn between the two messages")
 
     def planned() -> RestorePlan:
-        now = repository.capture(day=day).tree
-        steps = plan(repository, _pairs(left), now, _pairs(entered))
+        taken = repository.capture(day=day)
+        now, turns_between = taken.tree, (*left, *entered)
+        lacking = {
+            each.path
+            for each in (*taken.left_out, *(each for turn in turns_between for each in turn.left_out))
+        }
+        steps = plan(repository, _pairs(left), now, _pairs(entered), unkept=lacking)
         wanted = repository.tree_with(now, {step.path: step.wanted for step in steps})
-        return RestorePlan(repository, tuple(steps), now, wanted)
+        kept_later = any(turn.certain is not None for turn in turns_between)
+        return RestorePlan(repository, tuple(steps), now, wanted, kept_later)
 
     return await asyncio.to_thread(planned)
 
@@ -112,4 +119,4 @@ async def _take(
 
 
 def _pairs(kept: Iterable[turns.TurnFiles]) -> list[TurnSnapshots]:
-    return [TurnSnapshots(each.before, each.after) for each in kept if each.after is not None]
+    return [TurnSnapshots(each.before, each.after, each.certain) for each in kept if each.after is not None]

@@ -8,18 +8,27 @@ tree), and no command is used that looks into a repository below the tree.
 from __future__ import annotations
 
 import os
+import re
+import select
 import shutil
+import signal
 import subprocess
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from catena_store.errors import SnapshotFailed
 
 SECONDS = 60.0  # that one command may take
-_KEPT_VARIABLES = ("PATH", "HOME", "TMPDIR", "XDG_CONFIG_HOME")
+OLDEST = (2, 20)  # of git
+DOUBTFUL = "catena.doubtful"  # a mark in a repository that git failed on: it is mended before its next use
+_LOOK_SECONDS = 0.2  # after which a command that runs on is looked at again
+_KEPT_VARIABLES = ("PATH", "TMPDIR")
 _CONFIGURATION = (
-    *("core.hooksPath=/dev/null", "core.fsmonitor=false", "core.autocrlf=false", "core.safecrlf=false"),
+    # Empty is off for every version: to old ones another value is the name of a program.
+    *("core.hooksPath=/dev/null", "core.fsmonitor=", "core.autocrlf=false", "core.safecrlf=false"),
     *("core.attributesFile=/dev/null", "core.fileMode=true", "core.symlinks=true", "core.ignoreCase=false"),
     *(
         "core.precomposeUnicode=false",
@@ -47,14 +56,28 @@ def executable() -> str | None:
     return shutil.which("git")
 
 
+class GitFailed(SnapshotFailed):
+    """A command of git ended in failure; ``output`` is what it said of it."""
+
+    def __init__(self, root: Path, status: int, output: bytes) -> None:
+        super().__init__(root, _first_line(output) or f"git ended with {status}")
+        self.status = status
+        self.output = output
+
+
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Runs git with a repository of ours on the files below ``root``. All of it blocks."""
+    """Runs git with a repository of ours on the files below ``root``. All of it blocks.
+
+    A git outlives us where we are killed: it has the lock's descriptor, so that nobody works beside it until it ends.
+    """
 
     program: str
     repository: Path
     root: Path
     index: Path | None = None  # beside the repository's own
+    lock: int | None = None  # the descriptor of the lock under which it runs
+    given_up: Callable[[], bool] = bool  # asked while a command runs; true ends it
 
     def run(
         self,
@@ -63,38 +86,65 @@ class Git:
         allowed: Sequence[int] = (0,),
         seconds: float = SECONDS,
     ) -> bytes:
-        """The output of a command. Raises SnapshotFailed with git's first line where it fails or takes too long."""
-        command = [self.program, *self._settings(), *arguments]
-        try:
-            done = subprocess.run(
-                command,
-                input=stdin,
-                capture_output=True,
-                cwd=self.root if self.root.is_dir() else self.repository,
-                env=self._environment(),
-                timeout=seconds,
-            )
-        except subprocess.TimeoutExpired:
-            raise SnapshotFailed(self.root, f"git took longer than {seconds:.0f} s") from None
-        except OSError as error:
-            raise SnapshotFailed(self.root, f"git could not be run: {error.strerror}") from error
-        if done.returncode not in allowed:
-            raise SnapshotFailed(self.root, _first_line(done.stderr) or f"git ended with {done.returncode}")
-        return done.stdout
+        """The output of a command. Raises GitFailed where it fails, SnapshotFailed where it takes too long."""
+        return self.run_aloud(*arguments, stdin=stdin, allowed=allowed, seconds=seconds)[0]
+
+    def run_aloud(
+        self,
+        *arguments: str | bytes,
+        stdin: bytes = b"",
+        allowed: Sequence[int] = (0,),
+        seconds: float = SECONDS,
+    ) -> tuple[bytes, bytes]:
+        """The output of a command, and its warnings. Raises as `run` does."""
+        process = self._process(*arguments, stderr=subprocess.PIPE)
+        output, said = self._communicated(process, stdin, seconds)
+        if process.returncode not in allowed:
+            self.doubt()
+            raise GitFailed(self.root, process.returncode, said)
+        return output, said
+
+    def doubt(self) -> None:
+        """Mark the repository as one that may be damaged."""
+        with suppress(OSError):
+            (self.repository / DOUBTFUL).touch()
 
     def started(self, *arguments: str) -> subprocess.Popen[bytes]:
         """A command that runs on, with pipes to it and from it. Raises SnapshotFailed."""
+        return self._process(*arguments, stderr=subprocess.DEVNULL)
+
+    def _process(self, *arguments: str | bytes, stderr: int) -> subprocess.Popen[bytes]:
         try:
             return subprocess.Popen(
                 [self.program, *self._settings(), *arguments],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd=self.root,
+                stderr=stderr,
+                cwd=self.root if self.root.is_dir() else self.repository,
                 env=self._environment(),
+                pass_fds=() if self.lock is None else (self.lock,),
+                process_group=0,  # what it starts itself ends with it
             )
         except OSError as error:
             raise SnapshotFailed(self.root, f"git could not be run: {error.strerror}") from error
+
+    def _communicated(
+        self, process: subprocess.Popen[bytes], stdin: bytes, seconds: float
+    ) -> tuple[bytes, bytes]:
+        ends, given = time.monotonic() + seconds, stdin or None
+        try:
+            while True:
+                try:
+                    return process.communicate(given, timeout=_LOOK_SECONDS)
+                except subprocess.TimeoutExpired:
+                    given = None  # it has it
+                    if time.monotonic() > ends:
+                        raise SnapshotFailed(self.root, f"git took longer than {seconds:.0f} s") from None
+                    if self.given_up():
+                        raise SnapshotFailed(self.root, "it was given up") from None
+        except BaseException:
+            end_group(process)
+            raise
 
     def paths(self, *arguments: str | bytes) -> list[bytes]:
         """The paths that a command with ``-z`` prints."""
@@ -112,6 +162,7 @@ class Git:
         return kept | {
             "GIT_DIR": str(self.repository),
             "GIT_WORK_TREE": str(self.root),
+            "HOME": os.devnull,  # git before 2.32 does not know the variable for no settings of the person's
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_ATTR_NOSYSTEM": "1",
@@ -122,6 +173,30 @@ class Git:
         }
 
 
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill a git and what it started, and close its pipes."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+
+
+def is_too_old(said: bytes) -> bool:
+    """Whether what ``git --version`` prints is of one that lacks what we need."""
+    found = re.search(rb"(\d+)\.(\d+)", said)
+    return found is not None and (int(found[1]), int(found[2])) < OLDEST
+
+
+def readable(pipe: int, seconds: float) -> bool:
+    """Wait until something can be read; whether it can."""
+    poll = select.poll()
+    poll.register(pipe, select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
+
+
 def excludes_of_person(program: str) -> Path | None:
     """The file of ignored names that the person has for all repositories, by the settings of their own git."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
@@ -129,6 +204,7 @@ def excludes_of_person(program: str) -> Path | None:
         found = subprocess.run(
             [program, "config", "--global", "--path", "--get", "core.excludesFile"],
             capture_output=True,
+            cwd="/",  # no repository's settings
             env=environment,
             timeout=SECONDS,
             stdin=subprocess.DEVNULL,

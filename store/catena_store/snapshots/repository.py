@@ -4,16 +4,34 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
+import signal
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence, Set
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 from catena_store.errors import SnapshotFailed
-from catena_store.snapshots.git import ATTRIBUTES, Git, excludes_of_person, executable
+from catena_store.ids import to_milliseconds
+from catena_store.snapshots.contents import ContentReader
+from catena_store.snapshots.git import (
+    ATTRIBUTES,
+    DOUBTFUL,
+    SECONDS,
+    Git,
+    GitFailed,
+    excludes_of_person,
+    executable,
+    is_too_old,
+)
+from catena_store.snapshots.mending import mend
 from catena_store.snapshots.trees import (
+    LARGEST,
     DirectorySnapshot,
     LeftOutFile,
     LeftOutReason,
@@ -24,12 +42,16 @@ from catena_store.snapshots.trees import (
     parse_line_counts,
 )
 
-LARGEST = 5_000_000  # bytes of a file that is kept
 _MOST_EXCLUDES = 1 << 20  # bytes of a file of ignored names
 _REPACK_SECONDS = 600.0
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color")
 _COMPARED = ("diff-tree", "-r", "-z", "--no-abbrev", *_PLAIN)
 _REFS = "refs/trees"
+_LOCK = "catena.lock"
+_LOCK_SECONDS = 0.01  # between two looks at a lock that somebody has
+_MOST_UNREAD = 20  # files of one snapshot that change while they are read
+_IGNORE_FILE = b".gitignore"
+_TEMPORARY = "catena-"  # before the names of directories that are removed again
 _ROOT_FILE = "catena.root"
 _NO_BLOB = "0" * 40
 
@@ -46,7 +68,8 @@ class SnapshotRepository:
         import hashlib  # with OpenSSL: 4 MiB that nothing else on the way to the screen needs
 
         self.path = directory / hashlib.sha256(os.fsencode(root)).hexdigest()[:20]
-        self._git = Git(program, self.path, root)
+        self._given_up = threading.Event()
+        self._git = Git(program, self.path, root, given_up=self._given_up.is_set)
 
     @classmethod
     def at(cls, program: str, path: Path) -> SnapshotRepository:
@@ -56,16 +79,21 @@ class SnapshotRepository:
 
     def capture(self, *, day: int) -> DirectorySnapshot:
         """Keep the files as they are now; ``day`` is a number of today, for `forget`. Raises SnapshotFailed."""
-        with self._alone():
-            self._ready()
-            updated, removed, left_out = self._compared_with_index()
-            if removed:
-                self._update_index(removed, "--force-remove")
-            if updated:
-                self._update_index(updated, "--add", "--remove", "--replace")
-            tree = self._git.run("write-tree").decode().strip()
-            self._git.run("update-ref", f"{_REFS}/{day}/{tree}", tree)
+        with self._alone() as git:
+            self._ready(git)
+            left_out = self._update(git)
+            tree = git.run("write-tree").decode().strip()
+            git.run("update-ref", f"{_REFS}/{day}/{tree}", tree)
         return DirectorySnapshot(tree, tuple(left_out))
+
+    def keep(self, tree: str, *, day: int) -> None:
+        """Keep a tree that was made of others, as `capture` keeps what it takes. Raises SnapshotFailed."""
+        with self._alone() as git:
+            git.run("update-ref", f"{_REFS}/{day}/{tree}", tree)
+
+    def give_up(self) -> None:
+        """End what other threads do here: a git that hangs. They raise SnapshotFailed, and so does what follows."""
+        self._given_up.set()
 
     def changes(self, old: str, new: str, *, renames: bool = False) -> list[TreeChange]:
         """How two snapshots differ, by path; ``renames`` says of a new file which one it was before."""
@@ -88,11 +116,20 @@ class SnapshotRepository:
         changed = b"".join(
             line + os.fsencode(path) + b"\0" for line, path in zip(lines, entries, strict=True)
         )
-        with tempfile.TemporaryDirectory(dir=self.path) as place:
+        with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=self.path) as place:
             git = replace(self._git, index=Path(place) / "index")
             git.run("read-tree", tree)
             git.run("update-index", "-z", "--index-info", stdin=changed)
             return git.run("write-tree").decode().strip()
+
+    def tree_until(self, before: str, after: str, moment: datetime) -> str:
+        """A tree with those changes between two that were made until a moment, by the times of the files now."""
+        changes = self.changes(before, after)
+        with opened_directory(self.root) as root:
+            certain = [each for each in changes if _stands_since(root, each.path, to_milliseconds(moment))]
+        if len(certain) == len(changes):
+            return after
+        return self.tree_with(before, {each.path: each.new for each in certain})
 
     def patch(self, old: str, new: str) -> bytes:
         """The difference of two snapshots, for ``git apply``."""
@@ -110,17 +147,38 @@ class SnapshotRepository:
         with self._alone():
             yield
 
+    def ignored(self, tree: str, paths: Iterable[str]) -> set[str]:
+        """Those of some paths that the ignore files of a tree leave out of it. Raises SnapshotFailed."""
+        listed = (line.split(b"\t", 1) for line in self._git.paths("ls-tree", "-r", "-z", tree))
+        rules = {
+            name: entry.split()[2].decode()
+            for entry, name in listed
+            if name.rpartition(b"/")[2] == _IGNORE_FILE and not entry.startswith(b"120000")
+        }
+        if not rules:
+            return set()
+        with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=self.path) as place:
+            with self.contents() as contents:
+                for name, blob in rules.items():
+                    file = Path(place) / os.fsdecode(name)
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_bytes(contents.read(blob))
+            asked = b"".join(os.fsencode(path) + b"\0" for path in paths)
+            elsewhere = replace(self._git, root=Path(place))
+            found = elsewhere.run("check-ignore", "--no-index", "-z", "--stdin", stdin=asked, allowed=(0, 1))
+        return {os.fsdecode(path) for path in found.split(b"\0") if path}
+
     def forget(self, kept: Set[str], *, before: int) -> None:
         """Let go of the snapshots of days before that one, but for the kept, and free what only they took."""
-        with self._alone():
-            self._ready()
-            listed = self._git.run("for-each-ref", "--format=%(refname)", _REFS).decode().split()
+        with self._alone() as git:
+            self._ready(git)
+            listed = git.run("for-each-ref", "--format=%(refname)", _REFS).decode().split()
             gone = [name for name in listed if _day(name) < before and name.rsplit("/", 1)[1] not in kept]
             if gone:
                 commands = "".join(f"delete {name}\n" for name in gone)
-                self._git.run("update-ref", "--stdin", stdin=commands.encode())
-                self._git.run("repack", "-a", "-d", "-q", seconds=_REPACK_SECONDS)
-                self._git.run("prune", "--expire=now")
+                git.run("update-ref", "--stdin", stdin=commands.encode())
+                git.run("repack", "-a", "-d", "-q", seconds=_REPACK_SECONDS)
+                git.run("prune", "--expire=now")
 
     def days(self) -> set[int]:
         """The days that snapshots are of."""
@@ -131,7 +189,8 @@ class SnapshotRepository:
         """Put what was kept since the last time into one file; others may capture meanwhile."""
         self._git.run("repack", "-d", "-q", seconds=_REPACK_SECONDS)
         self._git.run("prune-packed", "-q")
-        self._git.run("pack-refs", "--all")
+        with self._alone() as git:
+            git.run("pack-refs", "--all")
 
     def size(self) -> int:
         """Bytes that it takes on the disk."""
@@ -143,102 +202,125 @@ class SnapshotRepository:
         return total
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Held against other processes and threads; the system lets go for one that is killed."""
+    def _alone(self) -> Iterator[Git]:
+        """Held against other processes and threads; after a kill, the system lets go once its git has ended."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = os.open(self.path / "catena.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise SnapshotFailed(self.root, f"{self.path} cannot be written: {error.strerror}") from error
+            raise self._unwritable(error) from error
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
+            self._wait_for(lock)
+            yield replace(self._git, lock=lock)
         finally:
             os.close(lock)
 
-    def _ready(self) -> None:
-        """Make the repository where there is none, and clear what a killed git left."""
+    def _wait_for(self, lock: int) -> None:
+        ends = time.monotonic() + SECONDS
+        while True:
+            try:
+                return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > ends or self._given_up.is_set():
+                    raise SnapshotFailed(self.root, "another Catena is at its snapshots") from None
+            except OSError as error:  # a file system without locks
+                raise self._unwritable(error) from error
+            time.sleep(_LOCK_SECONDS)
+
+    def _ready(self, git: Git) -> None:
+        """Make the repository where there is none, mend what is damaged, and clear what a killed git left."""
         try:
+            self._clear()
             if not (self.path / "HEAD").exists():
-                self._git.run("init", "-q", "--template=")
+                if is_too_old(git.run("--version")):
+                    raise SnapshotFailed(self.root, "git is too old: 2.20 or newer is needed")
+                git.run("init", "-q", "--template=")
+            if (self.path / DOUBTFUL).exists():
+                mend(git)
             information = self.path / "info"
             information.mkdir(exist_ok=True)
             _write_if_other(self.path / _ROOT_FILE, os.fsencode(self.root))
             _write_if_other(information / "attributes", ATTRIBUTES.encode())
             _write_if_other(information / "exclude", self._excludes())
-            (self.path / "index.lock").unlink(missing_ok=True)
         except OSError as error:
-            raise SnapshotFailed(self.root, f"{self.path} cannot be written: {error.strerror}") from error
+            raise self._unwritable(error) from error
+
+    def _clear(self) -> None:
+        """Remove what a git that was killed held: whoever holds our lock is the only one."""
+        for name in ("index", "HEAD", "config", "packed-refs", "shallow"):
+            (self.path / f"{name}.lock").unlink(missing_ok=True)
+        for stale in (self.path / _REFS).glob("*/*.lock"):
+            stale.unlink(missing_ok=True)
+
+    def _unwritable(self, error: OSError) -> SnapshotFailed:
+        return SnapshotFailed(self.root, f"{self.path} cannot be written: {error.strerror}")
 
     def _excludes(self) -> bytes:
         """What the person ignores beside the ignore files in the tree."""
         names = [_excludes_of_repository(self.root), excludes_of_person(self._git.program)]
         return b"\n".join(_read_regular(name) for name in names if name is not None)
 
-    def _compared_with_index(self) -> tuple[list[bytes], list[bytes], list[LeftOutFile]]:
+    def _update(self, git: Git) -> list[LeftOutFile]:
+        """Bring the index to what the files are now; what cannot be kept."""
+        updated, removed, left_out = self._compared_with_index(git)
+        if removed:
+            self._update_index(git, removed, "--force-remove")
+        unread = self._read(git, updated) if updated else []
+        if unread:
+            self._update_index(git, unread, "--force-remove")
+        return left_out + [LeftOutFile(os.fsdecode(path), LeftOutReason.UNREADABLE) for path in unread]
+
+    def _read(self, git: Git, paths: Sequence[bytes], most: int = _MOST_UNREAD) -> list[bytes]:
+        """Read files into the repository; those that git fails on since they change just now, at most so many."""
+        try:
+            self._update_index(git, paths, "--add", "--remove", "--replace")
+        except GitFailed as error:
+            # It ends at the first such file: one that is shorter than it was, or beyond a link that is new.
+            if most <= 0 or not _is_of_one_file(error):
+                raise
+            if len(paths) == 1:
+                return list(paths)
+            half = len(paths) // 2
+            first = self._read(git, paths[:half], most)
+            return first + self._read(git, paths[half:], most - len(first))
+        return []
+
+    def _compared_with_index(self, git: Git) -> tuple[list[bytes], list[bytes], list[LeftOutFile]]:
         """The paths to be read anew, those to be taken out of the index, and what cannot be kept."""
         # Some 50,000 files: what is unchanged costs one look at each.
-        changed = self._git.paths("diff-files", "-z", "--name-only", "--ignore-submodules=all")
-        found = self._git.paths("ls-files", "-z", "--others", "--exclude-standard")
-        removed = self._git.paths("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
-        updated, left_out, ignored = [], [], set(removed)
-        for path in dict.fromkeys((*changed, *found)):
-            if path in ignored:
-                continue
-            reason = self._reason_to_leave_out(path)
-            if reason is None:
-                updated.append(path)
-                continue
-            if path in changed:
-                removed.append(path)
-            left_out.append(LeftOutFile(os.fsdecode(path.rstrip(b"/")), reason))
+        changed = git.paths("diff-files", "-z", "--name-only", "--ignore-submodules=all")
+        listed, warnings = git.run_aloud("ls-files", "-z", "--others", "--exclude-standard")
+        found = [path for path in listed.split(b"\0") if path]
+        removed = git.paths("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+        left_out = [LeftOutFile(path, LeftOutReason.UNREADABLE) for path in _closed_directories(warnings)]
+        updated, ignored = [], set(removed)
+        with opened_directory(self.root) as root:
+            for path in dict.fromkeys((*changed, *found)):
+                if path in ignored:
+                    continue
+                reason = _reason_to_leave_out(root, path)
+                if reason is None:
+                    updated.append(path)
+                    continue
+                if path in changed:
+                    removed.append(path)
+                left_out.append(LeftOutFile(os.fsdecode(path.rstrip(b"/")), reason))
         return updated, removed, left_out
 
-    def _reason_to_leave_out(self, path: bytes) -> LeftOutReason | None:
-        whole = os.fsencode(self.root) + b"/" + path
-        try:
-            found = os.lstat(whole)
-        except OSError:
-            return None  # it is gone, and so is its entry
-        if stat.S_ISDIR(found.st_mode):
-            return LeftOutReason.REPOSITORY
-        if stat.S_ISLNK(found.st_mode):
-            return None
-        if not stat.S_ISREG(found.st_mode) or not os.access(whole, os.R_OK):
-            return LeftOutReason.UNREADABLE
-        return LeftOutReason.TOO_LARGE if found.st_size > LARGEST else None
-
-    def _update_index(self, paths: Sequence[bytes], *how: str) -> None:
-        self._git.run("update-index", "-z", *how, "--stdin", stdin=b"\0".join(paths) + b"\0")
+    def _update_index(self, git: Git, paths: Sequence[bytes], *how: str) -> None:
+        # One that was killed by a signal, over a file that became shorter, has left it.
+        (self.path / "index.lock").unlink(missing_ok=True)
+        git.run("update-index", "-z", *how, "--stdin", stdin=b"\0".join(paths) + b"\0")
 
 
-class ContentReader:
-    """Reads contents by their ids, of which one git serves all."""
-
-    def __init__(self, git: Git) -> None:
-        self._git = git
-
-    def __enter__(self) -> ContentReader:
-        self._process = self._git.started("cat-file", "--batch")
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self._process.stdin.close()  # type: ignore[union-attr]  # it is a pipe
-        self._process.stdout.close()  # type: ignore[union-attr]
-        self._process.wait()
-
-    def read(self, blob: str) -> bytes:
-        """A content. Raises SnapshotFailed where the repository has lost it."""
-        requests, answers = self._process.stdin, self._process.stdout
-        assert requests is not None and answers is not None
-        requests.write(f"{blob}\n".encode())
-        requests.flush()
-        head = answers.readline().split()
-        if len(head) != 3:
-            raise SnapshotFailed(self._git.root, f"the content {blob[:8]} is not in {self._git.repository}")
-        content = answers.read(int(head[2]))
-        answers.read(1)
-        return content
+@contextmanager
+def opened_directory(path: Path) -> Iterator[int]:
+    """The descriptor of a directory. Raises OSError."""
+    directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield directory
+    finally:
+        os.close(directory)
 
 
 def snapshots_beside(store: Path) -> Path:
@@ -261,6 +343,45 @@ def work_tree(directory: Path) -> Path:
         if (place / ".git").exists():
             return place
     return real
+
+
+def _reason_to_leave_out(root: int, path: bytes) -> LeftOutReason | None:
+    try:
+        found = os.lstat(path, dir_fd=root)
+    except OSError:
+        return None  # it is gone, and so is its entry
+    if stat.S_ISDIR(found.st_mode):
+        return LeftOutReason.REPOSITORY
+    if stat.S_ISLNK(found.st_mode):
+        return None
+    if not stat.S_ISREG(found.st_mode) or not os.access(path, os.R_OK, dir_fd=root):
+        return LeftOutReason.UNREADABLE
+    return LeftOutReason.TOO_LARGE if found.st_size > LARGEST else None
+
+
+def _stands_since(root: int, path: str, moment: int) -> bool:
+    """Whether what is at a path, or that nothing is there, has been so since a moment in milliseconds."""
+    while True:
+        try:
+            # Not the time of its content: that of another file may be older, and anybody can set it.
+            return os.lstat(path or ".", dir_fd=root).st_ctime_ns // 1_000_000 <= moment
+        except (FileNotFoundError, NotADirectoryError):
+            path = path.rpartition("/")[0]  # a directory tells when an entry went
+        except OSError:
+            return False
+
+
+def _is_of_one_file(error: GitFailed) -> bool:
+    """Whether git failed over a file of the tree, and not over the repository or the disk."""
+    if error.status == -signal.SIGBUS:  # the file became shorter while it was read
+        return True
+    return b"Unable to process path" in error.output and not any(
+        words in error.output for words in (b"unable to write", b"No space left", b"quota", b"insufficient")
+    )
+
+
+def _closed_directories(warnings: bytes) -> list[str]:
+    return [os.fsdecode(path) for path in re.findall(rb"could not open directory '(.*?)/?': ", warnings)]
 
 
 def _renames(wanted: bool) -> str:

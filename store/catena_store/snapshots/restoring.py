@@ -11,15 +11,16 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
 from catena_store.errors import SnapshotFailed
-from catena_store.snapshots.repository import ContentReader, SnapshotRepository
-from catena_store.snapshots.trees import TreeChange, TreeEntry, blob_id, mode_of
+from catena_store.snapshots.contents import ContentReader
+from catena_store.snapshots.repository import SnapshotRepository
+from catena_store.snapshots.trees import LARGEST, TreeChange, TreeEntry, blob_id, is_among, mode_of
 
 _TEMPORARY = ".catena-restore-"  # in front of the name of a file that is being written
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -30,6 +31,8 @@ class Why(StrEnum):
 
     CHANGED_SINCE = "changed since by somebody else"
     CHANGED_BETWEEN = "changed between the turns by somebody else"
+    KEPT_LATER = "kept later, and maybe changed by you"
+    NOT_KEPT = "not kept: too large, unreadable, ignored, or in a repository of its own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +52,11 @@ class RestoreStep:
 
 @dataclass(frozen=True, slots=True)
 class TurnSnapshots:
-    """The trees of a turn's start and end."""
+    """The trees of a turn's start and end, and its end without what may have been changed after it."""
 
     before: str
     after: str
+    certain: str | None = None  # where the end was kept later
 
 
 def plan(
@@ -60,10 +64,13 @@ def plan(
     left: Sequence[TurnSnapshots],
     now: str,
     entered: Sequence[TurnSnapshots] = (),
+    *,
+    unkept: Iterable[str] = (),
 ) -> list[RestoreStep]:
     """What leaving turns, and entering others that followed where they began, would change, by path.
 
-    Both are in the order in which they ran; ``now`` is a snapshot of this moment. Raises SnapshotFailed.
+    Both are in the order in which they ran; ``now`` is a snapshot of this moment, and ``unkept`` are the files and
+    directories that one of the snapshots lacks. Raises SnapshotFailed.
     """
     back = Course(repository, left)
     back.end(now)
@@ -85,7 +92,33 @@ def plan(
             wanted = ahead.last[path]
         if found != wanted:
             steps.append(RestoreStep(path, found, wanted, conflict))
-    return steps
+    return _without_guesses(repository, steps, now, set(unkept))
+
+
+def _without_guesses(
+    repository: SnapshotRepository, steps: Sequence[RestoreStep], now: str, unkept: Set[str]
+) -> list[RestoreStep]:
+    """The steps, where what a snapshot lacks is not taken for what was not there."""
+    ignored: Set[str] = set()
+    gone = [step.path for step in steps if step.wanted is None]
+    # What is kept now is not ignored now: it was then only where other rules held.
+    if gone and any(step.path.rpartition("/")[2] == ".gitignore" for step in steps):
+        wanted = repository.tree_with(now, {step.path: step.wanted for step in steps})
+        ignored = repository.ignored(wanted, gone)
+    certain = []
+    with _root_of(repository) as root:
+        for step in steps:
+            if step.now is None and not root.is_directory(step.path):
+                there = root.entry(step.path)
+                if there == step.wanted:
+                    continue
+                lacking = there is not None or root.is_other(step.path)
+            else:
+                lacking = step.wanted is None and step.path in ignored
+            if step.conflict is None and (lacking or is_among(step.path, unkept)):
+                step = replace(step, conflict=Why.NOT_KEPT)
+            certain.append(step)
+    return certain
 
 
 class Course:
@@ -102,6 +135,9 @@ class Course:
             for change in repository.changes(turn.before, turn.after):
                 self.first.setdefault(change.path, change.old)
                 self.last[change.path] = change.new
+            if turn.certain is not None:
+                for change in repository.changes(turn.certain, turn.after):
+                    self.conflicts[change.path] = Why.KEPT_LATER
             self._tree = turn.after
 
     @property
@@ -136,11 +172,7 @@ def restore(
     refused = []
     # What goes makes room for what comes: a directory may be where a file was, and the other way round.
     ordered = sorted(steps, key=lambda step: (step.wanted is not None, step.path))
-    try:
-        opened = _Root(repository.root)
-    except OSError as error:
-        raise SnapshotFailed(repository.root, str(error.strerror)) from error
-    with repository.held(), opened as root, repository.contents() as contents:
+    with repository.held(), _root_of(repository) as root, repository.contents() as contents:
         for step in ordered:
             try:
                 if not _restore_one(root, contents, step):
@@ -169,6 +201,13 @@ def _restore_one(root: _Root, contents: ContentReader, step: RestoreStep) -> boo
     return True
 
 
+def _root_of(repository: SnapshotRepository) -> _Root:
+    try:
+        return _Root(repository.root)
+    except OSError as error:
+        raise SnapshotFailed(repository.root, str(error.strerror)) from error
+
+
 class _Root:
     """The files below a directory, reached without following a link."""
 
@@ -182,22 +221,33 @@ class _Root:
         os.close(self._directory)
 
     def entry(self, path: str) -> TreeEntry | None:
-        """What is at a path; None for nothing, and for what is neither a file nor a link."""
+        """What is at a path; None for nothing, and for what no snapshot holds."""
         try:
             with self._parent(path) as (parent, name):
-                mode = mode_of(os.lstat(name, dir_fd=parent))
+                mode = _kept_mode(os.lstat(name, dir_fd=parent))
                 if mode is None:
                     return None
                 return TreeEntry(mode, blob_id(_content(parent, name)))
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, PermissionError):
             return None
 
     def is_other(self, path: str) -> bool:
-        """Whether something is there that no snapshot holds: a directory, a pipe."""
+        """Whether something is there that no snapshot holds: a directory, a pipe, a file that is too large."""
         try:
             with self._parent(path) as (parent, name):
-                return mode_of(os.lstat(name, dir_fd=parent)) is None
+                found = os.lstat(name, dir_fd=parent)
+                if _kept_mode(found) is None:
+                    return True
+                return stat.S_ISREG(found.st_mode) and not os.access(name, os.R_OK, dir_fd=parent)
         except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    def is_directory(self, path: str) -> bool:
+        """Whether a directory is there."""
+        try:
+            with self._parent(path) as (parent, name):
+                return stat.S_ISDIR(os.lstat(name, dir_fd=parent).st_mode)
+        except OSError:
             return False
 
     def clear(self, path: str) -> None:
@@ -266,12 +316,20 @@ def _opened(name: str, parent: int) -> int:
         raise
 
 
+def _kept_mode(found: os.stat_result) -> int | None:
+    """The mode of what a snapshot can hold."""
+    return mode_of(found) if found.st_size <= LARGEST else None
+
+
 def _content(parent: int, name: str) -> bytes:
     if stat.S_ISLNK(os.lstat(name, dir_fd=parent).st_mode):
         return os.fsencode(os.readlink(name, dir_fd=parent))
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     with os.fdopen(os.open(name, flags, dir_fd=parent), "rb") as file:
-        return file.read()
+        content = file.read(LARGEST + 1)  # it may grow meanwhile
+    if len(content) > LARGEST:
+        raise PermissionError(errno.EFBIG, os.strerror(errno.EFBIG), name)
+    return content
 
 
 def _permissions(parent: int, name: str, entry: TreeEntry) -> int | None:

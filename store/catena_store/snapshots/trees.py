@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Set
 from dataclasses import dataclass
 from enum import StrEnum
 
+LARGEST = 5_000_000  # bytes of a file that is kept
 EXECUTABLE, REGULAR, LINK, REPOSITORY = 0o100755, 0o100644, 0o120000, 0o160000
 
 
@@ -85,6 +87,15 @@ def mode_of(found: os.stat_result) -> int | None:
     if not stat.S_ISREG(found.st_mode):
         return None
     return EXECUTABLE if found.st_mode & stat.S_IXUSR else REGULAR
+
+
+def is_among(path: str, places: Set[str]) -> bool:
+    """Whether a path, or a directory above it, is one of some places."""
+    while path:
+        if path in places:
+            return True
+        path = path.rpartition("/")[0]
+    return False
 
 
 def parse_changes(output: bytes) -> list[TreeChange]:

@@ -5,41 +5,110 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.database.rows import Row
+from catena_store.ids import from_milliseconds, to_milliseconds
+from catena_store.records import Lease
 from catena_store.snapshots.trees import LeftOutFile, LeftOutReason
+
+# What a turn's start lacks stays beside what its end lacks.
+_WITH_LEFT_OUT = (
+    "(SELECT json_group_array(json(value)) FROM"
+    " (SELECT value FROM json_each(left_out) UNION SELECT value FROM json_each(?)))"
+)
+_LEASE = ", ".join(f"l.{column}" for column in rows.LEASE.split(", "))
 
 
 @dataclass(frozen=True, slots=True)
 class TurnFiles:
-    """The trees of a root at a turn's start and end; without an end while it runs, and where that was not kept."""
+    """The trees of a root at a turn's start and end; without an end while it runs, and where that was not kept.
+
+    Of an end that was kept later, ``certain`` is the tree of what was there when the turn was.
+    """
 
     turn_id: str
     root: str
     before: str
     after: str | None
-    left_out: tuple[LeftOutFile, ...] = ()
+    left_out: tuple[LeftOutFile, ...] = ()  # of either
+    certain: str | None = None
 
 
-async def begin(tx: Writer, turn_id: str, root: str, tree: str) -> None:
-    """Note the tree of a turn's start; the first one counts."""
+@dataclass(frozen=True, slots=True)
+class CutOffTurn:
+    """A turn without the tree of its end, and the last moment at which it is known to have been at work."""
+
+    turn_id: str
+    root: str
+    before: str
+    alive_at: datetime
+    lease: Lease | None  # of its conversation, where the turn was not ended: it may be at work
+
+
+async def begin(tx: Writer, turn_id: str, root: str, tree: str, left_out: Sequence[LeftOutFile] = ()) -> None:
+    """Note the tree of a turn's start, and what it lacks; the first one counts."""
     await tx.run(
-        "INSERT INTO turn_files (turn_id, root, before) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        (turn_id, root, tree),
+        "INSERT INTO turn_files (turn_id, root, before, left_out) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (turn_id, root, tree, _lacking(left_out)),
     )
 
 
 async def end(tx: Writer, turn_id: str, tree: str, left_out: Sequence[LeftOutFile]) -> None:
     """Note the tree of a turn's end, and what it lacks; nothing where the start was not kept."""
-    lacking = json.dumps([[each.path, each.reason] for each in left_out])
-    await tx.run("UPDATE turn_files SET after = ?, left_out = ? WHERE turn_id = ?", (tree, lacking, turn_id))
+    await tx.run(
+        f"UPDATE turn_files SET after = ?, certain = NULL, left_out = {_WITH_LEFT_OUT} WHERE turn_id = ?",
+        (tree, _lacking(left_out), turn_id),
+    )
+
+
+async def end_later(
+    tx: Writer, turn_id: str, tree: str, certain: str, left_out: Sequence[LeftOutFile]
+) -> None:
+    """Note a tree that was taken after a turn as that of its end, unless it has one."""
+    await tx.run(
+        f"UPDATE turn_files SET after = ?, certain = ?, left_out = {_WITH_LEFT_OUT}"
+        " WHERE turn_id = ? AND after IS NULL",
+        (tree, certain, _lacking(left_out), turn_id),
+    )
+
+
+async def note_alive(tx: Writer, turn_id: str, at: datetime) -> None:
+    """Note when the process of a turn that was cut off was last alive."""
+    await tx.run("UPDATE turn_files SET alive_at = ? WHERE turn_id = ?", (to_milliseconds(at), turn_id))
+
+
+async def cut_off(r: Reader, root: str | None = None, conversation_id: str | None = None) -> list[CutOffTurn]:
+    """The turns of a root, or of a conversation, without the tree of their end; also such as are at work."""
+    # A notice may be of the client that found the turn; what else it has its own client wrote.
+    found = await r.all(
+        f"""
+        SELECT f.turn_id, f.root, f.before,
+               max(t.started_at,
+                   coalesce((SELECT max(created_at) FROM message WHERE turn_id = t.id AND kind <> 'notice'), 0),
+                   coalesce(f.alive_at, 0),
+                   CASE WHEN t.stop_reason IS NULL THEN coalesce(l.heartbeat_at, 0)
+                        WHEN t.stop_reason = 'interrupted' THEN 0 ELSE t.ended_at END),
+               t.stop_reason IS NULL AND l.owner IS NOT NULL, {_LEASE}
+          FROM turn_files f CROSS JOIN turn t ON t.id = f.turn_id
+          LEFT JOIN lease l ON l.conversation_id = t.conversation_id
+         WHERE f.after IS NULL AND f.root = coalesce(?1, f.root)
+           AND t.conversation_id = coalesce(?2, t.conversation_id)
+        """,
+        (root, conversation_id),
+    )
+    return [
+        CutOffTurn(row[0], row[1], row[2], from_milliseconds(row[3]), rows.lease(row[5:]) if row[4] else None)
+        for row in found
+    ]
 
 
 async def of_turns(r: Reader, turn_ids: Iterable[str]) -> dict[str, TurnFiles]:
     """The trees of turns, by turn; of those that have any."""
     found = await r.all(
-        "SELECT turn_id, root, before, after, left_out FROM turn_files"
+        "SELECT turn_id, root, before, after, left_out, certain FROM turn_files"
         " WHERE turn_id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(turn_ids)),),
     )
@@ -62,7 +131,7 @@ async def of_span(r: Reader, leaf: str | None, after: int, until: int | None) ->
             SELECT turn_id, min(depth) FROM branch
              WHERE depth > ?2 AND depth <= coalesce(?3, depth) AND turn_id IS NOT NULL GROUP BY turn_id
         )
-        SELECT t.id, f.root, f.before, f.after, f.left_out
+        SELECT t.id, f.root, f.before, f.after, f.left_out, f.certain
           FROM of_turn o CROSS JOIN turn t ON t.id = o.turn_id LEFT JOIN turn_files f ON f.turn_id = t.id
          ORDER BY o.depth, t.started_at
         """,
@@ -75,16 +144,21 @@ async def of_span(r: Reader, leaf: str | None, after: int, until: int | None) ->
 
 async def trees(r: Reader) -> set[str]:
     """Every tree that a turn refers to."""
-    found = await r.all("SELECT before, after FROM turn_files")
+    found = await r.all("SELECT before, after, certain FROM turn_files")
     return {tree for row in found for tree in row if tree is not None}
 
 
+def _lacking(left_out: Iterable[LeftOutFile]) -> str:
+    return json.dumps([[each.path, each.reason] for each in left_out])
+
+
 def _turn_files(row: Row) -> TurnFiles:
-    id, root, before, after, left_out = row
+    id, root, before, after, left_out, certain = row
     return TurnFiles(
         id,
         root,
         before,
         after,
         tuple(LeftOutFile(path, LeftOutReason(why)) for path, why in json.loads(left_out)),
+        certain,
     )

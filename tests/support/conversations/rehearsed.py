@@ -194,12 +194,20 @@ class World:
             yield desk
 
     @asynccontextmanager
-    async def reopened(self, conversation_id: str, window_id: str, home: Path) -> AsyncIterator[Desk]:
+    async def reopened(
+        self,
+        conversation_id: str,
+        window_id: str,
+        home: Path,
+        snapshots: Callable[[Database], FileSnapshots | None] = lambda _: None,
+    ) -> AsyncIterator[Desk]:
         """A client on a conversation that another process left, with the rehearsal agent's home of that one."""
         spec = self.spec(CATENA_REHEARSAL_HOME=str(home))
         async with (
             Database.open(self.store) as db,
-            Conversations.serve(db, specs={"rehearsal": spec}, client_version="test") as served,
+            Conversations.serve(
+                db, snapshots=snapshots(db), specs={"rehearsal": spec}, client_version="test"
+            ) as served,
         ):
             conversation = await served.open(conversation_id)
             desk = Desk(db, served, conversation, window_id)

@@ -89,6 +89,7 @@ def this_machine(client_version: str, specs: Mapping[str, AgentSpec]) -> Machine
 
 
 HEARTBEAT_SECONDS = 5.0
+_KEEPING_SECONDS = 30.0  # that quitting waits for the snapshots of files
 _FOREIGN_HOST_SILENCE = timedelta(seconds=60)
 
 
@@ -186,7 +187,7 @@ class Conversations:
             await asyncio.gather(*standing, return_exceptions=True)
             await served._end()
             if snapshots:
-                await snapshots.settled()
+                await snapshots.settled(_KEEPING_SECONDS)
 
     @property
     def owner(self) -> Owner:
@@ -333,6 +334,8 @@ class Conversations:
         left_by, title = self._left_by.get(record.id), self._title_of(record.agent, record.profile)
         await recover(tenure, left_by, self._end_group, title, lambda: self._agents.groups(record.family))
         self._left_by.pop(record.id, None)
+        if snapshots := self._services.snapshots:
+            snapshots.close(record.id)
         return tenure
 
     async def _take_over(self, runtime: ConversationRuntime) -> None:

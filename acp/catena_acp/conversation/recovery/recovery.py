@@ -29,6 +29,7 @@ from catena_store.records import (
     StopReason,
     Turn,
 )
+from catena_store.snapshots import turns as turn_files
 from catena_store.windows import attachments, queue, windows
 
 
@@ -175,6 +176,8 @@ async def recover(
         left_open = await take_up(tx, tenure.conversation_id, left_open)
         await queue.hold_conversation(tx, tenure.conversation_id)
         for turn in left_open:
+            if left_by is not None:
+                await turn_files.note_alive(tx, turn.id, left_by.heartbeat_at)
             await _close(tx, turn, tenure, proved=proved, agent_title=agent_title)
         if left_by is not None:
             await restore_unsent(tx, tenure.conversation_id)

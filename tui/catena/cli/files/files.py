@@ -170,6 +170,8 @@ def _lines(
     if not plan.steps:
         yield "Every file is as it was then."
         return
+    if plan.kept_later:
+        yield "A turn was cut off, and its end kept later: what changed meanwhile may be yours, and is left."
     counts = {each.path: each for each in plan.line_counts()}
     for step in plan.steps:
         count = counts.get(step.path)
@@ -195,6 +197,7 @@ def _shape(
         "format": FORMAT,
         "root": str(plan.repository.root),
         "done": done,
+        "kept_later": plan.kept_later,
         "files": [
             {
                 "path": step.path,
