@@ -16,6 +16,7 @@ class ExitStatus(IntEnum):
     PERMISSION_REFUSED = 4
     HELD_ELSEWHERE = 5  # another client has the conversation
     LOGIN_NEEDED = 6
+    HUNG_UP = 129
     STOPPED = 130
 
 

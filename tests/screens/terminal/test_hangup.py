@@ -163,18 +163,24 @@ def test_s06_a_line_that_is_cut_while_it_asks_leaves_the_question_the_draft_and_
         terminal.wait_for("  going on")
 
 
-def test_s06_a_terminal_that_is_closed_ends_it_with_status_129_and_without_a_traceback(place: Place) -> None:
+@pytest.mark.parametrize("trapped", [False, True])
+def test_s06_a_terminal_that_is_closed_ends_it_with_status_129_without_a_word_and_keeps_everything(
+    place: Place, trapped: bool
+) -> None:
     errors, status = place.home / "errors", place.home / "status"
     catena = f"{EXECUTABLE} --agent rehearsal 2>{errors}"
     # Within the second shell the end of the input may come before the signal.
-    for command in (f"exec {catena}", f"trap '' HUP; {catena}; echo $? >{status}"):
-        shell = Terminal(
-            ("sh", "-c", command), environment=place.environment, cwd=place.project, columns=100, rows=30
-        )
-        shell.wait_for("Understudy")
-        ended = shell.hang_up()
-        assert (ended if command.startswith("exec") else int(status.read_text())) == 129
-        assert errors.read_text() == ""
+    command = f"trap '' HUP; {catena}; echo $? >{status}" if trapped else f"exec {catena}"
+    # Where Python does not buffer, even nothing is written at the end.
+    environment = {**place.environment, "PYTHONUNBUFFERED": "1"}
+    shell = Terminal(("sh", "-c", command), environment=environment, cwd=place.project, columns=100, rows=30)
+    shell.wait_for("Understudy")
+    shell.write("unsent words")
+    shell.wait_for("unsent words")
+    ended = shell.hang_up()
+    assert (int(status.read_text()) if trapped else ended) == 129
+    assert errors.read_text() == ""
+    assert place.keeps("unsent words")
 
 
 def test_s06_a_hang_up_while_it_is_suspended_ends_it_and_keeps_the_tab(place: Place) -> None:

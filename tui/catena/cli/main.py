@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import stat
 import sys
 from collections.abc import Sequence
 
@@ -21,24 +23,52 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not arguments:
             from catena.app.startup import open_screen
 
-            return open_screen()
-        from catena.cli.arguments import run_command
+            status = open_screen()
+        else:
+            from catena.cli.arguments import run_command
 
-        status = run_command(arguments)
-        print(end="", flush=True)
-        return status
-    except BrokenPipeError:
-        # The reader has closed the pipe; buffered output must not be written at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            status = run_command(arguments)
+        return _flushed(status)
+    except BrokenPipeError:  # the reader has closed the pipe
+        _discard_output()
         return ExitStatus.ANSWERED
     except KeyboardInterrupt:
         return ExitStatus.STOPPED
     except Exception as error:  # noqa: BLE001 - the edge: a person is never shown a traceback
+        if _terminal_is_gone(error):
+            _discard_output()
+            return ExitStatus.HUNG_UP
         from catena.errors import explain
 
         text, status = explain(error)
         print(f"catena: {text}", file=sys.stderr)
         return status
+
+
+def _flushed(status: int) -> int:
+    """The status, once all output is written; a terminal that is gone changes nothing about it."""
+    try:
+        print(end="", flush=True)
+    except OSError as error:
+        if not _terminal_is_gone(error):
+            raise
+        _discard_output()
+    return status
+
+
+def _terminal_is_gone(error: Exception) -> bool:
+    """True for what a write to a terminal ends with that was closed, or whose connection was lost."""
+    if not isinstance(error, OSError) or error.errno != errno.EIO:
+        return False
+    try:  # a terminal that is gone is still a device, and no terminal
+        return stat.S_ISCHR(os.fstat(sys.stdout.fileno()).st_mode) and not sys.stdout.isatty()
+    except (OSError, ValueError):
+        return True
+
+
+def _discard_output() -> None:
+    """Send buffered output nowhere: Python would try to write it at exit, too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _prepare_streams() -> None:
