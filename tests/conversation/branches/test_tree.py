@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from catena.screens.comparison.words import branch_part, shared_part
+from catena.screens.comparison.words import branch_part, said_on, shared_part
 from catena.screens.tree.layout import TreeLayout, TreeLine
 from catena.screens.tree.rows import matches, quote, tree_row
 from catena.widgets.row_list import Row
@@ -262,23 +262,32 @@ async def test_t03_the_page_has_prompts_answers_and_the_files_that_each_branch_t
     assert "Both start with the same prompt." in files
     assert "a.py\n    A  changed 1 time +1 −0\n    B  changed 1 time +2 −0" in files
     assert "b.py\n    A  not touched\n    B  changed 1 time +1 −0" in files
-    assert "▌ use a table\n  a table it is\n\n▌ add a test\n  it passes" in left
-    assert "▌ use a list\n  a list it is" in right
+    assert left.startswith("A  one\n  2 prompts") and right.startswith("B  two\n  1 prompt")
+    assert [row.text for row in said_on(found.left)] == [
+        "use a table",
+        "a table it is",
+        "add a test",
+        "it passes",
+    ]
+    assert [row.text for row in said_on(found.right)] == ["use a list", "a list it is"]
     assert not any("fix the login" in text for text in (files, left, right))
 
 
-async def test_t03_branches_that_share_nothing_and_a_branch_that_ends_where_they_part_are_said_to(
+async def test_t03_branches_that_split_at_the_first_prompt_and_a_branch_that_ends_where_they_part_are_said_to(
     tmp_path: Path,
 ) -> None:
     async with store(tmp_path) as db:
         await shop(db, tmp_path)
         async with db.write() as tx:
             await say(tx, "other", None, "other \x1b[31mwords")
+            await say(tx, "again", None, "other \x1b[31mwords")
         apart = await tree_of(db).compare("other", "a1")
+        alike = await tree_of(db).compare("other", "again")
         above = await tree_of(db).compare("a1", "a2")
     words = shared_part(apart, "").plain + branch_part("A", "x", apart.left, 80).plain
-    assert "They have nothing in common." in words
+    assert "They split at the first prompt." in words
     assert "\x1b" not in words
+    assert "Both answer the same first prompt." in shared_part(alike, "").plain
     assert (apart.shared, apart.shared_prompts) == (None, 0)
     assert "ends where the branches split" in branch_part("A", "x", above.left, 80).plain
 

@@ -107,7 +107,7 @@ async def test_w17_nobody_is_asked_before_all_can_be_and_in_80_columns_the_other
         await person.type("second")
         await person.press("enter")
         await person.sees_dialog(ComparisonScreen)
-        await person.sees("They have nothing in common.", "A  Rehearsal")
+        await person.sees("Both answer the same first prompt.", "A  Rehearsal")
         await person.press("a")
         await person.until(lambda: other not in person.tabs, "the other tab to be closed")
         await person.looks_at(asked)

@@ -21,8 +21,9 @@ from catena.keys.bindings import priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.page import PageScreen
 from catena.screens.common.reading_screen import ReadingPane
-from catena.screens.comparison.words import branch_part, shared_part
+from catena.screens.comparison.words import branch_part, said_on, shared_part
 from catena.text.changes_text import note_words, shown_path, size_words, state_words
+from catena.transcript.widget.messages_block import MessagesBlock
 from catena.transcript.widget.subject_block import SubjectBlock
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import Subject
@@ -120,7 +121,9 @@ class ComparisonScreen(PageScreen):
             diffs = await asyncio.to_thread(_diffs, changes.files[:_MOST_FILES])
             directory = changes.directory
             words = partial(branch_part, "AB"[at], branch.title, tail, works=branch.works)
-            await columns[at].mount(BranchWords(words), *_drawn(diffs, len(changes.files), directory))
+            said = [MessagesBlock(rows), Static("")] if (rows := said_on(tail)) else [Static("")]
+            drawn = _drawn(diffs, len(changes.files), directory)
+            await columns[at].mount(BranchWords(words), *said, *drawn)
         self.query_one("#shared", Static).update(shared_part(found, directory))
 
     def action_keep(self, which: int) -> None:

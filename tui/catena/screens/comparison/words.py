@@ -9,36 +9,46 @@ from textual.content import Content
 from catena.screens.changes.files import summary_of
 from catena.text.changes_text import shown_path
 from catena.text.formats import duration_text
-from catena.text.safe_text import safe, safe_line
+from catena.text.safe_text import safe_line
 from catena.text.usage import usage_text
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.tree import BranchTail, Comparison
-from catena_store.records import Kind
+from catena_store.records import Kind, Message
 
-_MARGIN, _PROMPT = "  ", "▌ "
-_SHOWN_LINES = 400  # of one message
+_MARGIN = "  "
 
 
 def shared_part(comparison: Comparison, cwd: str) -> Content:
     """What two branches have in common, and the files that each of them touched."""
-    prompts = comparison.shared_prompts
-    together = f"Both start with the same {'prompt' if prompts == 1 else counted(prompts, 'prompt')}."
-    first = Content.styled(together if comparison.shared else "They have nothing in common.", "$muted")
+    first = Content.styled(_together(comparison), "$muted")
     return Content("\n").join([first, Content(""), *_files(comparison, cwd), Content("")])
 
 
+def _together(comparison: Comparison) -> str:
+    """Where two branches split, in words."""
+    if prompts := comparison.shared_prompts:
+        return f"Both start with the same {'prompt' if prompts == 1 else counted(prompts, 'prompt')}."
+    left, right = (_first_prompt(tail) for tail in (comparison.left, comparison.right))
+    if left is not None and left == right:
+        return "Both answer the same first prompt."
+    return "They split at the first prompt."
+
+
+def _first_prompt(tail: BranchTail) -> str | None:
+    """The text of a branch's first prompt; None where it is not known."""
+    return None if tail.left_out else next((row.text for row in tail.rows if row.kind is Kind.USER), None)
+
+
 def branch_part(letter: str, title: str, tail: BranchTail, width: int, *, works: bool = False) -> Content:
-    """What one of two branches has and the other has not, in a width; ``works``: its turn goes on."""
+    """What is to be known of what one of two branches has, in a width; ``works``: its turn goes on."""
     head = Content.styled(f"{letter}  {safe_line(title)}", "bold")
-    lines = (row for line in _messages(tail, works=works) for row in _rows(line, width))
-    return Content("\n").join([head, *lines, Content("")])
+    rows = (row for words in _facts(tail, works=works) for row in words.wrap(max(8, width - len(_MARGIN))))
+    return Content("\n").join([head, *(Content.assemble(_MARGIN, row) for row in rows)])
 
 
-def _rows(line: tuple[str, Content], width: int) -> Iterator[Content]:
-    """A line that is wrapped behind its margin."""
-    margin, words = line
-    for row in words.wrap(max(8, width - len(margin))) or [words]:
-        yield Content.assemble((margin, "bold"), row)
+def said_on(tail: BranchTail) -> list[Message]:
+    """The prompts and answers that one of two branches has."""
+    return [row for row in tail.rows if row.kind in (Kind.USER, Kind.AGENT)]
 
 
 def _files(comparison: Comparison, cwd: str) -> Iterator[Content]:
@@ -55,29 +65,16 @@ def _files(comparison: Comparison, cwd: str) -> Iterator[Content]:
             yield Content.styled(f"    {letter}  {words}", "$muted")
 
 
-def _messages(tail: BranchTail, *, works: bool) -> Iterator[tuple[str, Content]]:
-    """Each line, behind its margin."""
+def _facts(tail: BranchTail, *, works: bool) -> Iterator[Content]:
     prompts = sum(row.kind is Kind.USER for row in tail.rows)
     calls = sum(row.kind is Kind.TOOL for row in tail.rows)
     if not tail.rows:
-        yield _MARGIN, Content.styled("ends where the branches split", "$faint")
+        yield Content.styled("ends where the branches split", "$faint")
         return
     took = ["still working"] if works else [duration_text(tail.seconds)] if tail.seconds else []
     said = " · ".join([counted(prompts, "prompt"), counted(calls, "tool call"), *took])
-    yield _MARGIN, Content.styled(said, "$muted")
+    yield Content.styled(said, "$muted")
     if tail.spent:
-        yield _MARGIN, Content.styled(usage_text(tail.spent), "$muted")
+        yield Content.styled(usage_text(tail.spent), "$muted")
     if tail.left_out:
-        yield _MARGIN, Content.styled(f"… {counted(tail.left_out, 'older row')} not shown", "$faint")
-    for row in tail.rows:
-        if row.kind is Kind.USER:
-            yield "", Content("")
-            yield from ((_PROMPT, Content.styled(line, "bold")) for line in _first_lines(row.text))
-        elif row.kind is Kind.AGENT:
-            yield from ((_MARGIN, Content(line)) for line in _first_lines(row.text))
-
-
-def _first_lines(text: str) -> list[str]:
-    lines = safe(text).strip("\n").split("\n")
-    more = len(lines) - _SHOWN_LINES
-    return lines if more <= 0 else [*lines[:_SHOWN_LINES], f"… {counted(more, 'more line')}"]
+        yield Content.styled(f"… {counted(tail.left_out, 'older row')} not shown", "$faint")

@@ -34,16 +34,53 @@ def role_styles(widget: str) -> str:
     return _ROLES.replace("Transcript {", f"{widget} {{", 1)
 
 
-class SubjectBlock(Widget):
-    """What a tool call is about, as tall as half of the screen allows unless it is ``whole``."""
+class LineBlock(Widget):
+    """Lines of the transcript in a widget of their own, on the grounds of the column."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(ROLE_CLASSES)
     DEFAULT_CSS = (
-        role_styles("SubjectBlock")
+        role_styles("LineBlock")
         + """
-    SubjectBlock { height: auto; overflow: hidden; }
+    LineBlock { height: auto; overflow: hidden; }
     """
     )
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many rows as there are, or as there is room for."""
+        return len(self._lines(width))
+
+    def render_line(self, y: int) -> Strip:
+        """A row on the grounds of the column."""
+        lines = self._lines(self.size.width)
+        if y >= len(lines):
+            return Strip.blank(self.size.width, self.rich_style)
+        return self._strip(lines[y])
+
+    def _lines(self, width: int) -> list[Line]:
+        raise NotImplementedError
+
+    def _options(self, width: int, directory: str) -> RenderOptions:
+        """The options for drawing in a width of the widget."""
+        palette = Palette.read(self.get_component_rich_style)
+        right = 0 if width < NARROW else MARKS
+        return RenderOptions(
+            max(4, width - MARKS - right), palette, narrow=width < NARROW, directory=directory
+        )
+
+    def _strip(self, line: Line) -> Strip:
+        width = self.size.width
+        ground = line.ground if line.ground is not None else self.rich_style
+        mark = ground + line.mark_style if line.mark_style else ground
+        segments = [
+            Segment(line.mark.ljust(MARKS), mark),
+            *(Segment(text, style or ground) for text, style, _ in line.segments),
+            Segment(" " * max(0, width - MARKS - line.cells), ground),
+        ]
+        return Strip(safe_segments(segments)).adjust_cell_length(width, ground)
+
+
+class SubjectBlock(LineBlock):
+    """What a tool call is about, as tall as half of the screen allows unless it is ``whole``."""
 
     def __init__(self, call: ToolCallChanged, directory: str, *, whole: bool = False) -> None:
         """Paths below ``directory`` become relative; ``whole``: nothing is cut."""
@@ -65,17 +102,6 @@ class SubjectBlock(Widget):
         super().notify_style_update()
         self._drawn_for = None
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many rows as there are, or as there is room for."""
-        return len(self._lines(width))
-
-    def render_line(self, y: int) -> Strip:
-        """A row on the grounds of the column."""
-        lines = self._lines(self.size.width)
-        if y >= len(lines):
-            return Strip.blank(self.size.width, self.rich_style)
-        return self._strip(lines[y])
-
     def _lines(self, width: int) -> list[Line]:
         screen = self.screen.size
         drawn_for = (width, screen, self.app.theme)
@@ -86,11 +112,7 @@ class SubjectBlock(Widget):
 
     def _draw(self, width: int) -> list[Line]:
         call = self._call
-        palette = Palette.read(self.get_component_rich_style)
-        right = 0 if width < NARROW else MARKS
-        options = RenderOptions(
-            max(4, width - MARKS - right), palette, narrow=width < NARROW, directory=self._directory
-        )
+        options = self._options(width, self._directory)
         diffs = [content for content in call.content or () if isinstance(content, ToolDiff)]
         most = None if self._whole else self._room()
         if most == 0:
@@ -106,14 +128,3 @@ class SubjectBlock(Widget):
         height = self.screen.size.height
         room = min(height // 2, height - _BELOW)
         return room if room >= _LEAST else 0
-
-    def _strip(self, line: Line) -> Strip:
-        width = self.size.width
-        ground = line.ground if line.ground is not None else self.rich_style
-        mark = ground + line.mark_style if line.mark_style else ground
-        segments = [
-            Segment(line.mark.ljust(MARKS), mark),
-            *(Segment(text, style or ground) for text, style, _ in line.segments),
-            Segment(" " * max(0, width - MARKS - line.cells), ground),
-        ]
-        return Strip(safe_segments(segments)).adjust_cell_length(width, ground)

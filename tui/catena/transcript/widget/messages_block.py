@@ -1,0 +1,85 @@
+"""The widget that shows prompts and answers outside of a transcript, drawn as the transcript draws them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+from textual import events
+
+from catena.text.safe_text import safe_line
+from catena.transcript.drawing.highlight import HighlightCache
+from catena.transcript.drawing.lines import Line
+from catena.transcript.drawing.render_options import RenderOptions
+from catena.transcript.drawing.wrapping import wrap_text
+from catena.transcript.model.entry import Entry
+from catena.transcript.widget.subject_block import LineBlock
+from catena_acp.continuity.wording.counts import counted
+from catena_store.records import Message
+
+_MOST_LINES = 400  # of one message
+
+
+class MessagesBlock(LineBlock):
+    """Messages one below the other, as tall as they are; they are drawn in a thread, anew for each width and theme."""
+
+    DEFAULT_CSS = """
+    MessagesBlock { min-height: 1; }
+    """
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        super().__init__()
+        self._messages = messages
+        self._drawn: list[Line] = []
+        self._drawn_for: object = None
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw for another width."""
+        self._draw(event.size.width)
+
+    def notify_style_update(self) -> None:
+        """Draw anew in the styles of another theme."""
+        super().notify_style_update()
+        if self.is_mounted and self.size.width:
+            self._draw(self.size.width)
+
+    def _lines(self, width: int) -> list[Line]:
+        return self._drawn
+
+    def _draw(self, width: int) -> None:
+        options = replace(self._options(width, ""), highlights=HighlightCache(eager=True))
+        wanted = (options.width, options.palette)
+        if wanted == self._drawn_for:
+            return
+        self._drawn_for = wanted
+
+        async def draw() -> None:
+            self._drawn = await asyncio.to_thread(draw_messages, self._messages, options)
+            self.refresh(layout=True)
+
+        self.run_worker(draw(), exclusive=True)
+
+
+def draw_messages(messages: Sequence[Message], options: RenderOptions) -> list[Line]:
+    """Draw messages below each other, each behind a blank row; of a long one its beginning."""
+    lines: list[Line] = []
+    for at, message in enumerate(messages):
+        text = message.text.split("\n")
+        left = len(text) - _MOST_LINES
+        shown = replace(message, text="\n".join(text[:_MOST_LINES])) if left > 0 else message
+        entry = Entry(shown, at)
+        if entry.empty:
+            continue
+        lines.append(_blank())
+        for part in entry.open(options):
+            drawn = part.measure(options)
+            lines += [*(_blank() for _ in range(part.lead if drawn else 0)), *drawn]
+        if left > 0:
+            more = f"… {counted(left, 'more line')}"
+            lines += wrap_text(safe_line(more), options.palette.faint, options.width)
+    return lines
+
+
+def _blank() -> Line:
+    return Line([], 0)
