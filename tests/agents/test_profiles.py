@@ -36,7 +36,7 @@ async def test_m14_another_profile_has_a_head_of_its_own_and_the_history_bridges
         await desk.window.set_agent(work)
         over = await desk.say("say two")
         assert over.turn and (over.turn.how, over.turn.told) == (ContextSource.TOLD, 2)
-        assert over.turn.cause == "switched from rehearsal to Rehearsal (work)"
+        assert over.turn.cause == "switched from Rehearsal to Rehearsal (work)"
         assert "say one" in world.prompts()[-1][0]
         own, other = await desk.links()
         assert [(link.agent, link.profile) for link in (own, other)] == [
@@ -46,7 +46,7 @@ async def test_m14_another_profile_has_a_head_of_its_own_and_the_history_bridges
         await desk.window.set_agent(world.spec())
         over = await desk.say("say three")
         assert over.turn and (over.turn.how, over.turn.link_id) == (ContextSource.CAUGHT_UP, own.id)
-        assert over.turn.cause == "switched from rehearsal (work) to Rehearsal"
+        assert over.turn.cause == "switched from Rehearsal (work) to Rehearsal"
         caught_up = world.prompts()[-1][0]
         assert "say two" in caught_up and "say one" not in caught_up, "its own session knows that"
     homes = [list((world.place / home / "sessions").iterdir()) for home in ("rehearsal", "home-work")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.conversation_events import Doing, LeafMoved, MessageAdded
 from catena_acp.conversation.inspection.chain import Chain, Loads
 from catena_acp.errors import NotToBePicked, ReadOnly
@@ -155,6 +157,21 @@ async def test_m09_an_older_link_is_picked_and_carries_the_next_prompt_alone(wor
         assert world.prompts()[-1] == ["echo"]
 
 
+async def test_w17_the_seam_names_an_agent_with_a_command_of_its_own_by_what_it_calls_itself(
+    world: World,
+) -> None:
+    other = world.spec(name="other")
+    variables = (f"{name}={value}" for name, value in other.env)
+    own = command_spec(shlex.join(("env", *variables, *other.command)))
+    async with world.client(specs={"other": other}) as desk:
+        turns_of = []
+        for spec in (other, own, other):
+            await desk.window.set_agent(spec)
+            turns_of.append((await desk.say("say it")).turn)
+    causes = [turn.cause for turn in turns_of if turn is not None]
+    assert causes == [None, "switched from Other to Rehearsal", "switched from Rehearsal to Other"]
+
+
 async def test_m09_a_picked_link_brings_its_agent_back(world: World) -> None:
     specs = {"other": world.spec(name="other")}
     async with world.client(specs=specs) as desk:
@@ -168,7 +185,7 @@ async def test_m09_a_picked_link_brings_its_agent_back(world: World) -> None:
         assert desk.conversation.record.agent == "rehearsal"
         over = await desk.say("echo")
     assert titles == ["Rehearsal", "Other"]
-    assert cause == "new session: switched from rehearsal to Other"
+    assert cause == "new session: switched from Rehearsal to Other"
     assert over.turn is not None
     assert over.turn.link_id == first.id
     assert second.id != first.id

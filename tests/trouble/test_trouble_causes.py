@@ -200,7 +200,7 @@ async def test_r01_who_goes_on_with_another_agent_reads_in_the_seam_which_limit_
         after = await desk.say("echo")
     until = format_time(over.problem.resets_at, notice.created_at)
     assert after.turn is not None and after.turn.how is ContextSource.TOLD
-    assert after.turn.cause == f"rate limit until {until}, switched from rehearsal to Calm"
+    assert after.turn.cause == f"rate limit until {until}, switched from Rehearsal to Calm"
     assert "canary-one" in world.prompts()[-1][0]
 
 

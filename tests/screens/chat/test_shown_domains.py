@@ -154,5 +154,5 @@ async def test_m14_agent_switches_to_a_profile_and_says_which_answers(tmp_path: 
         await person.say("/agent work")
         await person.sees("Rehearsal (work) is already in use here.")
         await said(person, "say two")
-        await person.sees("switched from rehearsal to Rehearsal (work)")
+        await person.sees("switched from Rehearsal to Rehearsal (work)")
         assert list((tmp_path / "work" / "sessions").iterdir())

@@ -57,7 +57,7 @@ class Claim:
                 return None
             prior = await self._prior_context(tx, situation.path, link)
             if prior and _is_command(row.text, live) and not _keeps_command(agent):
-                raise NotSent(None, _COMMAND_FIRST.format(title=context.spec.title))
+                raise NotSent(None, _COMMAND_FIRST.format(title=context.title))
             how = _how(live, link, prior)
             before = await turn_before(tx, row)
             cause = await self._cause(tx, how, before, link)
@@ -120,7 +120,7 @@ class Claim:
             return f"{limit}, {switched}" if limit else switched
         match before.stop_reason:
             case StopReason.AGENT_GONE:
-                return f"{self._context.spec.title} {before.error or 'stopped'}"
+                return f"{self._context.title} {before.error or 'stopped'}"
             case StopReason.INTERRUPTED:
                 return "Catena exited during the previous turn"
             case StopReason.ERROR | StopReason.END_TURN if before.error:
@@ -132,7 +132,7 @@ class Claim:
         """The switch to another agent, in words, if there was one."""
         if before is None or (before.agent, before.profile) == (link.agent, link.profile):
             return None
-        return f"switched from {_agent_and_profile(before)} to {self._context.spec.title}"
+        return f"switched from {self._context.title_of(before)} to {self._context.title}"
 
     async def _is_told_above(self, reader: Reader, before: Turn | None) -> bool:
         """True if the row above the prompt tells of the trouble that the turn before ended with."""

@@ -60,6 +60,10 @@ class Host(SessionListener, Protocol):
         """How the agent of a link is started. Raises AgentMissing."""
         ...
 
+    def title_of(self, agent: str, profile: str) -> str:
+        """What a person reads for the agent of a link."""
+        ...
+
     def publish(self, event: ConversationEvent) -> None:
         """Hand an event to every listener."""
         ...
@@ -109,6 +113,16 @@ class SendContext:
     @property
     def sessions(self) -> Sessions:
         return self.host.sessions
+
+    @property
+    def title(self) -> str:
+        """What a person reads for the agent that the prompt goes to."""
+        return self.services.titles.of(self.spec)
+
+    def title_of(self, link: Link) -> str:
+        """What a person reads for the agent of a link, and its profile where nothing else is known of it."""
+        title, profile = self.host.title_of(link.agent, link.profile), link.profile
+        return f"{title} ({profile})" if profile and title == link.agent else title
 
     @property
     def place(self) -> SessionSetup:
