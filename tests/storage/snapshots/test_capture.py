@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from catena_store.errors import SnapshotFailed
-from catena_store.snapshots.repository import LARGEST, SnapshotRepository, work_tree
-from catena_store.snapshots.trees import LeftOutFile, LeftOutReason
+from catena_store.snapshots.repository import SnapshotRepository, work_tree
+from catena_store.snapshots.trees import LARGEST, LeftOutFile, LeftOutReason
 from support.storage.work_trees import GIT, WorkTree
 
 
