@@ -165,7 +165,7 @@ async def test_an_agent_that_is_missing_shows_the_whole_command_that_installs_it
         await person.press("ctrl+c")
         await person.apart()
         await person.press("y")
-        person.area._copied_at = float("inf")  # no time passes before the next key
+        person.area._beginning._copied_at = float("inf")  # no time passes before the next key
         await person.press("e")
         assert person.draft == "ye"
 

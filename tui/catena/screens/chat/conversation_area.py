@@ -163,6 +163,25 @@ class ConversationArea(Vertical):
         self.transcript.find("")
         return True
 
+    def find(self, text: str) -> str:
+        """Find a text in the transcript; returns the place of the hit among all, in words."""
+        if self.transcript is None:
+            return ""
+        self.transcript.find(text)
+        return self._hit_words(self.transcript)
+
+    def find_step(self, step: int) -> str:
+        """Go to another hit; returns its place among all, in words."""
+        if self.transcript is None:
+            return ""
+        self.transcript.find_step(step)
+        return self._hit_words(self.transcript)
+
+    @staticmethod
+    def _hit_words(transcript: Transcript) -> str:
+        at, total = transcript.hit_position
+        return f"{at} of {total}" if total else ""
+
     def show_start(self) -> None:
         """Show the start: there is no tab."""
         self.start.display = True

@@ -12,8 +12,9 @@ from textual.message import Message
 from textual.timer import Timer
 from textual.widget import Widget
 
+from catena.screens.chat.area.beginning import Beginning
 from catena.screens.chat.area.panel_stack import PanelStack
-from catena.screens.chat.bars.composer_edges import Away, Status
+from catena.screens.chat.bars.composer_edges import Away
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.bars.hints import HINTS, LEFT_HINTS, OTHER_PANE, WRITING, with_vi_modes
 from catena.screens.chat.bars.pane_head import PaneHead
@@ -26,10 +27,8 @@ from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.prompt.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
-from catena.terminal.key_pace import APART
 from catena.themes.depth import ColourDepth, colour_depth
 from catena.widgets.column import Centred
-from catena.workspace.directories import git_branch
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.panes import Pane
 
@@ -94,17 +93,15 @@ class ChatArea(Vertical):
         self.still = "SSH_TTY" in environment
         self._call_person = call_person
         self._keeping: Timer | None = None
-        self._copied_at = float("-inf")  # when `y` copied how to install an agent
         self._asked: str | None = None  # the question that was drawn last
         self.head = PaneHead()
         self.lineage = LineageLine(id="lineage")
         settings = start.settings
-        half_rows = settings.half_rows and colour_depth(environment) is ColourDepth.FULL
         self.conversation = ConversationArea(
             do=self.do,
             directory=start.directory,
             column=settings.width,
-            half_rows=half_rows,
+            half_rows=self._half_rows,
             images=images,
             id="conversation",
         )
@@ -119,7 +116,8 @@ class ChatArea(Vertical):
             id="prompt",
         )
         self.status = StatusRow(settings.status_line, environment=environment)
-        self.prompt.composer.shortcut = self._copies_installation
+        self._beginning = Beginning(self.conversation, self.prompt, gate.pace)
+        self.prompt.composer.shortcut = self._beginning.copies_installation
         self.prompt.composer.pastes_own_copy = lambda: clipboard.copied_here
         self.find_bar = self.prompt.find
         self.panels = PanelStack(
@@ -144,7 +142,7 @@ class ChatArea(Vertical):
     def on_mount(self) -> None:
         """Show hints from the first frame on."""
         if self.start.chooses_agent:
-            self._begin_choosing()
+            self._beginning.show(self.start)
         self._hint()
 
     @property
@@ -160,8 +158,11 @@ class ChatArea(Vertical):
         """Use what holds at once of changed settings."""
         self.start, settings = start, start.settings
         self.prompt.allow_shell(settings.shell)
-        half_rows = settings.half_rows and colour_depth(self.environment) is ColourDepth.FULL
-        self.conversation.widen(settings.width, half_rows=half_rows)
+        self.conversation.widen(settings.width, half_rows=self._half_rows)
+
+    @property
+    def _half_rows(self) -> bool:
+        return self.start.settings.half_rows and colour_depth(self.environment) is ColourDepth.FULL
 
     # The keys.
 
@@ -314,8 +315,7 @@ class ChatArea(Vertical):
         else:
             open_beside = self.prompt.completion.is_open or self.find_bar.is_open
             idle = self.place == "composer" and not (self._busy or open_beside)
-            idle = not self._close_or_stop() and idle
-            if idle:
+            if not self._close_or_stop() and idle:
                 self.say(self._said("Press {Quit} or type /quit to quit.", "Type /quit to quit."))
 
     def _said(self, template: str, otherwise: str = "") -> str:
@@ -365,26 +365,12 @@ class ChatArea(Vertical):
 
     def connect(self, tabs: OpenTabs, pane: Pane, panes: ScreenPanes) -> Commands:
         """Connect this area to the tabs, now that the store is open; it shows those that come into the pane."""
+        from catena.screens.chat.area.parts import drawn_parts
         from catena.screens.chat.commands.commands import Commands
-        from catena.screens.chat.presenter import Parts, TabPresenter
+        from catena.screens.chat.presenter import TabPresenter
 
-        parts = Parts(
-            lineage=self.lineage,
-            conversation=self.conversation,
-            transcript=self.conversation.make_transcript(self.start.directory, still=self.still),
-            find=self.find_bar,
-            plan=self.panels.plan,
-            queue=self.panels.queue,
-            attached=self.prompt.attached,
-            permission=self.panels.permission,
-            elicitation=self.panels.elicitation,
-            trouble=self.panels.trouble,
-            fork=self.panels.fork,
-            edges=self.prompt.edges,
-            composer=self.prompt.composer,
-            hints=self.prompt.hints,
-            shell=self.prompt.shell,
-        )
+        transcript = self.conversation.make_transcript(self.start.directory, still=self.still)
+        parts = drawn_parts(self.conversation, transcript, self.panels, self.prompt, self.lineage)
         presenter = TabPresenter(
             parts,
             tabs,
@@ -481,11 +467,9 @@ class ChatArea(Vertical):
 
     def _attention(self, tab: Tab, event: Notification, lasted: float) -> None:
         self._call_person(event, lasted)
-        if self.app.app_focus and self._panes is not None and tab.asks and not self._in_sight(tab):
+        in_sight = tab is self.commands.tab and self.pane.in_sight
+        if self.app.app_focus and self._panes is not None and tab.asks and not in_sight:
             self._panes.say(f"{event.title}: {event.body}")
-
-    def _in_sight(self, tab: Tab) -> bool:
-        return tab is self.commands.tab and self.pane.in_sight
 
     def on_elicitation_panel_typed(self, event: ElicitationPanel.Typed) -> None:
         """Save what is typed into a form when the person pauses."""
@@ -495,11 +479,9 @@ class ChatArea(Vertical):
     def on_elicitation_panel_page_wanted(self, event: ElicitationPanel.PageWanted) -> None:
         """Open a web page on the person's machine: over SSH only the clipboard reaches it."""
         event.stop()
+        self.open_address(event.address)
         if "SSH_TTY" in self.environment:
-            self.app.copy_to_clipboard(event.address)
             self.say("The address was sent to your clipboard: this terminal is on another machine.")
-        else:
-            self.app.open_url(event.address)
 
     def on_panel_stack_hint_posted(self, event: PanelStack.HintPosted) -> None:
         """Show the text of a panel in the hint line."""
@@ -513,45 +495,15 @@ class ChatArea(Vertical):
 
     # The start.
 
-    def _begin_choosing(self) -> None:
-        """Show the start before the store is open, with the agents that are found."""
-        from catena.settings.agent_choices import agent_choices
-
-        conversation, note = self.conversation, self.start.note
-        conversation.show_start()
-        conversation.start.show_agents(agent_choices(self.start.settings, note.last_used))
-
     def on_start_panel_moved(self, event: StartPanel.Moved) -> None:
         """Say whom the composer writes to."""
         event.stop()
-        self.show_addressed()
+        self._beginning.show_addressed(self.start.directory)
 
     def on_start_panel_taken(self, event: StartPanel.Taken) -> None:
         """Take the row that was clicked."""
         event.stop()
         self.commands.handle(event)
-
-    def show_addressed(self) -> None:
-        """Show whom a text would go to from the start, if that is shown."""
-        start = self.conversation.start
-        if start.display:
-            title = start.addressed
-            self.prompt.hints.address(f"Ask {title}" if title else "Message")
-            self.prompt.edges.show_status(
-                Status(title or "catena", directory=git_branch(self.start.directory))
-            )
-
-    def _copies_installation(self, key: events.Key) -> bool:
-        """Copy how to install the selected agent on `y`, where that begins no word."""
-        start, composer = self.conversation.start, self.prompt.composer
-        if key.time - self._copied_at < APART and not composer.text:
-            composer.put("y")  # it began a word after all
-        copies = key.character == "y" and not composer.text and self.gate.pace.alone
-        if not (copies and start.display and start.installation):
-            return False
-        self.app.copy_to_clipboard(start.installation)
-        self._copied_at = key.time
-        return True
 
     # The transcript.
 
@@ -579,30 +531,22 @@ class ChatArea(Vertical):
         event.stop()
         self.say(event.text)
 
-    def on_transcript_older_requested(self, event: Transcript.OlderRequested) -> None:
-        """Read the page above: the top is near."""
+    def on_transcript_older_requested(
+        self,
+        event: Transcript.OlderRequested
+        | Transcript.SeamOpened
+        | Transcript.ImagesWanted
+        | Transcript.SiblingRequested
+        | Transcript.BranchRequested,
+    ) -> None:
+        """Carry out what was asked for in the transcript."""
         event.stop()
         self.commands.handle(event)
 
-    def on_transcript_seam_opened(self, event: Transcript.SeamOpened) -> None:
-        """Show the prior context of the seam."""
-        event.stop()
-        self.commands.handle(event)
-
-    def on_transcript_images_wanted(self, event: Transcript.ImagesWanted) -> None:
-        """Give the terminal images that are drawn here."""
-        event.stop()
-        self.commands.handle(event)
-
-    def on_transcript_sibling_requested(self, event: Transcript.SiblingRequested) -> None:
-        """Go to another version of a prompt."""
-        event.stop()
-        self.commands.handle(event)
-
-    def on_transcript_branch_requested(self, event: Transcript.BranchRequested) -> None:
-        """Carry out the button of a prompt."""
-        event.stop()
-        self.commands.handle(event)
+    on_transcript_seam_opened = on_transcript_older_requested
+    on_transcript_images_wanted = on_transcript_older_requested
+    on_transcript_sibling_requested = on_transcript_older_requested
+    on_transcript_branch_requested = on_transcript_older_requested
 
     def on_transcript_link_opened(self, event: Transcript.LinkOpened) -> None:
         """Open a link."""
@@ -611,10 +555,8 @@ class ChatArea(Vertical):
 
     def open_link(self, event: Transcript.LinkOpened) -> None:
         """Open a link on the person's machine: over SSH only the clipboard reaches it."""
-        if "SSH_TTY" in self.environment:
-            self.app.copy_to_clipboard(event.href)
-        elif event.href.startswith(("http://", "https://")):
-            self.app.open_url(event.href)
+        if "SSH_TTY" in self.environment or event.href.startswith(("http://", "https://")):
+            self.open_address(event.href)
 
     def open_address(self, address: str) -> None:
         """Open a web page on the person's machine: over SSH only the clipboard reaches it."""
@@ -648,17 +590,9 @@ class ChatArea(Vertical):
     def on_find_bar_looked(self, event: FindBar.Looked) -> None:
         """Look for another text."""
         event.stop()
-        if (transcript := self.conversation.transcript) is not None:
-            transcript.find(event.text)
-            self._say_found(transcript)
+        self.find_bar.found(self.conversation.find(event.text))
 
     def on_find_bar_stepped(self, event: FindBar.Stepped) -> None:
         """Go to another hit."""
         event.stop()
-        if (transcript := self.conversation.transcript) is not None:
-            transcript.find_step(event.step)
-            self._say_found(transcript)
-
-    def _say_found(self, transcript: Transcript) -> None:
-        at, total = transcript.hit_position
-        self.find_bar.found(f"{at} of {total}" if total else "")
+        self.find_bar.found(self.conversation.find_step(event.step))
