@@ -69,6 +69,7 @@ _PARTS = (
     "catena.app.services",
     "catena.workspace.tabs",
     "catena.screens.chat.commands.commands",
+    "catena.screens.chat.area.parts",
     "catena.transcript",
 )
 _SWITCH_INTERVAL = 0.000_5  # seconds that such a thread runs before the loop may go on
