@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import catena.screens.history.list as history_list
+import catena.screens.history.rows.list as history_list
 from catena.history.finding import ranked
-from catena.screens.history.order import with_messages
 from catena.screens.history.picker import HistoryScreen
+from catena.screens.history.rows.order import with_messages
 from catena.settings.file.writing import save_copies
 from catena.settings.settings import load_settings
 from catena_store.conversations import conversations, messages

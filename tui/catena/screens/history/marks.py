@@ -8,7 +8,7 @@ from typing import Protocol
 from catena.history.entries import HistoryEntry
 from catena.history.listing import HistoryListing
 from catena.history.reading import HistoryReader
-from catena.screens.history.list import HistoryList
+from catena.screens.history.rows.list import HistoryList
 
 
 class ListedHistory(Protocol):

@@ -27,16 +27,16 @@ from catena.history.scopes import HistoryScope
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import Dialog
 from catena.screens.history.acts import ActName, ActsMenu, HistoryChoice
-from catena.screens.history.details import RowDetails
 from catena.screens.history.fields import HistoryFilter, TitleField
 from catena.screens.history.keys import KEYS, KEYS_BESIDE, MENU_KEYS, MORE_KEYS
-from catena.screens.history.list import HistoryList
 from catena.screens.history.marks import Marks
 from catena.screens.history.message_search import MessageSearch, Search
-from catena.screens.history.order import RowOrder
 from catena.screens.history.other_sessions import OtherSessions
 from catena.screens.history.preview import Previewed, PreviewPane
-from catena.screens.history.rows import AgentNames, RowLook
+from catena.screens.history.rows.details import RowDetails
+from catena.screens.history.rows.list import HistoryList
+from catena.screens.history.rows.order import RowOrder
+from catena.screens.history.rows.rows import AgentNames, RowLook
 from catena.screens.history.search import HistoryHead, QueryCompletions, count_words, nothing_found
 from catena.screens.history.sources import HistorySources
 from catena.widgets.foot import SheetKey

@@ -9,7 +9,7 @@ from catena.history.entries import HistoryEntry
 from catena.history.finding import Hits, ranked
 from catena.history.listing import HistoryListing, Matches
 from catena.history.ranking import Quality
-from catena.screens.history.rows import BY_LETTERS, IN_MESSAGES, HistoryRows, time_headings
+from catena.screens.history.rows.rows import BY_LETTERS, IN_MESSAGES, HistoryRows, time_headings
 
 _HIGHER = 4  # rows that the row under the cursor is put higher, at most
 _LOOKED_AT = 200  # rows, for those that wait

@@ -24,8 +24,8 @@ from textual.worker import WorkType
 
 from catena.history.entries import HistoryEntry
 from catena.history.finding import MessageHit
-from catena.screens.history.details import RowDetails
-from catena.screens.history.rows import (
+from catena.screens.history.rows.details import RowDetails
+from catena.screens.history.rows.rows import (
     WORKING_FRAMES,
     HistoryRows,
     RowLook,

@@ -1,0 +1,1 @@
+"""The rows of the history: what each says, their order, the list that draws them, and what those in sight read."""
