@@ -73,7 +73,7 @@ async def test_g01_what_a_turn_did_to_the_files_is_between_its_two_snapshots(
 
 
 @pytest.mark.parametrize("why", ["no git", "off", "no repository"])
-async def test_g01_without_git_or_a_repository_or_when_off_nothing_is_kept_and_nothing_said(
+async def test_g01_without_git_or_a_repository_or_when_off_nothing_is_kept_and_want_of_git_is_said_once(
     world: World, why: str
 ) -> None:
     if why == "no repository":
@@ -85,8 +85,10 @@ async def test_g01_without_git_or_a_repository_or_when_off_nothing_is_kept_and_n
     )
     async with world.client(snapshots=made) as desk:
         await desk.say("say one")
-        assert await files_of_turns(desk) == [None]
-        assert not [each for each in desk.told if isinstance(each, Remarked)]
+        await desk.say("say two")
+        assert await files_of_turns(desk) == [None, None]
+        said = [each.text for each in desk.told if isinstance(each, Remarked)]
+        assert said == (["Files are not kept: git is not installed."] if why == "no git" else [])
     assert not (world.store.parent / "snapshots").exists()
 
 
@@ -96,6 +98,44 @@ async def test_g01_a_directory_without_a_repository_is_kept_where_the_settings_s
         await desk.say("say one")
         (files,) = await files_of_turns(desk)
         assert files is not None and files.root == str(world.project)
+
+
+@pytest.mark.parametrize("above", [0, 1, 2])
+async def test_g09_a_directory_that_holds_the_home_is_not_kept_and_it_is_said_once(
+    world: World, above: int
+) -> None:
+    home = world.project.joinpath(*"ab"[:above])
+
+    def made(db: Database) -> FileSnapshots:
+        directory = world.store.parent / "snapshots"
+        return FileSnapshots(db, directory, GIT, SnapshotScope.EVERYWHERE, clock=utc_now, home=home)
+
+    async with world.client(snapshots=made) as desk:
+        for word in ("one", "two"):
+            await desk.say(f"say {word}")
+        assert await files_of_turns(desk) == [None, None]
+        said = [each.text for each in desk.told if isinstance(each, Remarked)]
+        assert said == [f"Files are not kept: {world.project} holds your home directory."]
+
+
+async def test_g02_what_is_kept_is_not_packed_while_a_turn_of_the_root_runs(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping_module, "_TURNS_OF_PACK", 1)
+    packed: list[Path] = []
+    monkeypatch.setattr(SnapshotRepository, "pack", lambda repository: packed.append(repository.root))
+    async with world.client(snapshots=keeping(world)) as busy:
+        await busy.window.say("say busy; cue done")
+        await world.heard("session/prompt")
+        await snapshots(busy).settled()
+        async with world.client(snapshots=keeping(world)) as other:
+            await other.say("say other")
+            await snapshots(other).settled()
+            assert packed == []
+        world.cue("done")
+        await busy.window.wait_idle()
+        await snapshots(busy).settled()
+        assert packed == [world.project]
 
 
 async def test_g02_a_prompt_does_not_wait_for_a_snapshot_that_takes_its_time(

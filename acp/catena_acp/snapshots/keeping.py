@@ -22,7 +22,7 @@ PATIENCE = 0.15  # seconds that a prompt waits for the snapshot before it
 _SLOW = 1.0  # seconds; a directory that takes longer than that twice is kept no more
 _MOST_SLOW = 2
 _DAY = 86_400  # seconds
-_TURNS_OF_PACK = 50  # of a directory, after which what was kept is put into one file
+_TURNS_OF_PACK = 50  # of a directory, after which what was kept is put into one file, however little it is
 
 Tell = Callable[[str], None]  # a line for the person
 Write = Callable[[SnapshotRepository, DirectorySnapshot], Awaitable[None]]
@@ -35,14 +35,16 @@ class _Directory:
         self.turn = asyncio.Lock()
         self.kept = True
         self.slow = 0
-        self.turns = 0  # that ended
+        self.turns = 0  # that ended since what was kept was packed
+        self.told = False  # why nothing is kept
         self.read_before = False  # a first snapshot reads every file, and may take its time
 
 
 class FileSnapshots:
     """Keeps files around turns. A failure never stops a turn: it is told once, and the root is kept no more.
 
-    ``directory`` is where the repositories are, and ``program`` is git, or None where the machine has none.
+    ``directory`` is where the repositories are, ``program`` is git, or None where the machine has none, and ``home`` is
+    the person's: a root that holds it is not kept.
     """
 
     def __init__(
@@ -54,16 +56,20 @@ class FileSnapshots:
         *,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float] = time.monotonic,
+        home: Path | None = None,
     ) -> None:
         self._db = db
         self._directory = directory
-        self._program = program if scope is not SnapshotScope.OFF else None
+        self._program = program
         self._scope = scope
+        self._home = home or _home()
         self._clock = clock
         self._monotonic = monotonic
         self._directories: dict[str, _Directory] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._at_work: set[SnapshotRepository] = set()
+        self._packing: set[SnapshotRepository] = set()
+        self._ended = scope is SnapshotScope.OFF
 
     async def begin(self, turn_id: str, directory: str, tell: Tell) -> None:
         """Keep the files as they are before a turn; return once they are kept, or after 0.15 s."""
@@ -72,7 +78,8 @@ class FileSnapshots:
             async with self._db.write() as tx:
                 await turns.begin(tx, turn_id, str(repository.root), taken.tree, taken.left_out)
 
-        if self._program:
+        if not self._ended:
+            self._stop_packing()
             await asyncio.wait({self._started(self._keep(directory, write, tell))}, timeout=PATIENCE)
 
     def end(self, turn_id: str, directory: str, tell: Tell) -> None:
@@ -82,45 +89,80 @@ class FileSnapshots:
             async with self._db.write() as tx:
                 await turns.end(tx, turn_id, taken.tree, taken.left_out)
 
-        if self._program:
+        if not self._ended:
             self._started(self._keep_and_pack(directory, write, tell))
 
     def close(self, conversation_id: str) -> None:
         """Keep the files as they are for the end of a conversation's turns that were cut off before it was kept."""
-        if self._program and not self._db.read_only:
+        if not self._ended and not self._db.read_only:
             self._started(self._close(conversation_id))
 
     async def settled(self, seconds: float | None = None) -> None:
         """Wait until everything is kept, or give the rest up after so long: a later snapshot stands for it."""
         loop = asyncio.get_running_loop()
         ends = None if seconds is None else loop.time() + seconds
+        if ends is not None:
+            self._stop_packing()
         while self._tasks:
             await asyncio.wait(self._tasks, timeout=None if ends is None else max(0.0, ends - loop.time()))
             if ends is not None and loop.time() >= ends:
-                ends = None  # what is given up ends soon
-                self._program = None
+                ends, self._ended = None, True  # what is given up ends soon
                 for repository in self._at_work:
                     repository.give_up()
 
     def repository(self, directory: str) -> SnapshotRepository | None:
         """The snapshots of a directory's root; None where none are made. Blocks for a moment."""
+        root = self._root(directory)
+        if root is None or self._program is None or self._is_too_wide(root):
+            return None
+        return SnapshotRepository(self._program, self._directory, root)
+
+    def _root(self, directory: str) -> Path | None:
+        """The root that a directory's files are to be kept of, by the settings."""
+        root = work_tree(Path(directory))
+        if self._scope is SnapshotScope.REPOSITORIES and not (root / ".git").exists():
+            return None
+        return None if self._scope is SnapshotScope.OFF else root
+
+    def _is_too_wide(self, root: Path) -> bool:
+        return self._home is not None and (root == self._home or root in self._home.parents)
+
+    def _refusal(self, directory: str) -> str | None:
+        """Why a directory that is to be kept is not. Blocks for a moment."""
+        root = self._root(directory)
+        if root is None:
+            return None
         if self._program is None:
-            return None
-        place = work_tree(Path(directory))
-        if self._scope is SnapshotScope.REPOSITORIES and not (place / ".git").exists():
-            return None
-        return SnapshotRepository(self._program, self._directory, place)
+            return "Files are not kept: git is not installed."
+        return f"Files are not kept: {root} holds your home directory." if self._is_too_wide(root) else None
 
     async def _keep_and_pack(self, directory: str, write: Write, tell: Tell) -> None:
         await self._keep(directory, write, tell)
         state = self._directories[directory]
         state.turns += 1
-        # Beside what goes on: others may make snapshots meanwhile.
-        if state.kept and state.turns % _TURNS_OF_PACK == 0:
+        if not state.kept or self._ended:
+            return
+        with contextlib.suppress(StoreError):  # after the next turn
             repository = await asyncio.to_thread(self.repository, directory)
-            with contextlib.suppress(SnapshotFailed):  # after as many turns again
-                if repository is not None:
-                    await asyncio.to_thread(repository.pack)
+            if repository is not None and await self._is_idle(repository):
+                self._packing.add(repository)
+                try:
+                    if state.turns >= _TURNS_OF_PACK or await asyncio.to_thread(repository.is_loose):
+                        await asyncio.to_thread(repository.pack)
+                        state.turns = 0
+                finally:
+                    self._packing.discard(repository)
+
+    async def _is_idle(self, repository: SnapshotRepository) -> bool:
+        """Whether no turn of a root runs, in any Catena."""
+        async with self._db.read() as reader:
+            found = await turns.cut_off(reader, str(repository.root))
+        return await asyncio.to_thread(lambda: all(self._is_over(each) for each in found))
+
+    def _stop_packing(self) -> None:
+        """A turn begins, or the end is near: packing goes on another time."""
+        for repository in self._packing:
+            repository.give_up()
 
     async def _close(self, conversation_id: str) -> None:
         with contextlib.suppress(StoreError):
@@ -133,12 +175,15 @@ class FileSnapshots:
     async def _keep(self, directory: str, write: Write | None, tell: Tell) -> None:
         state = self._directories.setdefault(directory, _Directory())
         async with state.turn:
-            if not state.kept:
+            if not state.kept or self._ended:
                 return
             began = self._monotonic()
             try:
                 repository = await asyncio.to_thread(self.repository, directory)
                 if repository is None:
+                    if not state.told and (why := await asyncio.to_thread(self._refusal, directory)):
+                        state.told = True
+                        tell(why)
                     return
                 await self._take(repository, write)
             except (SnapshotFailed, OSError) as error:
@@ -180,6 +225,13 @@ class FileSnapshots:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home().resolve()
+    except RuntimeError:  # the system knows of none
+        return None
 
 
 def _certain(repository: SnapshotRepository, turn: CutOffTurn, tree: str, day: int) -> str:

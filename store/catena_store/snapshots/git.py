@@ -76,6 +76,7 @@ class Git:
     repository: Path
     root: Path
     index: Path | None = None  # beside the repository's own
+    literal: bool = True  # paths are no patterns; not every command knows of it
     lock: int | None = None  # the descriptor of the lock under which it runs
     given_up: Callable[[], bool] = bool  # asked while a command runs; true ends it
 
@@ -157,6 +158,8 @@ class Git:
 
     def _environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+        if self.literal:
+            kept["GIT_LITERAL_PATHSPECS"] = "1"
         if self.index:
             kept["GIT_INDEX_FILE"] = str(self.index)
         return kept | {
@@ -166,7 +169,6 @@ class Git:
             "GIT_CONFIG_NOSYSTEM": "1",
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_ATTR_NOSYSTEM": "1",
-            "GIT_LITERAL_PATHSPECS": "1",
             "GIT_TERMINAL_PROMPT": "0",
             "GIT_NO_REPLACE_OBJECTS": "1",
             "LC_ALL": "C",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shutil
 import signal
 import stat
 import tempfile
@@ -48,8 +49,15 @@ _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color")
 _COMPARED = ("diff-tree", "-r", "-z", "--no-abbrev", *_PLAIN)
 _REFS = "refs/trees"
 _LOCK = "catena.lock"
+_LEFT_SECONDS = 86_400.0
 _LOCK_SECONDS = 0.01  # between two looks at a lock that somebody has
 _MOST_UNREAD = 20  # files of one snapshot that change while they are read
+_MOST_LOOSE = 2_000  # contents that are files of their own
+_SAMPLE = [f"{number:02x}" for number in range(0, 256, 16)]  # of the directories that these are in
+_OF_THE_DISK = (
+    *(b"unable to write", b"unable to create", b"No space left", b"quota", b"File too large"),
+    *(b"insufficient permission", b"Read-only file system", b"bad config", b"not a git repository"),
+)
 _IGNORE_FILE = b".gitignore"
 _TEMPORARY = "catena-"  # before the names of directories that are removed again
 _ROOT_FILE = "catena.root"
@@ -163,15 +171,16 @@ class SnapshotRepository:
                     file = Path(place) / os.fsdecode(name)
                     file.parent.mkdir(parents=True, exist_ok=True)
                     file.write_bytes(contents.read(blob))
-            asked = b"".join(os.fsencode(path) + b"\0" for path in paths)
-            elsewhere = replace(self._git, root=Path(place))
+            asked = b"".join(b"./" + os.fsencode(path) + b"\0" for path in paths)
+            elsewhere = replace(self._git, root=Path(place), literal=False)
             found = elsewhere.run("check-ignore", "--no-index", "-z", "--stdin", stdin=asked, allowed=(0, 1))
-        return {os.fsdecode(path) for path in found.split(b"\0") if path}
+        return {os.fsdecode(path[2:]) for path in found.split(b"\0") if path}
 
     def forget(self, kept: Set[str], *, before: int) -> None:
         """Let go of the snapshots of days before that one, but for the kept, and free what only they took."""
         with self._alone() as git:
             self._ready(git)
+            self._clear_killed()
             listed = git.run("for-each-ref", "--format=%(refname)", _REFS).decode().split()
             gone = [name for name in listed if _day(name) < before and name.rsplit("/", 1)[1] not in kept]
             if gone:
@@ -185,12 +194,36 @@ class SnapshotRepository:
         listed = self._git.run("for-each-ref", "--format=%(refname)", _REFS).decode().split()
         return {_day(name) for name in listed}
 
+    def is_loose(self) -> bool:
+        """Whether so much was kept since the last time that `pack` is worth its while."""
+        found = 0
+        for name in _SAMPLE:
+            with suppress(OSError):
+                found += len(list((self.path / "objects" / name).iterdir()))
+        return found * 256 // len(_SAMPLE) > _MOST_LOOSE
+
     def pack(self) -> None:
         """Put what was kept since the last time into one file; others may capture meanwhile."""
         self._git.run("repack", "-d", "-q", seconds=_REPACK_SECONDS)
         self._git.run("prune-packed", "-q")
         with self._alone() as git:
             git.run("pack-refs", "--all")
+            self._clear_killed()
+
+    def exclusive(self, kept: Set[str], *, before: int) -> int:
+        """The bytes that `forget` would free, or 0 where git is too old to tell. Raises SnapshotFailed."""
+        listed = self._git.run("for-each-ref", "--format=%(refname)", _REFS).decode().split()
+        gone = {name.rsplit("/", 1)[1] for name in listed if _day(name) < before} - kept
+        stay = {name.rsplit("/", 1)[1] for name in listed} - gone
+        if not gone:
+            return 0
+        asked = "".join([*(f"{tree}\n" for tree in gone), *(f"^{tree}\n" for tree in stay)])
+        try:
+            return int(
+                self._git.run("rev-list", "--objects", "--disk-usage", "--stdin", stdin=asked.encode())
+            )
+        except (GitFailed, ValueError):
+            return 0
 
     def size(self) -> int:
         """Bytes that it takes on the disk."""
@@ -252,6 +285,13 @@ class SnapshotRepository:
         for stale in (self.path / _REFS).glob("*/*.lock"):
             stale.unlink(missing_ok=True)
 
+    def _clear_killed(self) -> None:
+        """Remove what is left of processes that were killed a day ago or earlier."""
+        for place in (*self.path.glob(f"{_TEMPORARY}*/"), *self.path.glob("objects/pack/*tmp*")):
+            with suppress(OSError):
+                if time.time() - place.lstat().st_mtime > _LEFT_SECONDS:
+                    shutil.rmtree(place) if place.is_dir() else place.unlink()
+
     def _unwritable(self, error: OSError) -> SnapshotFailed:
         return SnapshotFailed(self.root, f"{self.path} cannot be written: {error.strerror}")
 
@@ -288,22 +328,29 @@ class SnapshotRepository:
     def _compared_with_index(self, git: Git) -> tuple[list[bytes], list[bytes], list[LeftOutFile]]:
         """The paths to be read anew, those to be taken out of the index, and what cannot be kept."""
         # Some 50,000 files: what is unchanged costs one look at each.
-        changed = git.paths("diff-files", "-z", "--name-only", "--ignore-submodules=all")
+        differing = iter(git.paths("diff-files", "-z", "--name-status", "--ignore-submodules=all"))
+        states = {path: state for state, path in zip(differing, differing, strict=True)}
         listed, warnings = git.run_aloud("ls-files", "-z", "--others", "--exclude-standard")
         found = [path for path in listed.split(b"\0") if path]
         removed = git.paths("ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+        ignored = set(removed)
+        # Git sees whether a link or a file stands where one of the directories was.
+        gone = {path for path, state in states.items() if state == b"D"} - ignored
+        removed += gone
         left_out = [LeftOutFile(path, LeftOutReason.UNREADABLE) for path in _closed_directories(warnings)]
-        updated, ignored = [], set(removed)
+        updated = []
         with opened_directory(self.root) as root:
-            for path in dict.fromkeys((*changed, *found)):
-                if path in ignored:
+            for path in dict.fromkeys((*states, *found)):
+                if path in ignored or path in gone:
                     continue
                 reason = _reason_to_leave_out(root, path)
                 if reason is None:
                     updated.append(path)
                     continue
-                if path in changed:
+                if path in states:
                     removed.append(path)
+                    if reason is LeftOutReason.REPOSITORY:
+                        continue  # a directory where a file was: its files are listed, or it is
                 left_out.append(LeftOutFile(os.fsdecode(path.rstrip(b"/")), reason))
         return updated, removed, left_out
 
@@ -373,11 +420,9 @@ def _stands_since(root: int, path: str, moment: int) -> bool:
 
 def _is_of_one_file(error: GitFailed) -> bool:
     """Whether git failed over a file of the tree, and not over the repository or the disk."""
-    if error.status == -signal.SIGBUS:  # the file became shorter while it was read
-        return True
-    return b"Unable to process path" in error.output and not any(
-        words in error.output for words in (b"unable to write", b"No space left", b"quota", b"insufficient")
-    )
+    if error.status < 0:  # the signal says that the file became shorter while it was read
+        return error.status == -signal.SIGBUS
+    return not any(words in error.output for words in _OF_THE_DISK)
 
 
 def _closed_directories(warnings: bytes) -> list[str]:

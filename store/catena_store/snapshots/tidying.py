@@ -23,6 +23,15 @@ def repositories(store: Path) -> Iterator[SnapshotRepository]:
         yield SnapshotRepository.at(program, path.parent)
 
 
+def measure(store: Path, kept: Set[str], *, day: int) -> int:
+    """The bytes that `tidy` would give back, about."""
+    total = 0
+    for repository in repositories(store):
+        with suppress(SnapshotFailed):  # it is told where it is used
+            total += repository.exclusive(kept, before=day - _KEPT_DAYS)
+    return total
+
+
 def tidy(store: Path, kept: Set[str], *, day: int) -> int:
     """Let go of the snapshots that are not among the kept; return the bytes that this gave back."""
     given_back = 0

@@ -142,9 +142,13 @@ async def of_span(r: Reader, leaf: str | None, after: int, until: int | None) ->
     return [_turn_files(row) for row in found]
 
 
-async def trees(r: Reader) -> set[str]:
-    """Every tree that a turn refers to."""
-    found = await r.all("SELECT before, after, certain FROM turn_files")
+async def trees(r: Reader, *, without: Iterable[str] = ()) -> set[str]:
+    """Every tree that a turn refers to; ``without`` are conversations whose turns do not count."""
+    found = await r.all(
+        "SELECT f.before, f.after, f.certain FROM turn_files f CROSS JOIN turn t ON t.id = f.turn_id"
+        " WHERE t.conversation_id NOT IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(without)),),
+    )
     return {tree for row in found for tree in row if tree is not None}
 
 

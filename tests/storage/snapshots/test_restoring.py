@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 from pathlib import Path
 
@@ -128,25 +129,26 @@ def test_g06_whatever_step_it_is_killed_at_the_same_steps_finish_it_or_undo_it(
 
         monkeypatch.setattr(os, name, counted)
     calls = -1
+    tree = WorkTree(tmp_path)
+    (tree / "edited").write_text("one\n")
+    (tree / "gone/from").mkdir(parents=True)
+    (tree / "gone/from/here").write_text("x\n")
+    (tree / "link").symlink_to("edited")
+    before = tree.files()
+    tree.begin()
+    (tree / "edited").write_text("two\n")
+    (tree / "gone/from/here").unlink()
+    (tree / "gone/from").rmdir()
+    (tree / "gone").rmdir()
+    (tree / "link").unlink()
+    (tree / "new/place").mkdir(parents=True)
+    (tree / "new/place/file").write_text("new\n")
+    tree.end()
+    after, steps, copy = tree.files(), tree.plan(), tmp_path / "copy"
+    shutil.copytree(tree.root, copy, symlinks=True)
     for number in range(1, 200):
-        place = tmp_path / str(number)
-        place.mkdir()
-        tree = WorkTree(place)
-        (tree / "edited").write_text("one\n")
-        (tree / "gone/from").mkdir(parents=True)
-        (tree / "gone/from/here").write_text("x\n")
-        (tree / "link").symlink_to("edited")
-        before = tree.files()
-        tree.begin()
-        (tree / "edited").write_text("two\n")
-        (tree / "gone/from/here").unlink()
-        (tree / "gone/from").rmdir()
-        (tree / "gone").rmdir()
-        (tree / "link").unlink()
-        (tree / "new/place").mkdir(parents=True)
-        (tree / "new/place/file").write_text("new\n")
-        tree.end()
-        after, steps = tree.files(), tree.plan()
+        shutil.rmtree(tree.root)
+        shutil.copytree(copy, tree.root, symlinks=True)
         calls = number
         try:
             restore(tree.repository, steps)

@@ -19,6 +19,7 @@ class WorkTree:
         self.root.mkdir()
         self.repository = SnapshotRepository(GIT, place / "snapshots", self.root)
         self.turns: list[TurnSnapshots] = []
+        self.lacking: set[str] = set()  # what one of the snapshots lacks
         self._before = ""
 
     def __truediv__(self, name: str) -> Path:
@@ -26,7 +27,9 @@ class WorkTree:
 
     def capture(self) -> str:
         """The tree of now."""
-        return self.repository.capture(day=1).tree
+        taken = self.repository.capture(day=1)
+        self.lacking |= {each.path for each in taken.left_out}
+        return taken.tree
 
     def begin(self) -> None:
         """A turn begins."""
@@ -38,7 +41,8 @@ class WorkTree:
 
     def plan(self) -> list[RestoreStep]:
         """What going back before all turns would change."""
-        return plan(self.repository, self.turns, self.capture())
+        now = self.capture()
+        return plan(self.repository, self.turns, now, unkept=self.lacking)
 
     def go_back(self) -> list[RestoreStep]:
         """Go back before all turns, leaving what others changed; what was refused."""

@@ -22,7 +22,8 @@ from catena_store.keeping import pruning
 from catena_store.keeping.removal import Removed
 from catena_store.keeping.selection import Prunable, PruneRule, PruneSelection, select
 from catena_store.records import Lease
-from catena_store.snapshots.tidying import tidy
+from catena_store.snapshots import unfinished
+from catena_store.snapshots.tidying import measure, tidy
 from catena_store.snapshots.turns import trees
 from catena_store.windows import windows
 
@@ -37,6 +38,7 @@ class _Outcome:
     found: PruneSelection
     removed: Removed | None
     given_back: int  # bytes, to the disk
+    snapshots: int  # bytes of files' snapshots: to be freed, or among those
     free: int  # bytes of the file that hold nothing, and will be used for what comes
 
 
@@ -56,17 +58,22 @@ async def _prune(rule: PruneRule, *, yes: bool) -> _Outcome:
     async with Database.open(default_path()) as db:
         async with db.read() as reader:
             found = await select(reader, rule, _is_dead)
+        day = int(utc_now().timestamp()) // _SECONDS_OF_DAY
         if not yes:
-            return _Outcome(found, None, 0, 0)
+            async with db.read() as reader:
+                kept = await trees(reader, without=[each.id for each in found.prunable])
+            snapshots = await asyncio.to_thread(measure, db.path, kept, day=day)
+            return _Outcome(found, None, 0, snapshots, 0)
         alone = not await _others_run(db)
         removed = await pruning.prune(db, [each.id for each in found.prunable], _is_dead, alone=alone)
         given_back = await pruning.give_back(db, seconds=None if alone else _BESIDE_OTHERS)
         async with db.read() as reader:
             kept = await trees(reader)
-        given_back += await asyncio.to_thread(
-            tidy, db.path, kept, day=int(utc_now().timestamp()) // _SECONDS_OF_DAY
-        )
-        return _Outcome(found, removed, given_back, await pruning.free_bytes(db))
+            begun = await unfinished.every(reader)
+        # What a restore that was broken off needs was kept on its day.
+        oldest = min([day, *(int(each.begun_at.timestamp()) // _SECONDS_OF_DAY for each in begun)])
+        snapshots = await asyncio.to_thread(tidy, db.path, kept, day=oldest)
+        return _Outcome(found, removed, given_back + snapshots, snapshots, await pruning.free_bytes(db))
 
 
 def _is_dead(lease: Lease) -> bool:
@@ -116,15 +123,18 @@ def _sum(outcome: _Outcome) -> str:
     kept = ", ".join(f"{count} {reason}" for reason, count in found.spared.items())
     staying = f" Kept: {kept}." if kept else ""
     if removed is None:
-        if not found.prunable:
+        if not found.prunable and not outcome.snapshots:
             return f"catena: nothing to prune.{staying}"
         ask = " Nothing was removed: add --yes to remove them for good."
-        return f"catena: {_count(len(found.prunable))}, {size_text(found.size)}.{ask}{staying}"
+        files = f", and {size_text(outcome.snapshots)} of snapshots of files" if outcome.snapshots else ""
+        return f"catena: {_count(len(found.prunable))}, {size_text(found.size)}{files}.{ask}{staying}"
     done = f"catena: removed {_count(removed.conversations)}"
     if removed.reduced:
         done += f", and from {removed.reduced} what no fork needs"
     if outcome.given_back:
         done += f"; {size_text(outcome.given_back)} given back to the disk"
+        if outcome.snapshots:
+            done += f", {size_text(outcome.snapshots)} of it snapshots of files"
     elif outcome.free:
         done += f"; {size_text(outcome.free)} of the file are free for new messages"
         done += ", and go back to the disk when this command runs with no other Catena open"
@@ -157,5 +167,6 @@ def _shape(outcome: _Outcome) -> dict[str, object]:
         ],
         "bytes": found.size,
         "spared": {str(reason): count for reason, count in found.spared.items()},
+        "snapshot_bytes": outcome.snapshots,
         "given_back": outcome.given_back,
     }
