@@ -42,7 +42,6 @@ def _begin_anew(git: Git) -> None:
     """Write the files that make it a repository; of the names of snapshots, those that can be read stay."""
     for name in ("HEAD", "config"):
         (git.repository / name).unlink(missing_ok=True)
-    git.run("init", "-q", "--template=")
     packed = git.repository / "packed-refs"
     if packed.exists():
         lines = packed.read_bytes().splitlines(keepends=True)
@@ -50,6 +49,7 @@ def _begin_anew(git: Git) -> None:
     for path in (git.repository / "refs").rglob("*"):
         if path.is_file() and path.read_bytes() != f"{path.name}\n".encode():
             path.unlink()
+    git.run("init", "-q", "--template=")
 
 
 def _is_whole(path: Path) -> bool:

@@ -264,12 +264,12 @@ class SnapshotRepository:
         """Make the repository where there is none, mend what is damaged, and clear what a killed git left."""
         try:
             self._clear()
-            if not (self.path / "HEAD").exists():
+            if (self.path / DOUBTFUL).exists():
+                mend(git)
+            elif not (self.path / "HEAD").exists():
                 if is_too_old(git.run("--version")):
                     raise SnapshotFailed(self.root, "git is too old: 2.20 or newer is needed")
                 git.run("init", "-q", "--template=")
-            if (self.path / DOUBTFUL).exists():
-                mend(git)
             information = self.path / "info"
             information.mkdir(exist_ok=True)
             _write_if_other(self.path / _ROOT_FILE, os.fsencode(self.root))
@@ -308,6 +308,7 @@ class SnapshotRepository:
         unread = self._read(git, updated) if updated else []
         if unread:
             self._update_index(git, unread, "--force-remove")
+            (self.path / DOUBTFUL).unlink(missing_ok=True)  # that was the files' fault
         return left_out + [LeftOutFile(os.fsdecode(path), LeftOutReason.UNREADABLE) for path in unread]
 
     def _read(self, git: Git, paths: Sequence[bytes], most: int = _MOST_UNREAD) -> list[bytes]:

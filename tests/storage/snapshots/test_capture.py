@@ -175,8 +175,10 @@ def test_g01_two_processes_keep_the_same_directory_one_after_the_other(tree: Wor
 def test_g01_what_a_killed_git_left_does_not_stop_the_next(tree: WorkTree) -> None:
     (tree / "one").write_text("one")
     first = tree.capture()
-    (tree.repository.path / "index.lock").write_bytes(b"half")
     (tree / "two").write_text("two")
+    second = SnapshotRepository(GIT, tree.root.parent / "other", tree.root).capture(day=1).tree
+    for name in ("index", "packed-refs", "HEAD", "config", f"refs/trees/1/{second}"):
+        (tree.repository.path / f"{name}.lock").write_bytes(b"half")
     assert paths(tree, first, tree.capture()) == {"two"}
 
 
