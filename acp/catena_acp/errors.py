@@ -22,6 +22,7 @@ AgentError                something went wrong between us and an agent, or an ac
 ├── LogoutNotOffered      the agent cannot be logged out of from here
 ├── StillAtWork           it has to wait for the end of a turn
 ├── FilesNotKept          files cannot be brought back, for want of snapshots
+├── NotBlamed             a file whose lines cannot be told of
 ├── NotAdopted            another tool's session cannot be read
 ├── NotAsked              one of several agents is not ready for a prompt, so that none got it
 └── GivenUp               the person stopped what they had asked for
@@ -229,6 +230,10 @@ class TerminalRefused(Exception):
 
 class FilesNotKept(AgentError):
     """Files cannot be brought back: there are no snapshots of some turn."""
+
+
+class NotBlamed(AgentError):
+    """File whose lines cannot be told of; the words say why."""
 
 
 class NotAdopted(AgentError):

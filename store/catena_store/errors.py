@@ -17,6 +17,7 @@ StoreError
 ├── NotAttachable            a file cannot be attached
 ├── NotImportable            a file cannot be imported
 ├── SnapshotFailed           the files of a directory cannot be kept or read
+├── SearchStopped            a search of snapshots was given up before its end
 └── ForeignUnreadable        another program's database cannot be read
 """
 
@@ -162,3 +163,7 @@ class SnapshotFailed(StoreError):
         super().__init__(f"files of {root}: {why}")
         self.root = root
         self.why = why
+
+
+class SearchStopped(StoreError):
+    """A search of snapshots that was given up: it took too long, or is wanted no more."""

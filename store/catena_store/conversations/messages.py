@@ -6,7 +6,7 @@ in vain. The queue of the recursion holds one row at most, so rows come out in t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from catena_store import ancestry
@@ -234,6 +234,16 @@ async def tools_between(r: Reader, after: str | None, leaf: str | None, limit: i
 async def newest_tools(r: Reader, leaf: str | None, limit: int) -> list[Message]:
     """The newest tool rows of the branch, those of subagents included, oldest first, barriers crossed."""
     return await _tools(r, None, leaf, limit, "0", "1", "")
+
+
+async def tools_of_turns(r: Reader, turn_ids: Collection[str], text: str, limit: int) -> list[Message]:
+    """The newest tool rows of turns whose data contains a text, oldest first."""
+    found = await r.all(
+        f"SELECT {rows.MESSAGE} FROM json_each(?1) CROSS JOIN message m INDEXED BY message_turn ON m.turn_id = value"
+        " WHERE m.kind = 'tool' AND instr(m.data, ?2) > 0 ORDER BY m.id DESC LIMIT ?3",
+        (rows.as_list(list(turn_ids)), text, limit),
+    )
+    return [rows.message(row) for row in reversed(found)]
 
 
 # Of the row `a` below the row `p`, and of the row of a walk.

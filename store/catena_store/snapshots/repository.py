@@ -72,6 +72,7 @@ class SnapshotRepository:
     """
 
     def __init__(self, program: str, directory: Path, root: Path) -> None:
+        self.program = program
         self.root = root
         import hashlib  # with OpenSSL: 4 MiB that nothing else on the way to the screen needs
 
@@ -138,6 +139,12 @@ class SnapshotRepository:
         if len(certain) == len(changes):
             return after
         return self.tree_with(before, {each.path: each.new for each in certain})
+
+    def lacks(self, trees: Iterable[str]) -> set[str]:
+        """Those of the trees that the repository has lost."""
+        asked = "".join(f"{tree}\n" for tree in trees).encode()
+        lines = self._git.run("cat-file", "--batch-check", stdin=asked).decode().splitlines()
+        return {line.removesuffix(" missing") for line in lines if line.endswith(" missing")}
 
     def patch(self, old: str, new: str) -> bytes:
         """The difference of two snapshots, for ``git apply``."""

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
-from catena_store.database.rows import Row
 from catena_store.ids import from_milliseconds, to_milliseconds
 from catena_store.records import Lease
 from catena_store.snapshots.trees import LeftOutFile, LeftOutReason
@@ -46,6 +46,16 @@ class CutOffTurn:
     before: str
     alive_at: datetime
     lease: Lease | None  # of its conversation, where the turn was not ended: it may be at work
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryTurn:
+    """A turn that may have changed files of a root. Its times are milliseconds; without an end it is at work."""
+
+    id: str
+    began: int
+    ended: int | None
+    files: TurnFiles | None  # None: nothing of this root was kept around it
 
 
 async def begin(tx: Writer, turn_id: str, root: str, tree: str, left_out: Sequence[LeftOutFile] = ()) -> None:
@@ -142,6 +152,65 @@ async def of_span(r: Reader, leaf: str | None, after: int, until: int | None) ->
     return [_turn_files(row) for row in found]
 
 
+async def roots(r: Reader) -> list[str]:
+    """The roots that have snapshots."""
+    return [root for (root,) in await r.all("SELECT DISTINCT root FROM turn_files")]
+
+
+# A turn without an end whose client gave no sign of life since ?1 was killed; it ended with the last that was heard.
+# Where a later client found that, it noted when the turn was last alive.
+_ENDED = """
+    CASE WHEN t.stop_reason = 'interrupted' AND {alive_at} IS NOT NULL
+         THEN max(t.started_at, coalesce({heard}, 0), {alive_at})
+         WHEN t.stop_reason IS NOT NULL THEN max(t.started_at, coalesce(t.ended_at, 0))
+         WHEN EXISTS (SELECT 1 FROM lease WHERE conversation_id = t.conversation_id
+                         AND owner IS NOT NULL AND heartbeat_at >= ?1) THEN NULL
+         ELSE max(t.started_at, coalesce({heard}, 0),
+                  coalesce((SELECT heartbeat_at FROM lease WHERE conversation_id = t.conversation_id), 0))
+    END
+"""
+_HEARD = "(SELECT max(created_at) FROM message WHERE turn_id = t.id AND kind <> 'notice')"
+
+
+async def of_root(r: Reader, root: str, alive_since: int) -> list[DirectoryTurn]:
+    """The turns that snapshots of a root were made around, in the order in which they began."""
+    found = await r.all(
+        f"SELECT t.id, t.started_at, {_ENDED.format(alive_at='f.alive_at', heard=_HEARD)},"
+        " f.turn_id, f.root, f.before, f.after, f.left_out, f.certain"
+        " FROM turn_files f INDEXED BY turn_files_root CROSS JOIN turn t ON t.id = f.turn_id"
+        " WHERE f.root = ?2 ORDER BY t.rowid",
+        (alive_since, root),
+    )
+    return [DirectoryTurn(id, began, ended, _turn_files(row)) for id, began, ended, *row in found]
+
+
+async def working_directories(r: Reader) -> list[str]:
+    """Every directory that a session worked in, or that a conversation has beside its own."""
+    found = await r.all("SELECT cwd FROM link UNION SELECT path FROM conversation_directory")
+    return [directory for (directory,) in found]
+
+
+async def not_kept(r: Reader, root: str, directories: Sequence[str], alive_since: int) -> list[DirectoryTurn]:
+    """The turns that worked in one of these directories without snapshots of the root, in the order of their rows."""
+    found = await r.all(
+        f"""
+        WITH place (path) AS (SELECT value FROM json_each(?3)),
+        worked (id) AS (
+            SELECT t.id FROM place CROSS JOIN link l ON l.cwd = path CROSS JOIN turn t ON t.link_id = l.id
+             UNION
+            SELECT t.id FROM place CROSS JOIN conversation_directory d ON d.path = place.path
+             CROSS JOIN turn t ON t.conversation_id = d.conversation_id
+        )
+        SELECT t.id, t.started_at, {_ENDED.format(alive_at="NULL", heard=_HEARD)} FROM worked w CROSS JOIN turn t ON t.id = w.id
+         WHERE t.stop_reason IS NOT 'not_sent'
+           AND NOT EXISTS (SELECT 1 FROM turn_files f WHERE f.turn_id = t.id AND f.root = ?2)
+         ORDER BY t.rowid
+        """,
+        (alive_since, root, json.dumps(list(directories))),
+    )
+    return [DirectoryTurn(id, began, ended, None) for id, began, ended in found]
+
+
 async def trees(r: Reader, *, without: Iterable[str] = ()) -> set[str]:
     """Every tree that a turn refers to; ``without`` are conversations whose turns do not count."""
     found = await r.all(
@@ -156,7 +225,7 @@ def _lacking(left_out: Iterable[LeftOutFile]) -> str:
     return json.dumps([[each.path, each.reason] for each in left_out])
 
 
-def _turn_files(row: Row) -> TurnFiles:
+def _turn_files(row: Sequence[Any]) -> TurnFiles:
     id, root, before, after, left_out, certain = row
     return TurnFiles(
         id,

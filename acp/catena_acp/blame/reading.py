@@ -1,0 +1,237 @@
+"""Reading of who wrote each line of a file as it is now, over all conversations of its directory."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import stat
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from catena_acp.blame.authorship import Author, BlamedFile, Block, Doubt, Proof, Writer, blocks_of
+from catena_acp.blame.reports import by_report, reported_runs
+from catena_acp.blame.timeline import Timeline, timeline
+from catena_acp.errors import NotBlamed
+from catena_store.chains import turn_prompts
+from catena_store.conversations import messages
+from catena_store.conversations.tree import prompts_of_branch
+from catena_store.database.database import Database, Reader
+from catena_store.errors import SearchStopped
+from catena_store.ids import to_milliseconds
+from catena_store.snapshots import turns
+from catena_store.snapshots.git import executable
+from catena_store.snapshots.line_history import LineOrigin, line_origins
+from catena_store.snapshots.repository import LARGEST, SnapshotRepository, snapshots_beside
+from catena_store.snapshots.turns import DirectoryTurn
+from catena_store.windows import windows
+
+MOST_LINES = 100_000
+_SECONDS = 20.0  # that the search may take
+_MOST_SNAPSHOTS = 20_000
+_MOST_REPORTS = 2_000  # tool calls that are looked through
+_SILENCE = timedelta(minutes=1)  # after which a client without a sign of life counts as killed
+_PLAIN = re.compile(r"[ !#-\[\]-~]+")  # what stands in JSON as it is
+_BINARY_WITHIN = 8_000  # bytes, as git looks at them
+
+
+async def blame(db: Database, path: Path, now: datetime) -> BlamedFile:
+    """Who wrote the lines of a file. Where it is cancelled, its search ends, too.
+
+    Raises NotBlamed where the file cannot be read as text, and StoreError.
+    """
+    stopped = threading.Event()
+    try:
+        content = await asyncio.to_thread(_content, path)
+        path = await asyncio.to_thread(path.resolve)
+        async with db.read_concurrently() as reader:
+            return await _blame(reader, db.path, path, content, now, lambda: not stopped.is_set())
+    finally:
+        stopped.set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """The turns that may have written a file, and the root whose snapshots are looked at."""
+
+    root: str | None
+    kept: Sequence[DirectoryTurn]
+    others: Sequence[DirectoryTurn]
+
+
+async def _blame(
+    reader: Reader, store: Path, path: Path, content: bytes, now: datetime, wanted: Callable[[], bool]
+) -> BlamedFile:
+    lines = _lines(content)
+    known = await _turns(reader, path, now)
+    authors, paths = await asyncio.to_thread(_by_snapshots, store, path, content, len(lines), known, wanted)
+    unproven = {at: author.perhaps for at, author in enumerate(authors) if author.perhaps}
+    if unproven:
+        by_turn = await _by_reports(reader, lines, unproven, paths, path)
+        authors = [
+            Author(Proof.REPORT, by_turn[at]) if at in by_turn else author
+            for at, author in enumerate(authors)
+        ]
+    blocks = blocks_of(authors)
+    return BlamedFile(path, tuple(lines), blocks, await _writers(reader, blocks), known.root)
+
+
+def _content(path: Path) -> bytes:
+    """What is in a file. Raises NotBlamed where it is no text, or too long."""
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                raise NotBlamed(f"{path} is not a file")
+            if found.st_size > LARGEST:
+                raise NotBlamed(
+                    f"{path} is over {LARGEST // 1_000_000} MB: no snapshots are made of such files"
+                )
+            content = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        raise NotBlamed(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    if b"\0" in content[:_BINARY_WITHIN]:
+        raise NotBlamed(f"{path} is not a text file")
+    if content.count(b"\n") > MOST_LINES:
+        raise NotBlamed(f"{path} has over {MOST_LINES:,} lines")
+    return content
+
+
+def _lines(content: bytes) -> list[str]:
+    lines = content.decode("utf-8", "replace").split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
+
+
+async def _turns(reader: Reader, path: Path, now: datetime) -> _Turns:
+    """The turns that may have written a file: those of its root, and others that worked in or around it."""
+    alive_since = to_milliseconds(now - _SILENCE)
+    around = [root for root in await turns.roots(reader) if path.is_relative_to(root)]
+    root = max(around, key=len, default=None)
+    place = Path(root) if root else path.parent
+    every = await turns.working_directories(reader)
+    near = await asyncio.to_thread(_near, every, place, path)
+    kept = await turns.of_root(reader, root, alive_since) if root else []
+    return _Turns(root, kept, await turns.not_kept(reader, root or "", near, alive_since))
+
+
+def _near(directories: Sequence[str], place: Path, path: Path) -> list[str]:
+    """Those of the directories that are in a place, or around a file."""
+    found = []
+    for each in directories:
+        real = Path(os.path.realpath(each))
+        if real.is_relative_to(place) or path.is_relative_to(real):
+            found.append(each)
+    return found
+
+
+def _by_snapshots(
+    store: Path, path: Path, content: bytes, count: int, known: _Turns, wanted: Callable[[], bool]
+) -> tuple[list[Author], set[str]]:
+    """Who wrote each line as the snapshots prove it, and the absolute paths that the file has had. Blocks."""
+    paths = {str(path)}
+    anybody = tuple(turn.id for turn in (*known.kept, *known.others))
+    unknown = Author(Proof.UNKNOWN, doubt=Doubt.NONE, perhaps=anybody)
+    program = executable()
+    if known.root is None or program is None or not content or ".git" in path.parts:
+        return [unknown] * count, paths
+    repository = SnapshotRepository(program, snapshots_beside(store), Path(known.root))
+    if not repository.path.exists():
+        return [unknown] * count, paths
+    newest = known.kept[-_MOST_SNAPSHOTS // 2 :]
+    named = {tree for turn in newest if turn.files for tree in (turn.files.before, turn.files.after) if tree}
+    line = timeline(newest, known.others, repository.lacks(named))
+    if not line.trees:
+        return [unknown] * count, paths
+    authors = [replace(unknown, doubt=Doubt.TOO_LONG)] * count
+    judging = _Judging(repository, line, {turn.id for turn in newest if turn.ended is None})
+    inside = os.path.relpath(path, known.root)
+    try:
+        found = line_origins(repository, line.trees, inside, content, seconds=_SECONDS, wanted=wanted)
+        for origin in found:
+            paths.add(str(Path(known.root) / origin.path))
+            authors[origin.first : origin.first + origin.count] = [judging.author(origin)] * origin.count
+    except SearchStopped:
+        pass  # the rest is older than what was looked through
+    return authors, paths
+
+
+class _Judging:
+    """Judges who wrote lines by the moment at which they came into their file."""
+
+    def __init__(self, repository: SnapshotRepository, line: Timeline, at_work: set[str]) -> None:
+        self._repository = repository
+        self._line = line
+        self._at_work = at_work
+        self._ignoring: dict[int, bool] = {}
+
+    def author(self, origin: LineOrigin) -> Author:
+        """Who wrote these lines. Raises SnapshotFailed."""
+        span = self._line.span(origin.moment)
+        if span is None:
+            return Author(Proof.UNKNOWN, doubt=Doubt.OLDER)
+        if origin.new_file and self._may_have_been_hidden(origin, span.left_out):
+            return Author(Proof.UNKNOWN, doubt=Doubt.UNSEEN, perhaps=span.turns)
+        if not span.turns:
+            return Author(Proof.BETWEEN, after=span.after, before=span.before)
+        if span.proven:
+            return Author(Proof.SNAPSHOTS, span.turns[0])
+        if len(span.turns) > 1:
+            return Author(Proof.UNKNOWN, doubt=Doubt.SEVERAL, perhaps=span.turns)
+        doubt = Doubt.AT_WORK if span.turns[0] in self._at_work else Doubt.NOT_KEPT
+        return Author(Proof.UNKNOWN, doubt=doubt, perhaps=span.turns)
+
+    def _may_have_been_hidden(self, origin: LineOrigin, left_out: frozenset[str]) -> bool:
+        """True where the file may have been there before, though no snapshot has it."""
+        trees = self._line.trees
+        if origin.moment == len(trees):
+            return True  # ignored files never are in a snapshot
+        if any(origin.path == path or origin.path.startswith(f"{path}/") for path in left_out):
+            return True
+        if origin.moment not in self._ignoring:
+            changed = self._repository.changes(trees[origin.moment - 1], trees[origin.moment])
+            names = (change.path.rpartition("/")[2] for change in changed)
+            self._ignoring[origin.moment] = ".gitignore" in names
+        return self._ignoring[origin.moment]
+
+
+async def _by_reports(
+    reader: Reader, lines: Sequence[str], unproven: Mapping[int, Sequence[str]], paths: set[str], path: Path
+) -> dict[int, str]:
+    asked = {turn for perhaps in set(unproven.values()) for turn in perhaps}
+    # Other characters may be escaped in the stored JSON.
+    name = max(_PLAIN.findall(path.name), key=len, default="")
+    rows = await messages.tools_of_turns(reader, asked, name, _MOST_REPORTS)
+
+    def judged() -> dict[int, str]:
+        return by_report(lines, unproven, reported_runs(rows, paths, str(path.parent)))
+
+    return await asyncio.to_thread(judged)
+
+
+async def _writers(reader: Reader, blocks: Sequence[Block]) -> dict[str, Writer]:
+    """The turns that the blocks name."""
+    named = {id for block in blocks for id in _shown_turns(block.author)}
+    prompts = await turn_prompts.of_turns(reader, named)
+    numbers: dict[str, int] = {}
+    here: set[str] = set()
+    for conversation in {each.conversation_id for each in prompts.values()}:
+        leaf = await windows.newest_leaf(reader, conversation)
+        branch = [id for id, _ in await prompts_of_branch(reader, leaf)]
+        here.update(branch)
+        numbers |= {id: number for number, id in enumerate(branch, start=1)}
+    for each in prompts.values():
+        if each.prompt_id not in numbers:
+            numbers[each.prompt_id] = len(await prompts_of_branch(reader, each.prompt_id))
+    return {
+        id: Writer(each, numbers.get(each.prompt_id), each.prompt_id in here) for id, each in prompts.items()
+    }
+
+
+def _shown_turns(author: Author) -> tuple[str, ...]:
+    """The turns of an author that are told of; of very many that may have been it, none."""
+    return author.turns if len(author.perhaps) <= 3 else ()

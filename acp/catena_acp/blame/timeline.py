@@ -1,0 +1,119 @@
+"""The snapshots of a directory in the order of time, and which turns were at work between each two of them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+from catena_store.snapshots.turns import DirectoryTurn
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The time between two snapshots that follow one another, or between the last one and now."""
+
+    turns: tuple[str, ...]  # that were at work in it, or may have been
+    proven: bool = False  # True: all of it lies within the only one of them
+    after: str | None = None  # the turn that had ended last when it began
+    before: str | None = None  # the turn that began when it ended
+    left_out: frozenset[str] = frozenset()  # paths that the snapshot before it lacks
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Different snapshots, oldest first, and the span before each but the first; the last one lasts until now."""
+
+    trees: tuple[str, ...]
+    spans: tuple[Span, ...]
+
+    def span(self, moment: int) -> Span | None:
+        """The span in which what a snapshot is the first to have came about; None for the first snapshot."""
+        return self.spans[moment - 1] if moment else None
+
+
+class _Event(NamedTuple):
+    """A beginning or an end; of two at one time an end comes first, unless it is that of a turn of no length."""
+
+    time: int
+    order: int
+    at: int  # of the turn
+    turn: DirectoryTurn
+    ends: bool
+
+
+def timeline(kept: Sequence[DirectoryTurn], others: Iterable[DirectoryTurn], lost: Set[str]) -> Timeline:
+    """The timeline of turns that have snapshots, in the order in which they began, and of others beside them.
+
+    ``lost`` are trees that are not in the repository any more.
+    """
+    building = _Building(lost)
+    for event in sorted(chain(_events(_in_order(kept)), _events(others)), key=lambda event: event[:3]):
+        building.take(event)
+    return building.finished()
+
+
+class _Building:
+    def __init__(self, lost: Set[str]) -> None:
+        self._lost = lost
+        self._trees: list[str] = []
+        self._spans: list[Span] = []
+        self._at_work: dict[str, DirectoryTurn] = {}
+        self._since: dict[str, DirectoryTurn] = {}  # at work at some time since the last snapshot
+        self._ended: str | None = None
+        self._left_out: frozenset[str] = frozenset()
+
+    def take(self, event: _Event) -> None:
+        """Go on to the next event."""
+        turn, files = event.turn, event.turn.files
+        if event.ends:
+            if files and files.after:
+                self._snapshot(files.after, None)
+                self._left_out = frozenset(each.path for each in files.left_out)
+            self._at_work.pop(turn.id, None)
+            if files:
+                self._ended = turn.id
+            if files and files.after and files.after not in self._lost:
+                self._since.pop(turn.id, None)  # it left nothing behind its last snapshot
+            return
+        if files:
+            self._snapshot(files.before, turn.id)
+        self._at_work[turn.id] = self._since[turn.id] = turn
+
+    def finished(self) -> Timeline:
+        """The timeline until now."""
+        if self._trees:
+            self._spans.append(self._span(None))
+        return Timeline(tuple(self._trees), tuple(self._spans))
+
+    def _snapshot(self, tree: str, beginning: str | None) -> None:
+        if tree in self._lost:
+            return
+        if self._trees and self._trees[-1] != tree:
+            self._spans.append(self._span(beginning))
+        if not self._trees or self._trees[-1] != tree:
+            self._trees.append(tree)
+        self._since = dict(self._at_work)
+
+    def _span(self, beginning: str | None) -> Span:
+        turns = tuple(self._since)
+        only = self._since[turns[0]].files if len(turns) == 1 else None
+        whole = only is not None and only.after is not None and not {only.before, only.after} & self._lost
+        return Span(turns, whole, self._ended, beginning, self._left_out)
+
+
+def _in_order(kept: Sequence[DirectoryTurn]) -> Iterable[DirectoryTurn]:
+    """The turns with beginnings that never go back, as a clock that was set may have it."""
+    latest = 0
+    for turn in kept:
+        latest = max(latest, turn.began)
+        ended = None if turn.ended is None else max(turn.ended, latest)
+        yield DirectoryTurn(turn.id, latest, ended, turn.files)
+
+
+def _events(turns: Iterable[DirectoryTurn]) -> Iterable[_Event]:
+    for at, turn in enumerate(turns):
+        yield _Event(turn.began, 1, at, turn, False)
+        if turn.ended is not None:
+            yield _Event(turn.ended, 0 if turn.ended > turn.began else 2, at, turn, True)
