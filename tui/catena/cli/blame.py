@@ -1,0 +1,168 @@
+"""``catena blame``: the prompt, agent and branch that wrote each line of a file, without loading the screen."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from catena.cli.list import line_width
+from catena.errors import CommandRefused, ExitStatus
+from catena.settings.agents import titles_in_settings
+from catena.text.blame_text import (
+    age_words,
+    between_words,
+    conversation_words,
+    doubt_words,
+    mark_of,
+    prompt_words,
+    short_id,
+    turn_words,
+)
+from catena.text.formats import cell_width, truncate
+from catena.text.json_shapes import FORMAT, dumps, time_shape
+from catena.text.safe_text import safe, safe_line
+from catena_acp.blame.authorship import Author, BlamedFile, Proof, Writer
+from catena_acp.blame.reading import blame
+from catena_store.database.database import Database, default_path
+from catena_store.ids import utc_now
+
+_LINES = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?", re.DOTALL)
+_NARROW = 60  # cells of a terminal below which the agent is not named
+_WHO = 24  # cells, at most, of what stands for lines that no turn wrote
+_TAB = 8
+
+Title = Callable[[str, str | None], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FileLines:
+    """A file, and the lines of it that are asked about, counted from 1; None for all of them."""
+
+    path: Path
+    first: int = 1
+    last: int | None = None
+
+    @classmethod
+    def read(cls, text: str) -> FileLines:
+        """Read `FILE`, `FILE:LINE` or `FILE:LINE-LINE`; a file of the whole name comes first."""
+        path = Path(text).expanduser()
+        found = None if path.exists() else _LINES.fullmatch(text)
+        if found is None:
+            return cls(path)
+        first = int(found["first"])
+        return cls(Path(found["path"]).expanduser(), first, int(found["last"] or first))
+
+
+def print_blame(text: str, *, json: bool) -> int:
+    """Print who wrote the lines of a file. Raises CommandRefused, NotBlamed and StoreError."""
+    asked = FileLines.read(text)
+    file = asyncio.run(_read(asked.path))
+    last = len(file.lines) if asked.last is None else min(asked.last, len(file.lines))
+    if not 1 <= asked.first <= max(last, 1) or (asked.last and not file.lines):
+        raise CommandRefused(f"{asked.path} has no line {asked.first}: it ends with line {len(file.lines)}")
+    lines = range(asked.first - 1, last)
+    titles = titles_in_settings()
+    if json:
+        print(dumps(_shape(file, lines), indent=2))
+        return ExitStatus.ANSWERED
+    for line in _lines(file, lines, titles, utc_now(), line_width()):
+        print(line)
+    return ExitStatus.ANSWERED
+
+
+async def _read(path: Path) -> BlamedFile:
+    async with Database.open(default_path()) as db:
+        return await blame(db, path, utc_now())
+
+
+def _lines(file: BlamedFile, lines: range, titles: Title, now: datetime, width: int | None) -> Iterator[str]:
+    """The lines below each other, and the turns that they are from below those."""
+    authors = _authors(file, lines)
+    narrow = width is not None and width < _NARROW
+    who = {author: _who(file, author, titles, now, narrow=narrow) for author in set(authors.values())}
+    wide = max(map(cell_width, who.values()), default=0)
+    number = len(str(lines.stop))
+    for at in lines:
+        words = who[authors[at]]
+        text = safe(file.lines[at].expandtabs(_TAB)).replace("\n", " ")
+        line = f"{words}{'':{wide - cell_width(words)}}  {at + 1:>{number}}  {text}".rstrip()
+        yield line if width is None else truncate(line, width)
+    turns = dict.fromkeys(author.turn_id for author in authors.values() if author.turn_id is not None)
+    named = [file.writers[id] for id in turns if id in file.writers]
+    if named:
+        yield ""
+    for writer in named:
+        line = f"{short_id(writer.prompt.prompt_id)}  {prompt_words(writer)}"
+        yield line if width is None else truncate(line, width)
+        yield f"{'':10}catena show {short_id(writer.prompt.conversation_id)} --at {short_id(writer.prompt.prompt_id)}"
+
+
+def _authors(file: BlamedFile, lines: range) -> dict[int, Author]:
+    return {
+        at: block.author
+        for block in file.blocks
+        for at in range(max(block.first, lines.start), min(block.end, lines.stop))
+    }
+
+
+def _who(file: BlamedFile, author: Author, titles: Title, now: datetime, *, narrow: bool) -> str:
+    """What stands before the lines of an author."""
+    writer = file.writers.get(author.turn_id or "")
+    if writer is None:
+        words = between_words(file, author) if author.proof is Proof.BETWEEN else "unknown"
+        return truncate(words, _WHO)
+    prompt = writer.prompt
+    agent = safe_line(titles(prompt.agent, prompt.profile) or prompt.agent)
+    parts = [short_id(prompt.prompt_id), mark_of(file, author), f"{age_words(file, author, now):>6}"]
+    return " ".join(parts if narrow else [*parts, truncate(agent, _WHO)])
+
+
+def _shape(file: BlamedFile, lines: range) -> dict[str, object]:
+    """One JSON object, in the shape of ``docs/command-line.md``."""
+    authors = _authors(file, lines)
+    return {
+        "format": FORMAT,
+        "path": str(file.path),
+        "root": file.root,
+        "lines": [
+            {"line": at + 1, "text": file.lines[at], **_author_shape(file, authors[at])} for at in lines
+        ],
+        "turns": {
+            id: _writer_shape(file.writers[id])
+            for author in dict.fromkeys(authors.values())
+            for id in author.turns
+            if id in file.writers
+        },
+    }
+
+
+def _author_shape(file: BlamedFile, author: Author) -> dict[str, object]:
+    return {
+        "proof": author.proof,
+        "turn_id": author.turn_id,
+        "after": author.after,
+        "before": author.before,
+        "doubt": author.doubt,
+        "perhaps": [id for id in author.perhaps if id in file.writers],
+        "words": doubt_words(file, author) if author.proof is Proof.UNKNOWN else None,
+    }
+
+
+def _writer_shape(writer: Writer) -> dict[str, object]:
+    prompt = writer.prompt
+    return {
+        "conversation_id": prompt.conversation_id,
+        "title": None if prompt.deleted else conversation_words(writer),
+        "prompt_id": prompt.prompt_id,
+        "prompt": None if prompt.deleted else prompt.preview,
+        "turn": writer.number,
+        "words": turn_words(writer),
+        "on_branch": writer.on_branch,
+        "agent": prompt.agent,
+        "profile": prompt.profile,
+        "began_at": time_shape(prompt.began_at),
+    }

@@ -1,0 +1,128 @@
+"""Who wrote lines of a file, in words."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from catena.text.formats import age, title_of
+from catena.text.safe_text import safe_line
+from catena_acp.blame.authorship import Author, BlamedFile, Doubt, Proof, Writer
+
+WAY, LEFT, REPORTED = "●", "○", "~"  # on the way of its conversation, on a branch that was left, as reported
+_SHORT = 8  # characters of an id
+_MOST_NAMED = 2  # of the turns that may have written a line
+
+
+def short_id(id: str) -> str:
+    """The beginning of an id, as commands take it."""
+    return id[:_SHORT]
+
+
+def mark_of(file: BlamedFile, author: Author) -> str:
+    """The mark before an author: on the way, on a branch that was left, as reported; "" for no turn."""
+    writer = file.writers.get(author.turn_id or "")
+    if writer is None:
+        return ""
+    if author.proof is Proof.REPORT:
+        return REPORTED
+    return WAY if writer.on_branch else LEFT
+
+
+def prompt_words(writer: Writer) -> str:
+    """The first words of a turn's prompt."""
+    if writer.prompt.deleted:
+        return "deleted conversation"
+    return safe_line(title_of(writer.prompt.preview)) or "(no text)"
+
+
+def turn_words(writer: Writer) -> str:
+    """A turn by its number: `turn 3`."""
+    return f"turn {writer.number}" if writer.number else "a turn"
+
+
+def brief_words(file: BlamedFile, author: Author) -> str:
+    """An author in the few words of a gutter."""
+    match author.proof:
+        case Proof.SNAPSHOTS | Proof.REPORT:
+            writer = file.writers.get(author.turn_id or "")
+            return "unknown" if writer is None else prompt_words(writer)
+        case Proof.BETWEEN:
+            return between_words(file, author)
+        case Proof.UNKNOWN:
+            return "unknown"
+
+
+def age_words(file: BlamedFile, author: Author, now: datetime) -> str:
+    """How long ago the turn of an author began; "" for no turn."""
+    writer = file.writers.get(author.turn_id or "")
+    return "" if writer is None else age(writer.prompt.began_at, now)
+
+
+def between_words(file: BlamedFile, author: Author) -> str:
+    """The time of lines that no turn wrote: `between turns 3 and 4`."""
+    after, before = file.writers.get(author.after or ""), file.writers.get(author.before or "")
+    if after is None:
+        return f"before {turn_words(before)}" if before else "not in a turn"
+    if before is None:
+        return f"after {turn_words(after)}"
+    one = after.prompt.conversation_id == before.prompt.conversation_id
+    if one and after.number and before.number:
+        return f"between turns {after.number} and {before.number}"
+    return f"after {turn_words(after)}, not in a turn"
+
+
+def full_words(file: BlamedFile, author: Author, now: datetime) -> str:
+    """An author in a sentence, as it stands below the lines."""
+    match author.proof:
+        case Proof.SNAPSHOTS | Proof.REPORT:
+            writer = file.writers.get(author.turn_id or "")
+            if writer is None:
+                return "Unknown."
+            parts = [
+                turn_words(writer).capitalize(),
+                f"of “{conversation_words(writer)}”",
+                age_words(file, author, now),
+            ]
+            if not writer.on_branch:
+                parts.append("on a branch that was left")
+            if author.proof is Proof.REPORT:
+                parts.append("as the agent reported it")
+            return " · ".join([" ".join(parts[:2]), *parts[2:]])
+        case Proof.BETWEEN:
+            return f"Not written in a turn: {between_words(file, author)}."
+        case Proof.UNKNOWN:
+            return f"Unknown: {doubt_words(file, author)}."
+
+
+def conversation_words(writer: Writer) -> str:
+    """The title of a turn's conversation."""
+    if writer.prompt.deleted:
+        return "a deleted conversation"
+    return safe_line(writer.prompt.title or title_of(writer.prompt.preview)) or "untitled"
+
+
+def doubt_words(file: BlamedFile, author: Author) -> str:
+    """Why an author is not known, with the turns that it may have been."""
+    named = [file.writers[turn] for turn in author.perhaps if turn in file.writers]
+    perhaps = " or ".join(
+        f"{turn_words(each)} of “{conversation_words(each)}”" for each in named[:_MOST_NAMED]
+    )
+    match author.doubt:
+        case Doubt.SEVERAL if perhaps and len(author.perhaps) <= _MOST_NAMED:
+            return f"{perhaps} – both were at work"
+        case Doubt.SEVERAL:
+            return f"{len(author.perhaps)} turns were at work at once"
+        case Doubt.NOT_KEPT if perhaps:
+            return f"{perhaps} or somebody else – the files were not kept to its end"
+        case Doubt.AT_WORK if perhaps:
+            return f"{perhaps} is still at work"
+        case Doubt.OLDER:
+            return "older than the first snapshot"
+        case Doubt.UNSEEN:
+            return "in no snapshot before – the file was new, ignored or left out"
+        case Doubt.TOO_LONG:
+            return "older than the history that was looked through"
+        case Doubt.NONE:
+            return "no snapshots of this file"
+        case _:
+            return "the files were not kept around the turn"
