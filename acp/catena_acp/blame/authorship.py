@@ -27,6 +27,7 @@ class Doubt(StrEnum):
     NOT_KEPT = "no snapshot of the turn's start or end"
     AT_WORK = "a turn is at work"
     UNSEEN = "not in the snapshot before: new, ignored or left out then"
+    MOVED = "it stood in a file that went when this one came"
     TOO_LONG = "the history is too long"
     NONE = "no snapshots"
 

@@ -26,14 +26,16 @@ from catena_store.snapshots import turns
 from catena_store.snapshots.git import executable
 from catena_store.snapshots.line_history import LineOrigin, line_origins
 from catena_store.snapshots.repository import LARGEST, SnapshotRepository, snapshots_beside
+from catena_store.snapshots.trees import TreeEntry
 from catena_store.snapshots.turns import DirectoryTurn
 from catena_store.windows import windows
 
 MOST_LINES = 100_000
-_SECONDS = 20.0  # that the search may take
+_SECONDS = 30.0  # that the search may take
 _MOST_SNAPSHOTS = 20_000
 _MOST_REPORTS = 2_000  # tool calls that are looked through
 _SILENCE = timedelta(minutes=1)  # after which a client without a sign of life counts as killed
+_MOST_GONE = 200  # files that went when one came, whose lines are compared
 _PLAIN = re.compile(r"[ !#-\[\]-~]+")  # what stands in JSON as it is
 _BINARY_WITHIN = 8_000  # bytes, as git looks at them
 
@@ -112,19 +114,18 @@ async def _turns(reader: Reader, path: Path, now: datetime) -> _Turns:
     alive_since = to_milliseconds(now - _SILENCE)
     around = [root for root in await turns.roots(reader) if path.is_relative_to(root)]
     root = max(around, key=len, default=None)
-    place = Path(root) if root else path.parent
     every = await turns.working_directories(reader)
-    near = await asyncio.to_thread(_near, every, place, path)
+    near = await asyncio.to_thread(_near, every, root, path)
     kept = await turns.of_root(reader, root, alive_since) if root else []
     return _Turns(root, kept, await turns.not_kept(reader, root or "", near, alive_since))
 
 
-def _near(directories: Sequence[str], place: Path, path: Path) -> list[str]:
-    """Those of the directories that are in a place, or around a file."""
+def _near(directories: Sequence[str], root: str | None, path: Path) -> list[str]:
+    """Those of the directories that are below a root, or around a file."""
     found = []
     for each in directories:
         real = Path(os.path.realpath(each))
-        if real.is_relative_to(place) or path.is_relative_to(real):
+        if (root is not None and real.is_relative_to(root)) or path.is_relative_to(real):
             found.append(each)
     return found
 
@@ -148,13 +149,14 @@ def _by_snapshots(
     if not line.trees:
         return [unknown] * count, paths
     authors = [replace(unknown, doubt=Doubt.TOO_LONG)] * count
-    judging = _Judging(repository, line, {turn.id for turn in newest if turn.ended is None})
+    at_work = {turn.id for turn in newest if turn.ended is None}
+    judging = _Judging(repository, line, at_work, content.split(b"\n"))
     inside = os.path.relpath(path, known.root)
     try:
         found = line_origins(repository, line.trees, inside, content, seconds=_SECONDS, wanted=wanted)
         for origin in found:
             paths.add(str(Path(known.root) / origin.path))
-            authors[origin.first : origin.first + origin.count] = [judging.author(origin)] * origin.count
+            authors[origin.first : origin.first + origin.count] = judging.authors(origin)
     except SearchStopped:
         pass  # the rest is older than what was looked through
     return authors, paths
@@ -163,14 +165,26 @@ def _by_snapshots(
 class _Judging:
     """Judges who wrote lines by the moment at which they came into their file."""
 
-    def __init__(self, repository: SnapshotRepository, line: Timeline, at_work: set[str]) -> None:
+    def __init__(
+        self, repository: SnapshotRepository, line: Timeline, at_work: set[str], lines: Sequence[bytes]
+    ) -> None:
         self._repository = repository
         self._line = line
         self._at_work = at_work
-        self._ignoring: dict[int, bool] = {}
+        self._lines = lines
+        self._births: dict[int, _Birth] = {}
 
-    def author(self, origin: LineOrigin) -> Author:
-        """Who wrote these lines. Raises SnapshotFailed."""
+    def authors(self, origin: LineOrigin) -> list[Author]:
+        """Who wrote each of these lines. Raises SnapshotFailed."""
+        author = self._author(origin)
+        if not origin.new_file or author.doubt in (Doubt.OLDER, Doubt.UNSEEN):
+            return [author] * origin.count
+        moved = Author(Proof.UNKNOWN, doubt=Doubt.MOVED)
+        gone = self._birth(origin.moment).gone_lines
+        lines = self._lines[origin.first : origin.first + origin.count]
+        return [moved if gone is None or (line in gone and line.strip()) else author for line in lines]
+
+    def _author(self, origin: LineOrigin) -> Author:
         span = self._line.span(origin.moment)
         if span is None:
             return Author(Proof.UNKNOWN, doubt=Doubt.OLDER)
@@ -192,11 +206,35 @@ class _Judging:
             return True  # ignored files never are in a snapshot
         if any(origin.path == path or origin.path.startswith(f"{path}/") for path in left_out):
             return True
-        if origin.moment not in self._ignoring:
-            changed = self._repository.changes(trees[origin.moment - 1], trees[origin.moment])
+        return self._birth(origin.moment).ignoring_changed
+
+    def _birth(self, moment: int) -> _Birth:
+        """What else changed when a file came into the snapshots."""
+        if moment not in self._births:
+            trees = self._line.trees
+            changed = self._repository.changes(trees[moment - 1], trees[moment])
             names = (change.path.rpartition("/")[2] for change in changed)
-            self._ignoring[origin.moment] = ".gitignore" in names
-        return self._ignoring[origin.moment]
+            gone = [change.old for change in changed if change.old is not None and change.new is None]
+            self._births[moment] = _Birth(".gitignore" in names, self._texts(gone))
+        return self._births[moment]
+
+    def _texts(self, entries: Sequence[TreeEntry]) -> frozenset[bytes] | None:
+        """The lines of files; None where these are too many to look at."""
+        if len(entries) > _MOST_GONE:
+            return None
+        lines: set[bytes] = set()
+        with self._repository.contents() as contents:
+            for entry in entries:
+                lines.update(contents.read(entry.blob).split(b"\n"))
+        return frozenset(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Birth:
+    """What else changed between the snapshot that a file is in first and the one before."""
+
+    ignoring_changed: bool  # which files are ignored
+    gone_lines: frozenset[bytes] | None  # of files that went; None: of too many
 
 
 async def _by_reports(

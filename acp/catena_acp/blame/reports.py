@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from catena_acp.changes.hunks import lines_of
-from catena_acp.continuity.tool_record import ToolRecord
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.diff import diff_of_lines
 from catena_store.records import Message
 

@@ -58,8 +58,11 @@ def line_origins(
     """
     until = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="catena-blame-") as place:
-        git = _borrowing(repository, Path(place))
-        git.run("fast-import", "--quiet", stdin=_commits(trees, path, content), seconds=seconds)
+        try:
+            git = _borrowing(repository, Path(place))
+            git.run("fast-import", "--quiet", stdin=_commits(trees, path, content))
+        except SnapshotFailed as failed:
+            raise SnapshotFailed(repository.root, failed.why) from failed
         asked = ("blame", "--incremental", "--no-textconv", _REF, "--", path)
         process = git.started(*asked)
         try:

@@ -120,6 +120,8 @@ def doubt_words(file: BlamedFile, author: Author) -> str:
             return "older than the first snapshot"
         case Doubt.UNSEEN:
             return "in no snapshot before – the file was new, ignored or left out"
+        case Doubt.MOVED:
+            return "it stood in a file that went when this one came"
         case Doubt.TOO_LONG:
             return "older than the history that was looked through"
         case Doubt.NONE:

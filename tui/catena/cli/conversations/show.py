@@ -189,6 +189,14 @@ async def _branch_of(reader: Reader, named: str) -> tuple[ConversationRecord, st
     return found, await shown_leaf(reader, found.id)
 
 
+async def _turn_of(reader: Reader, named: str, message: str) -> tuple[ConversationRecord, Sequence[Message]]:
+    """A conversation, and the rows of the turn of one of its messages. Raises NotFound or Ambiguous."""
+    found = await conversations.find(reader, named)
+    row = await messages.find(reader, found.id, message)
+    turn = await turns.get(reader, row.turn_id) if row.turn_id else None
+    return found, await messages.last_turn(reader, turn.last_id if turn else row.id)
+
+
 def conversation_json(everything: ConversationContents, born: Iterable[Message]) -> Iterator[str]:
     """Yield one JSON object in pieces: the conversation, its messages, turns, chain, other links and windows."""
     carried = {turn.link_id for turn in everything.turns}
@@ -358,6 +366,16 @@ def print_conversation(conversation_id: str, *, json: bool) -> int:
         )
         for block in branch_lines(found, title, reading.branch(leaf)):
             print(block)
+    return ExitStatus.ANSWERED
+
+
+def print_turn(conversation_id: str, message: str) -> int:
+    """Print the turn of a message, whatever branch it is on. Raises NotFound or Ambiguous."""
+    with open_reading() as reading:
+        found, rows = reading.read(lambda reader: _turn_of(reader, conversation_id, message))
+    title = found.title or next((row.text[:_TITLE] for row in rows if row.kind is Kind.USER), "")
+    for block in branch_lines(found, title, rows):
+        print(block)
     return ExitStatus.ANSWERED
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from catena.cli.list import line_width
+from catena.cli.conversations.list import line_width
 from catena.errors import CommandRefused, ExitStatus
 from catena.settings.agents import titles_in_settings
 from catena.text.blame_text import (
