@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 from catena.text.formats import age, title_of
 from catena.text.safe_text import safe_line
@@ -11,6 +14,46 @@ from catena_acp.blame.authorship import Author, BlamedFile, Doubt, Proof, Writer
 WAY, LEFT, REPORTED = "●", "○", "~"  # on the way of its conversation, on a branch that was left, as reported
 _SHORT = 8  # characters of an id
 _MOST_NAMED = 2  # of the turns that may have written a line
+
+_LINES = re.compile(r"(?P<path>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class FileLines:
+    """A file, and the lines of it that are asked about, counted from 1; None for its last one."""
+
+    path: Path
+    first: int = 1
+    last: int | None = None
+
+    @classmethod
+    def read(cls, text: str, base: Path) -> FileLines:
+        """Read `FILE`, `FILE:LINE` or `FILE:LINE-LINE`, also as a mention; a file of the whole name comes first.
+
+        Relative paths count from ``base``. Blocks for a moment.
+        """
+        text = text.strip()
+        if text.startswith("@") and not _exists(base / text):
+            text = text[1:].replace('"', "", 2) if text.startswith('@"') else text[1:]
+        found = None if _exists(base / text) else _LINES.fullmatch(text)
+        if found is None:
+            return cls(_from(base, text))
+        first = int(found["first"])
+        return cls(_from(base, found["path"]), first, int(found["last"] or first))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _from(base: Path, text: str) -> Path:
+    try:
+        return base / Path(text).expanduser()
+    except RuntimeError:  # of nobody's home
+        return base / text
 
 
 def short_id(id: str) -> str:

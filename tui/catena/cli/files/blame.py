@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from catena.cli.conversations.list import line_width
 from catena.errors import CommandRefused, ExitStatus
 from catena.settings.agents import titles_in_settings
 from catena.text.blame_text import (
+    FileLines,
     age_words,
     between_words,
     conversation_words,
@@ -30,7 +29,6 @@ from catena_acp.blame.reading import blame
 from catena_store.database.database import Database, default_path
 from catena_store.ids import utc_now
 
-_LINES = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?", re.DOTALL)
 _NARROW = 60  # cells of a terminal below which the agent is not named
 _WHO = 24  # cells, at most, of what stands for lines that no turn wrote
 _TAB = 8
@@ -38,28 +36,9 @@ _TAB = 8
 Title = Callable[[str, str | None], str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class FileLines:
-    """A file, and the lines of it that are asked about, counted from 1; None for all of them."""
-
-    path: Path
-    first: int = 1
-    last: int | None = None
-
-    @classmethod
-    def read(cls, text: str) -> FileLines:
-        """Read `FILE`, `FILE:LINE` or `FILE:LINE-LINE`; a file of the whole name comes first."""
-        path = Path(text).expanduser()
-        found = None if path.exists() else _LINES.fullmatch(text)
-        if found is None:
-            return cls(path)
-        first = int(found["first"])
-        return cls(Path(found["path"]).expanduser(), first, int(found["last"] or first))
-
-
 def print_blame(text: str, *, json: bool) -> int:
     """Print who wrote the lines of a file. Raises CommandRefused, NotBlamed and StoreError."""
-    asked = FileLines.read(text)
+    asked = FileLines.read(text, Path())
     file = asyncio.run(_read(asked.path))
     last = len(file.lines) if asked.last is None else min(asked.last, len(file.lines))
     if not 1 <= asked.first <= max(last, 1) or (asked.last and not file.lines):

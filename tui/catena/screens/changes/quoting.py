@@ -23,11 +23,14 @@ def quote_of(file: ChangedFile, hunk: FileHunk, directory: str, *, undo: bool = 
     lines = [f"{line.sign}{line.text}" for line in shown]
     if (more := len(every) - len(lines)) > 0:
         lines.append(f"… {counted(more, 'more line')}")
-    body = "\n".join(lines)
-    # No line of the hunk may end the block.
+    quote = fenced(f"{path}, {place_words(hunk)}:", "\n".join(lines), "diff")
+    return "\n".join([*([_UNDO, ""] if undo else []), quote])
+
+
+def fenced(head: str, body: str, language: str = "") -> str:
+    """Lines as a block of code below a head; no line of them ends the block."""
     fence = "`" * max(3, 1 + max((len(ticks) for ticks in _TICKS.findall(body)), default=0))
-    head = f"{path}, {place_words(hunk)}:"
-    return "\n".join([*([_UNDO, ""] if undo else []), head, f"{fence}diff", body, fence])
+    return "\n".join([head, f"{fence}{language}", body, fence])
 
 
 def quote_of_file(file: ChangedFile, words: str, directory: str, *, undo: bool = False) -> str:

@@ -47,6 +47,7 @@ _HUNK_KEYS = (
     SheetKey("{changes_enter}", "fold", "enter"),
     SheetKey("{side_by_side}", "side by side", "side_by_side"),
     SheetKey("{copy_hunk}", "copy", "copy_hunk"),
+    SheetKey("{changes_blame}", "blame", "blame"),
     SheetKey("{changes_editor}", "editor", "edit"),
     SheetKey("{leave}", "files", "leave"),
 )
@@ -70,6 +71,7 @@ _MORE_KEYS = (
     ("{changes_find}", "find in all changes"),
     ("{side_by_side}", "both versions side by side (from 120 columns)"),
     ("{copy_hunk copy_patch}", "copy the hunk, or everything, as a patch"),
+    ("{changes_blame}", "show which prompt wrote the lines"),
     ("{changes_editor}", "open the file in $EDITOR at that line"),
     ("{changes_read}", "read the changes again"),
 )
@@ -90,7 +92,8 @@ class ReviewActs:
     """What is done with a hunk outside of the review."""
 
     quote: Callable[[str], None]  # into the prompt
-    edit: Callable[[str, int], Awaitable[None]]  # a file, from a line on; raises CommandRefused
+    edit: Callable[[str, int], Awaitable[None]]  # a file, from a line on; raises EditRefused
+    blame: Callable[[str, int], Awaitable[None]]  # show who wrote it, from a line on; raises EditRefused
 
 
 class ChangesScreen(Dialog[None]):
@@ -123,6 +126,7 @@ class ChangesScreen(Dialog[None]):
             copy_patch="copy_patch",
             changes_editor="edit",
             changes_read="read",
+            changes_blame="blame",
             changes_filter="filter",
         ),
     ]
@@ -405,6 +409,19 @@ class ChangesScreen(Dialog[None]):
             self.say(str(refused))
         else:
             await self.attempt(self._read())
+
+    def action_blame(self) -> None:
+        """Show which prompts wrote the file, at the hunk."""
+        if (diff := self._panes.compared) is not None:
+            hunk = self._panes.hunk
+            line = hunk.first_line if hunk is not None else 1
+            self.run_worker(self._blame(diff.file.path, line), group="blame", exclusive=True)
+
+    async def _blame(self, path: str, line: int) -> None:
+        try:
+            await self._acts.blame(path, line)
+        except EditRefused as refused:
+            self.say(str(refused))
 
     # Filter and find
 

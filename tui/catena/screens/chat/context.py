@@ -212,6 +212,13 @@ class ChatContext:
         else:
             self.panes.say(text, wrong=wrong)
 
+    def quote_into(self, tab: Tab, text: str) -> None:
+        """Quote into the draft of a tab, whichever is on the screen by now."""
+        if tab is self.drafts.tab:
+            self.screen.quote(text)
+        elif tab in self.tabs.tabs:
+            self.drafts.append(tab, text)
+
     def place(self) -> object:
         """The focused widget and the composer's text, to compare before and after a wait."""
         return self.screen.focused, self.parts.composer.text

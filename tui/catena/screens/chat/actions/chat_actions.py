@@ -17,6 +17,7 @@ from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.checkpoints import CheckpointActions
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.branching.undo import UndoActions
+from catena.screens.chat.actions.conversations.blame import BlameActions
 from catena.screens.chat.actions.conversations.changes import ChangesActions
 from catena.screens.chat.actions.conversations.directories import DirectoryActions
 from catena.screens.chat.actions.conversations.exports import ExportActions
@@ -68,7 +69,8 @@ class ChatActions:
             choose_agent=self.settings.agent,
         )
         self.usage = UsageActions(context)
-        self.changes = ChangesActions(context)
+        self.blaming = BlameActions(context, self._open_prompt)
+        self.changes = ChangesActions(context, self.blaming)
         self.undo = UndoActions(context, self.tabs)
         self.asides = AsideActions(context, self.tabs)
         self.edits = EditActions(context)
@@ -98,6 +100,10 @@ class ChatActions:
         from catena.screens.chat.actions.conversations.history import HistoryActions
 
         return HistoryActions(self._context, self.tabs, self.branches, self.edits, self.trees, self.exports)
+
+    async def _open_prompt(self, conversation_id: str, prompt_id: str) -> None:
+        """Open a conversation at a prompt."""
+        await self.history.open_prompt(conversation_id, prompt_id)
 
     async def choose_beside(self) -> None:
         """Let the person choose a conversation, and show it side by side."""

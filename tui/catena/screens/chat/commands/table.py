@@ -256,6 +256,14 @@ COMMANDS: tuple[ChatCommand, ...] = (
         leads=True,
     ),
     ChatCommand(
+        "blame",
+        "show which prompt wrote each line of a file",
+        lambda do, text: do.blaming.blame(text),
+        argument="FILE[:LINE]",
+        needs_argument=True,
+        leads=True,
+    ),
+    ChatCommand(
         "files",
         "show files read and changed on this branch",
         lambda do, _: do.usage.files(),

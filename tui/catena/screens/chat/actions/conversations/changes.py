@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from catena.mentions.roots import leads_inside, resolved_roots
+from catena.screens.chat.actions.conversations.blame import BlameActions
 from catena.screens.chat.context import ChatContext
 from catena.terminal.programs import EditorFailed, edit_file
 from catena.text.safe_text import safe_line
@@ -12,14 +15,18 @@ from catena.workspace.tab import Tab
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_store.errors import StoreError
 
+if TYPE_CHECKING:
+    from catena.screens.blame.screen import BlamePlace
+
 _SCOPES = {"": Since.BRANCH, "branch": Since.BRANCH, "turn": Since.TURN, "look": Since.LOOK}
 
 
 class ChangesActions:
     """Actions on the changes of the active tab's conversation."""
 
-    def __init__(self, context: ChatContext) -> None:
+    def __init__(self, context: ChatContext, blaming: BlameActions) -> None:
         self._context = context
+        self._blaming = blaming
 
     async def changes(self, argument: str = "") -> None:
         """Review the changes of the branch, of its newest turn, since the last look, or since a checkpoint."""
@@ -47,36 +54,49 @@ class ChangesActions:
             await self._edit(tab, path, line)
 
         context = self._context
+        chosen: list[BlamePlace] = []
+
+        async def blame(path: str, line: int) -> None:
+            place = await self._blame(tab, path, line)
+            if place is not None:
+                chosen.append(place)
+                review.dismiss(None)
+
         await tab.conversation.settle()
         review = ChangesScreen(
             tab.conversation.changes,
             scope,
             leaf=lambda: tab.leaf_id,
             directory=tab.conversation.record.cwd,
-            acts=ReviewActs(lambda text: self._quote(tab, text), edit),
+            acts=ReviewActs(lambda text: context.quote_into(tab, text), edit, blame),
             subject=context.subject,
         )
         await context.app.push_screen_wait(review)
         if review.looked_at is not None:
             with contextlib.suppress(StoreError):  # the next look begins where the last one did
                 await tab.conversation.changes.note_look(review.looked_at)
+        for place in chosen:
+            await self._blaming.open(place)
 
-    def _quote(self, tab: Tab, text: str) -> None:
-        """Quote into the draft of the tab that is reviewed."""
-        context = self._context
-        if tab is context.drafts.tab:
-            context.screen.quote(text)
-        elif tab in context.tabs.tabs:
-            context.drafts.append(tab, text)
+    async def _blame(self, tab: Tab, path: str, line: int) -> BlamePlace | None:
+        """Show who wrote a file of the conversation's directories; where to go then. Raises EditRefused."""
+        self._check(tab, path)
+        return await self._blaming.show(tab, Path(path), line)
 
     async def _edit(self, tab: Tab, path: str, line: int) -> None:
         """Open a file of the conversation's directories in the person's editor. Raises EditRefused."""
         from catena.screens.changes.screen import EditRefused
 
-        roots = resolved_roots((tab.conversation.record.cwd, *tab.conversation.directories))
-        if not leads_inside(path, roots):
-            raise EditRefused(f"{safe_line(path)} is not in a directory of this conversation.")
+        self._check(tab, path)
         try:
             await edit_file(self._context.app, path, line, self._context.screen.environment)
         except EditorFailed as failed:
             raise EditRefused(str(failed)) from failed
+
+    def _check(self, tab: Tab, path: str) -> None:
+        """Raise EditRefused for a file outside of the conversation's directories: an agent may have named it."""
+        from catena.screens.changes.screen import EditRefused
+
+        roots = resolved_roots((tab.conversation.record.cwd, *tab.conversation.directories))
+        if not leads_inside(path, roots):
+            raise EditRefused(f"{safe_line(path)} is not in a directory of this conversation.")

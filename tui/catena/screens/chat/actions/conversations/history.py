@@ -26,6 +26,9 @@ from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
 from catena_acp.agents.catalog import catalog
 from catena_acp.errors import StillAtWork
+from catena_store.conversations import conversations, messages
+from catena_store.errors import NotFound
+from catena_store.finding import newest_hits
 from catena_store.ids import utc_now
 from catena_store.records import Kind, Message
 
@@ -126,6 +129,27 @@ class HistoryActions:
         way = self._context.drafts.set_out()
         with self._context.drafts.under_way(way):
             await self._do(choice, way, beside=False)
+
+    async def open_prompt(self, conversation_id: str, prompt_id: str) -> None:
+        """Open a conversation at a prompt, on the branch of it. Raises StoreError."""
+        async with self._context.tabs.store.read_concurrently() as reader:
+            record = await conversations.get(reader, conversation_id)
+            prompt = await messages.get(reader, prompt_id)
+            if record is None or prompt is None:
+                raise NotFound("conversation", conversation_id)
+            place = await newest_hits.place(reader, prompt_id)
+        entry = HistoryEntry(
+            key=record.id,
+            title=record.title,
+            first_prompt=prompt.text,
+            last_prompt="",
+            agent=record.agent,
+            cwd=record.cwd,
+            created_at=record.created_at,
+            updated_at=record.created_at,
+        )
+        hit = MessageHit(record.id, prompt.id, prompt.kind, "", (), prompt.created_at)
+        await self.open(HistoryChoice("open", entry, hit, place))
 
     async def _do(self, choice: HistoryChoice, way: UnplacedDraft, *, beside: bool) -> None:
         context = self._context
