@@ -12,6 +12,9 @@ import pytest
 from catena_acp.blame import reading
 from catena_acp.blame.authorship import Doubt, Proof
 from catena_acp.errors import NotBlamed
+from catena_store.chains import turns as chain_turns
+from catena_store.records import StopReason
+from catena_store.snapshots import turns
 from support.storage.written_files import WrittenFiles, written_files
 
 
@@ -102,6 +105,25 @@ async def test_g08_what_a_killed_turn_or_somebody_after_it_wrote_is_unknown(file
     lines = dict(await files.authors("a"))
     assert lines["later"].turn_id == later, "the client of the killed turn gave no sign of life for long"
     assert (lines["killed"].doubt, lines["killed"].perhaps) == (Doubt.NOT_KEPT, (killed,))
+
+
+async def test_g08_what_a_turn_certainly_did_before_it_was_cut_off_is_its_own(files: WrittenFiles) -> None:
+    (files / "a").write_text("old\n")
+    killed = await files.begin("shop")
+    (files / "a").write_text("old\nkilled\n")
+    await files.end(killed, killed=True)
+    alive_at, certain = files.clock(), files.repository.capture(day=1).tree
+    files.clock.forward(3_600)
+    (files / "a").write_text("old\nkilled\nlater\n")
+    async with files.db.write() as tx:
+        await turns.note_alive(tx, killed, alive_at)
+        await chain_turns.end(tx, killed, stop_reason=StopReason.INTERRUPTED)
+        taken = files.repository.capture(day=1)
+        await turns.end_later(tx, killed, taken.tree, certain, taken.left_out)
+    last = await files.turn("shop", ("a", "old\nkilled\nlater\nlast\n"))
+    lines = dict(await files.authors("a"))
+    assert (lines["killed"].turn_id, lines["last"].turn_id) == (killed, last)
+    assert (lines["later"].doubt, lines["later"].perhaps) == (Doubt.NOT_KEPT, (killed,))
 
 
 async def test_g08_a_turn_without_snapshots_is_named_only_as_it_reported(files: WrittenFiles) -> None:

@@ -8,6 +8,7 @@ import re
 import stat
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -20,13 +21,13 @@ from catena_store.chains import turn_prompts
 from catena_store.conversations import messages
 from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Database, Reader
-from catena_store.errors import SearchStopped
+from catena_store.errors import SearchStopped, SnapshotFailed
 from catena_store.ids import to_milliseconds
 from catena_store.snapshots import turns
 from catena_store.snapshots.git import executable
 from catena_store.snapshots.line_history import LineOrigin, line_origins
-from catena_store.snapshots.repository import LARGEST, SnapshotRepository, snapshots_beside
-from catena_store.snapshots.trees import TreeEntry
+from catena_store.snapshots.repository import SnapshotRepository, snapshots_beside
+from catena_store.snapshots.trees import LARGEST, TreeEntry, is_among
 from catena_store.snapshots.turns import DirectoryTurn
 from catena_store.windows import windows
 
@@ -144,7 +145,8 @@ def _by_snapshots(
     if not repository.path.exists():
         return [unknown] * count, paths
     newest = known.kept[-_MOST_SNAPSHOTS // 2 :]
-    named = {tree for turn in newest if turn.files for tree in (turn.files.before, turn.files.after) if tree}
+    kept = [turn.files for turn in newest if turn.files]
+    named = {tree for each in kept for tree in (each.before, each.after, each.certain) if tree}
     line = timeline(newest, known.others, repository.lacks(named))
     if not line.trees:
         return [unknown] * count, paths
@@ -153,10 +155,12 @@ def _by_snapshots(
     judging = _Judging(repository, line, at_work, content.split(b"\n"))
     inside = os.path.relpath(path, known.root)
     try:
-        found = line_origins(repository, line.trees, inside, content, seconds=_SECONDS, wanted=wanted)
-        for origin in found:
-            paths.add(str(Path(known.root) / origin.path))
-            authors[origin.first : origin.first + origin.count] = judging.authors(origin)
+        with closing(
+            line_origins(repository, line.trees, inside, content, seconds=_SECONDS, wanted=wanted)
+        ) as found:
+            for origin in found:
+                paths.add(str(Path(known.root) / origin.path))
+                authors[origin.first : origin.first + origin.count] = judging.authors(origin)
     except SearchStopped:
         pass  # the rest is older than what was looked through
     return authors, paths
@@ -172,7 +176,8 @@ class _Judging:
         self._line = line
         self._at_work = at_work
         self._lines = lines
-        self._births: dict[int, _Birth] = {}
+        self._ignored: dict[tuple[str, str], bool] = {}
+        self._gone_lines: dict[int, frozenset[bytes] | None] = {}
 
     def authors(self, origin: LineOrigin) -> list[Author]:
         """Who wrote each of these lines. Raises SnapshotFailed."""
@@ -180,7 +185,7 @@ class _Judging:
         if not origin.new_file or author.doubt in (Doubt.OLDER, Doubt.UNSEEN):
             return [author] * origin.count
         moved = Author(Proof.UNKNOWN, doubt=Doubt.MOVED)
-        gone = self._birth(origin.moment).gone_lines
+        gone = self._lines_of_gone(origin.moment)
         lines = self._lines[origin.first : origin.first + origin.count]
         return [moved if gone is None or (line in gone and line.strip()) else author for line in lines]
 
@@ -204,19 +209,28 @@ class _Judging:
         trees = self._line.trees
         if origin.moment == len(trees):
             return True  # ignored files never are in a snapshot
-        if any(origin.path == path or origin.path.startswith(f"{path}/") for path in left_out):
+        if is_among(origin.path, left_out):
             return True
-        return self._birth(origin.moment).ignoring_changed
+        return self._was_ignored(trees[origin.moment - 1], origin.path)
 
-    def _birth(self, moment: int) -> _Birth:
-        """What else changed when a file came into the snapshots."""
-        if moment not in self._births:
+    def _was_ignored(self, tree: str, path: str) -> bool:
+        """True where the ignore files of a snapshot leave a path out, and where that cannot be told."""
+        if (tree, path) not in self._ignored:
+            try:
+                ignored = path in self._repository.ignored(tree, [path])
+            except SnapshotFailed:
+                ignored = True
+            self._ignored[tree, path] = ignored
+        return self._ignored[tree, path]
+
+    def _lines_of_gone(self, moment: int) -> frozenset[bytes] | None:
+        """The lines of the files that went when one came into the snapshots; None where these are too many."""
+        if moment not in self._gone_lines:
             trees = self._line.trees
             changed = self._repository.changes(trees[moment - 1], trees[moment])
-            names = (change.path.rpartition("/")[2] for change in changed)
             gone = [change.old for change in changed if change.old is not None and change.new is None]
-            self._births[moment] = _Birth(".gitignore" in names, self._texts(gone))
-        return self._births[moment]
+            self._gone_lines[moment] = self._texts(gone)
+        return self._gone_lines[moment]
 
     def _texts(self, entries: Sequence[TreeEntry]) -> frozenset[bytes] | None:
         """The lines of files; None where these are too many to look at."""
@@ -227,14 +241,6 @@ class _Judging:
             for entry in entries:
                 lines.update(contents.read(entry.blob).split(b"\n"))
         return frozenset(lines)
-
-
-@dataclass(frozen=True, slots=True)
-class _Birth:
-    """What else changed between the snapshot that a file is in first and the one before."""
-
-    ignoring_changed: bool  # which files are ignored
-    gone_lines: frozenset[bytes] | None  # of files that went; None: of too many
 
 
 async def _by_reports(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from catena_store.snapshots.turns import DirectoryTurn
+from catena_store.snapshots.turns import DirectoryTurn, TurnFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class _Building:
         self._lost = lost
         self._trees: list[str] = []
         self._spans: list[Span] = []
-        self._at_work: dict[str, DirectoryTurn] = {}
-        self._since: dict[str, DirectoryTurn] = {}  # at work at some time since the last snapshot
+        self._at_work: dict[str, bool] = {}  # by turn: whether both its start and its end were kept
+        self._since: dict[str, bool] = {}  # at work since the last snapshot: whether all the time, and kept
         self._ended: str | None = None
         self._left_out: frozenset[str] = frozenset()
 
@@ -68,18 +68,27 @@ class _Building:
         """Go on to the next event."""
         turn, files = event.turn, event.turn.files
         if event.ends:
-            if files and files.after:
-                self._snapshot(files.after, None)
-                self._left_out = frozenset(each.path for each in files.left_out)
-            self._at_work.pop(turn.id, None)
-            if files:
-                self._ended = turn.id
-            if files and files.after and files.after not in self._lost:
-                self._since.pop(turn.id, None)  # it left nothing behind its last snapshot
+            self._end(turn)
             return
+        kept = files is not None and not {files.before, _end_of(files)} & {None, *self._lost}
         if files:
             self._snapshot(files.before, turn.id)
-        self._at_work[turn.id] = self._since[turn.id] = turn
+            self._left_out = frozenset(each.path for each in files.left_out)
+        self._at_work[turn.id] = self._since[turn.id] = kept
+
+    def _end(self, turn: DirectoryTurn) -> None:
+        files = turn.files
+        end = _end_of(files) if files else None
+        if files and end is not None:
+            self._snapshot(end, None)
+            self._left_out = frozenset(each.path for each in files.left_out)
+        self._at_work.pop(turn.id, None)
+        if files:
+            self._ended = turn.id
+        if files and end is not None and end not in self._lost and files.certain is None:
+            self._since.pop(turn.id, None)  # it left nothing behind its last snapshot
+        elif turn.id in self._since:
+            self._since[turn.id] = False  # what it did last is in a later snapshot
 
     def finished(self) -> Timeline:
         """The timeline until now."""
@@ -98,9 +107,13 @@ class _Building:
 
     def _span(self, beginning: str | None) -> Span:
         turns = tuple(self._since)
-        only = self._since[turns[0]].files if len(turns) == 1 else None
-        whole = only is not None and only.after is not None and not {only.before, only.after} & self._lost
+        whole = len(turns) == 1 and self._since[turns[0]]
         return Span(turns, whole, self._ended, beginning, self._left_out)
+
+
+def _end_of(files: TurnFiles) -> str | None:
+    """The tree of a turn's end; of one that was cut off, as far as that is certain."""
+    return files.certain if files.certain is not None else files.after
 
 
 def _in_order(kept: Sequence[DirectoryTurn]) -> Iterable[DirectoryTurn]:

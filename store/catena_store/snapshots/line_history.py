@@ -12,7 +12,7 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def line_origins(
     *,
     seconds: float,
     wanted: Callable[[], bool] = lambda: True,
-) -> Iterator[LineOrigin]:
+) -> Generator[LineOrigin, None, None]:
     """Where the lines of a file came in, in no order, as they are found.
 
     ``trees`` are its snapshots, oldest first, at least one; ``content`` is what is in the file now, at ``path`` from

@@ -201,7 +201,8 @@ async def not_kept(r: Reader, root: str, directories: Sequence[str], alive_since
             SELECT t.id FROM place CROSS JOIN conversation_directory d ON d.path = place.path
              CROSS JOIN turn t ON t.conversation_id = d.conversation_id
         )
-        SELECT t.id, t.started_at, {_ENDED.format(alive_at="NULL", heard=_HEARD)} FROM worked w CROSS JOIN turn t ON t.id = w.id
+        SELECT t.id, t.started_at, {_ENDED.format(alive_at="NULL", heard=_HEARD)}
+          FROM worked w CROSS JOIN turn t ON t.id = w.id
          WHERE t.stop_reason IS NOT 'not_sent'
            AND NOT EXISTS (SELECT 1 FROM turn_files f WHERE f.turn_id = t.id AND f.root = ?2)
          ORDER BY t.rowid

@@ -59,7 +59,8 @@ class WrittenFiles:
             await turns.insert(tx, began)
             await messages.set_turn(tx, row, turn, f"link-{conversation}")
             if kept:
-                await kept_turns.begin(tx, turn, str(self.root), self.repository.capture(day=1).tree)
+                taken = self.repository.capture(day=1)
+                await kept_turns.begin(tx, turn, str(self.root), taken.tree, taken.left_out)
         self._leaves[conversation] = row
         return turn
 

@@ -21,6 +21,7 @@ commands:
   show ID              print a conversation
   changes ID           print what agents changed in files
   files ID             print what each turn did to files, or bring them back
+  blame FILE[:LINE]    print which prompt wrote each line of a file
   prune                remove old conversations for good; lists them first
   export ID            write a conversation as Markdown, JSON or HTML
   import FILE          read conversations from files
@@ -50,7 +51,7 @@ def _command(name: str) -> Command | None:
             from catena.cli.run.arguments import COMMANDS
         case "list" | "search" | "show" | "prune" | "export" | "import":
             from catena.cli.conversations.arguments import COMMANDS
-        case "changes" | "files":
+        case "changes" | "files" | "blame":
             from catena.cli.files.arguments import COMMANDS
         case "agents" | "login" | "logout":
             from catena.cli.agents.arguments import COMMANDS

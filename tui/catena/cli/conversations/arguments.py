@@ -87,14 +87,17 @@ def _show(arguments: Sequence[str]) -> int:
         help="print everything as one JSON object: messages, turns, links, windows",
     )
     form.add_argument("--chain", action="store_true", help="print its sessions instead")
+    form.add_argument(
+        "--at", metavar="MESSAGE", help="print the turn of this message only: its id or the start of it"
+    )
     parser.add_argument(
         "--tree",
         action="store_true",
         help="print all its branches instead, one line per prompt; also with --json",
     )
     chosen = parser.parse_args(arguments)
-    if chosen.tree and chosen.chain:
-        parser.error("--tree and --chain cannot be combined")
+    if chosen.tree and (chosen.chain or chosen.at is not None):
+        parser.error("--tree cannot be combined with --chain or --at")
 
     if chosen.tree:
         from catena.cli.conversations.show import print_tree
@@ -104,6 +107,10 @@ def _show(arguments: Sequence[str]) -> int:
         from catena.cli.conversations.show import print_chain
 
         return print_chain(chosen.id)
+    if chosen.at is not None:
+        from catena.cli.conversations.show import print_turn
+
+        return print_turn(chosen.id, chosen.at)
     from catena.cli.conversations.show import print_conversation
 
     return print_conversation(chosen.id, json=chosen.json)

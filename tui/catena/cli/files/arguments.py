@@ -1,4 +1,4 @@
-"""Arguments of the commands on files: changes and files."""
+"""Arguments of the commands on files: changes, files and blame."""
 
 from __future__ import annotations
 
@@ -70,7 +70,27 @@ def _files(arguments: Sequence[str]) -> int:
     )
 
 
+def _blame(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog="catena blame",
+        description="Print which prompt wrote each line of a file as it is now, over all conversations of its "
+        "directory. What the files that are kept around turns do not prove is unknown.",
+        epilog="Columns: id of the prompt; ● on its conversation's branch, ○ on a branch that was left, ~ as the agent "
+        "reported it; age; agent; line. catena show ID --at PROMPT prints the turn; catena --resume ID opens the "
+        "conversation.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="FILE[:LINE[-LINE]]", help="a file, or some lines of one")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    chosen = parser.parse_args(arguments)
+
+    from catena.cli.files.blame import print_blame
+
+    return print_blame(chosen.file, json=chosen.json)
+
+
 COMMANDS: Mapping[str, Command] = {
     "changes": _changes,
     "files": _files,
+    "blame": _blame,
 }
