@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from catena_store.snapshots.repository import LARGEST, SnapshotRepository
+from catena_store.snapshots.repository import SnapshotRepository
 from catena_store.snapshots.restoring import Why, restore
-from catena_store.snapshots.trees import LeftOutFile, LeftOutReason
+from catena_store.snapshots.trees import LARGEST, LeftOutFile, LeftOutReason
 from support.storage.work_trees import GIT, WorkTree
 
 
