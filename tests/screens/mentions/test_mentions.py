@@ -230,7 +230,7 @@ async def test_w04_files_are_looked_for_once_in_a_mention_and_again_in_the_next(
 async def test_w04_a_click_takes_a_file_and_its_letters_are_bold(tmp_path: Path, shop: Path) -> None:
     async with at_the_screen(str(shop), agent=spec(tmp_path)) as person:
         await person.type("@")
-        listed = person.area.prompt.completion
+        listed = person.area.prompt.completion.list
         await person.until(lambda: len(listed.rows) >= 5, "the files")
         await person.type("src/app")
         await person.press("backspace", "backspace", "backspace", "a")

@@ -68,6 +68,8 @@ _CLIPBOARD_LIMIT = 70_000  # bytes; many terminals ignore more
 _PARTS = (
     "catena.app.services",
     "catena.workspace.tabs",
+    "catena.screens.chat.area.panel_columns",
+    "catena.widgets.completion",
     "catena.screens.chat.commands.commands",
     "catena.screens.chat.area.parts",
     "catena.transcript",
@@ -226,7 +228,8 @@ class CatenaApp(App[None], inherit_bindings=False):
     @asynccontextmanager
     async def services(self) -> AsyncIterator[None]:
         """The store and the conversations, for the app that runs in the block; tabs are stored at its end."""
-        life = asyncio.create_task(self._serve())
+        with self._context():  # which every widget that is mounted there runs in
+            life = asyncio.create_task(self._serve())
         try:
             yield
         finally:

@@ -61,6 +61,7 @@ class PaneRow(Horizontal):
 
     async def begin(self, tabs: OpenTabs) -> None:
         """Bring the tabs back now that the store is open, side by side where they stood so."""
+        await self._areas[0].panels.open()
         self._tabs = tabs
         commands = self._connect(self._areas[0], tabs.panes.focused)
         commands.run(self._restore(commands))
@@ -120,8 +121,7 @@ class PaneRow(Horizontal):
     @property
     def reasoned(self) -> Collection[str]:
         """The ids of the permission requests for whose rejection a reason is being typed, in any pane."""
-        panels = [area.panels.permission for area in self._areas]
-        return frozenset(panel.ask.ask_id for panel in panels if panel.ask and panel.giving_reason)
+        return frozenset(ask_id for area in self._areas if (ask_id := area.panels.giving_reason) is not None)
 
     def has_keys(self, pane: Pane) -> bool:
         """True for the pane that has the keys."""
@@ -166,6 +166,7 @@ class PaneRow(Horizontal):
                 area.display = False
                 self._areas.append(area)
                 await self.mount(area)
+                await area.panels.open()
                 self._connect(area, Pane()).settle()
         pane = area.pane
         if pane not in panes.open:

@@ -22,7 +22,6 @@ from catena.screens.chat.bars.status_row import StatusRow
 from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.conversation_area import ConversationArea
-from catena.screens.chat.panels.elicitation import ElicitationPanel
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.prompt.prompt_area import PromptArea
@@ -34,8 +33,10 @@ from catena.workspace.panes import Pane
 
 if TYPE_CHECKING:  # the first frame needs none of these
     from catena.desktop.clipboard import ImageClipboard
+    from catena.screens.chat.area.panel_columns import QuestionColumn
     from catena.screens.chat.commands.commands import Commands
     from catena.screens.chat.context import ScreenPanes
+    from catena.screens.chat.panels.elicitation import ElicitationPanel
     from catena.settings.settings import Start
     from catena.terminal.control.notifications import CallPerson, Notification
     from catena.terminal.images import TerminalImages
@@ -121,10 +122,13 @@ class ChatArea(Vertical):
         self.prompt.composer.pastes_own_copy = lambda: clipboard.copied_here
         self.find_bar = self.prompt.find
         self.panels = PanelStack(
-            self._startup, conversation=self.conversation, composer=self.prompt.composer, id="panels"
+            self._startup,
+            conversation=self.conversation,
+            composer=self.prompt.composer,
+            pace=gate.pace,
+            heeds_clicks=lambda: not self._waking,
+            id="panels",
         )
-        self.panels.permission.pace = self.panels.elicitation.pace = self.panels.fork.pace = gate.pace
-        self.panels.heed_clicks(lambda: not self._waking)
         self._working = self._answered = False  # the shown tab, and since the person left its end
         if start.agent is not None:
             self.prompt.hints.address(f"Ask {start.agent.title}")
@@ -226,7 +230,7 @@ class ChatArea(Vertical):
             return "starting"
         if self.panels.question is not None:
             return "asked"
-        if self.panels.trouble.can_act:
+        if self.panels.troubled:
             return "troubled"
         if self.prompt.shell.running is not None:
             return "running"
@@ -364,7 +368,7 @@ class ChatArea(Vertical):
     # The life of the area.
 
     def connect(self, tabs: OpenTabs, pane: Pane, panes: ScreenPanes) -> Commands:
-        """Connect this area to the tabs, now that the store is open; it shows those that come into the pane."""
+        """Connect this area, whose panels are open, to the tabs; it shows those that come into the pane."""
         from catena.screens.chat.area.parts import drawn_parts
         from catena.screens.chat.commands.commands import Commands
         from catena.screens.chat.presenter import TabPresenter
@@ -483,7 +487,7 @@ class ChatArea(Vertical):
         if "SSH_TTY" in self.environment:
             self.say("The address was sent to your clipboard: this terminal is on another machine.")
 
-    def on_panel_stack_hint_posted(self, event: PanelStack.HintPosted) -> None:
+    def on_question_column_hint_posted(self, event: QuestionColumn.HintPosted) -> None:
         """Show the text of a panel in the hint line."""
         event.stop()
         self.say(event.text)

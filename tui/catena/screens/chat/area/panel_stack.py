@@ -1,50 +1,40 @@
-"""The conversation, the panels at its end (the agent's questions, trouble, fork question), and plan and queue below."""
+"""The conversation, and the panels at its end and above the composer once the store is open."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.message import Message
 from textual.widget import Widget
 
 from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.conversation_area import ConversationArea
-from catena.screens.chat.panels.elicitation import ElicitationPanel
-from catena.screens.chat.panels.fork import ForkPanel
-from catena.screens.chat.panels.permission import PermissionPanel
-from catena.screens.chat.panels.plan import PlanPanel
-from catena.screens.chat.panels.queue import QueueList
-from catena.screens.chat.panels.trouble import TroublePanel
 
-if TYPE_CHECKING:  # a name of types
+if TYPE_CHECKING:  # the first frame needs none of these
+    from catena.screens.chat.area.panel_columns import QuestionColumn, StandingColumn
+    from catena.screens.chat.commands.area_commands import ChatEvent
+    from catena.screens.chat.panels.elicitation import ElicitationPanel
+    from catena.screens.chat.panels.fork import ForkPanel
+    from catena.screens.chat.panels.permission import PermissionPanel
+    from catena.screens.chat.panels.plan import PlanPanel
+    from catena.screens.chat.panels.queue import QueueList
+    from catena.screens.chat.panels.trouble import TroublePanel
+    from catena.terminal.key_pace import KeyPace
     from catena_acp.continuity.conversation_events import Question
 
 
 class PanelStack(Vertical):
-    """The conversation and the panels of one chat, each visible only while it has content.
+    """The conversation and the panels of one chat.
 
     While a question or a trouble is open, it stands right below the end of the conversation, which takes no more rows
     than it has; plan and queue stand above the composer.
     """
 
     DEFAULT_CSS = """
-    PanelStack {
-        height: 1fr;
-        & > .column { height: auto; align-horizontal: center; }
-        & > #standing { dock: bottom; }
-    }
+    PanelStack { height: 1fr; }
     """
-
-    class HintPosted(Message):
-        """A panel has a text for the hint line."""
-
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
 
     def __init__(
         self,
@@ -52,141 +42,122 @@ class PanelStack(Vertical):
         *,
         conversation: ConversationArea,
         composer: Widget,
+        pace: KeyPace,
+        heeds_clicks: Callable[[], bool],
         id: str | None = None,
     ) -> None:
-        """``composer`` gets the focus after a decision."""
+        """``composer`` gets the focus after a decision; a click chooses an option only where ``heeds_clicks``."""
         super().__init__(id=id)
         self.conversation = conversation
         self.commands = commands
         self._composer = composer
-        self.plan = PlanPanel(id="plan")
-        self.queue = QueueList(id="queue")
-        self.permission = PermissionPanel(id="permission")
-        self.elicitation = ElicitationPanel(give_keys=self._write, id="elicitation")
-        self.trouble = TroublePanel(id="trouble")
-        self.fork = ForkPanel(give_keys=self._write, changed=self.fit, id="fork")
+        self._pace = pace
+        self._heeds_clicks = heeds_clicks
+        self._columns: tuple[QuestionColumn, StandingColumn] | None = None
 
     def compose(self) -> ComposeResult:
-        """Yield the conversation with what is asked at its end, then what stands above the composer."""
+        """Yield the conversation; the panels come when they are opened."""
         yield self.conversation
-        with Vertical(classes="column"):
-            yield self.permission
-            yield self.elicitation
-            yield self.trouble
-            yield self.fork
-        with Vertical(id="standing", classes="column"):
-            yield self.plan
-            yield self.queue
 
-    def heed_clicks(self, heeds: Callable[[], bool]) -> None:
-        """Let a click choose an option only where ``heeds`` is true."""
-        for band in (self.permission.band, self.elicitation.band, self.trouble, self.fork):
-            band.heeds_click = heeds
+    async def open(self) -> None:
+        """Mount the panels, each of which is hidden until it has content."""
+        from catena.screens.chat.area.panel_columns import QuestionColumn, StandingColumn
+
+        questions = QuestionColumn(
+            handle=self._handle,
+            give_keys=self._give_keys,
+            changed=self.fit,
+            pace=self._pace,
+            heeds_clicks=self._heeds_clicks,
+        )
+        standing = StandingColumn(handle=self._handle, give_keys=self._give_keys)
+        self._columns = questions, standing
+        if self.is_attached:  # the app may end meanwhile
+            await self.mount(questions, standing)
+
+    @property
+    def _questions(self) -> QuestionColumn:
+        assert self._columns is not None, "the panels are open"
+        return self._columns[0]
+
+    @property
+    def _standing(self) -> StandingColumn:
+        assert self._columns is not None, "the panels are open"
+        return self._columns[1]
+
+    @property
+    def permission(self) -> PermissionPanel:
+        """The panel of permission requests."""
+        return self._questions.permission
+
+    @property
+    def elicitation(self) -> ElicitationPanel:
+        """The panel of forms and web pages."""
+        return self._questions.elicitation
+
+    @property
+    def trouble(self) -> TroublePanel:
+        """The panel of what failed."""
+        return self._questions.trouble
+
+    @property
+    def fork(self) -> ForkPanel:
+        """The panel of the question before a fork."""
+        return self._questions.fork
+
+    @property
+    def plan(self) -> PlanPanel:
+        """The agent's plan."""
+        return self._standing.plan
+
+    @property
+    def queue(self) -> QueueList:
+        """The prompts that wait."""
+        return self._standing.queue
 
     @property
     def standing(self) -> bool:
         """True while the plan or the queue stands above the composer."""
-        return self.plan.has_class("-open") or self.queue.has_class("-any")
+        return self._columns is not None and self._standing.stands
 
     @property
     def question(self) -> Question | None:
         """The open question of the agent that is shown."""
-        return self.permission.ask or self.elicitation.ask
+        return None if self._columns is None else self._questions.question
+
+    @property
+    def troubled(self) -> bool:
+        """True while something can be done about a trouble."""
+        return self._columns is not None and self.trouble.can_act
+
+    @property
+    def giving_reason(self) -> str | None:
+        """The id of the permission request for whose rejection a reason is being typed."""
+        if self._columns is None or self.permission.ask is None or not self.permission.giving_reason:
+            return None
+        return self.permission.ask.ask_id
 
     def fit(self) -> None:
         """Let the conversation take no more rows than it has while a question stands below it."""
-        asked = self.question is not None or self.trouble.open or self.fork.open
-        self.conversation.fit(asked)
+        self.conversation.fit(self._columns is not None and self._questions.asks)
 
     def place_of(self, focused: Widget) -> str | None:
-        """The place that a focused widget is in, such as question, reason, form or trouble; None if in no panel."""
-        places = (
-            (self.permission, "question"),
-            (self.trouble, "trouble"),
-            (self.queue, "queue"),
-            (self.fork, "branch"),
-        )
-        for panel, place in places:
-            if focused is panel:
-                return place
-        if self.elicitation in focused.ancestors_with_self:
-            return "form" if self.elicitation.typing else "page"
-        return "reason" if self.permission in focused.ancestors else None
+        """The place that a focused widget is in, such as question, form, trouble or queue; None if in no panel."""
+        if self._columns is None:
+            return None
+        return "queue" if focused is self.queue else self._questions.place_of(focused)
 
     def enter(self) -> None:
         """Focus the agent's open question, else the trouble panel."""
-        if self.question is not None:
-            self.focus_question()
-        elif self.trouble.can_act:
-            self.screen.set_focus(self.trouble)
+        if self._columns is not None:
+            self._questions.enter()
 
     def focus_question(self) -> None:
         """Focus the agent's open question, or the field of its form that had the keys last."""
-        if self.elicitation.ask is not None:
-            self.elicitation.enter()
-        else:
-            self.screen.set_focus(self.permission)
+        self._questions.focus_question()
 
-    def _write(self) -> None:
+    def _handle(self, event: ChatEvent) -> None:
+        self.commands.handle(event)
+
+    def _give_keys(self) -> None:
         self.screen.set_focus(self._composer)
-
-    def on_permission_panel_answered(self, event: PermissionPanel.Answered) -> None:
-        """Answer the agent; the handler keeps the reason from now on."""
-        event.stop()
-        if event.reason:
-            self.permission.take_reason()
-        self.commands.handle(event)
-
-    @on(ElicitationPanel.Answered)
-    @on(PermissionPanel.ReasonLeft)
-    @on(QueueList.Removed)
-    @on(QueueList.Deleted)
-    @on(QueueList.SentNow)
-    @on(QueueList.Moved)
-    def _decided(
-        self,
-        event: ElicitationPanel.Answered
-        | PermissionPanel.ReasonLeft
-        | QueueList.Removed
-        | QueueList.Deleted
-        | QueueList.SentNow
-        | QueueList.Moved,
-    ) -> None:
-        event.stop()
-        self.commands.handle(event)
-
-    def on_permission_panel_diff_wanted(self, event: PermissionPanel.DiffWanted) -> None:
-        """Show the whole change."""
-        from catena.screens.common.page import PageScreen
-        from catena.transcript.widget.subject_block import SubjectBlock
-
-        event.stop()
-        self.app.push_screen(
-            PageScreen("Full diff", SubjectBlock(event.ask.tool_call, event.directory, whole=True))
-        )
-
-    @on(ElicitationPanel.Mistyped)
-    @on(PermissionPanel.Mistyped)
-    @on(TroublePanel.Mistyped)
-    @on(ForkPanel.Mistyped)
-    def _mistyped(
-        self,
-        event: ElicitationPanel.Mistyped
-        | PermissionPanel.Mistyped
-        | TroublePanel.Mistyped
-        | ForkPanel.Mistyped,
-    ) -> None:
-        event.stop()
-        self.post_message(self.HintPosted(event.text))
-
-    def on_trouble_panel_taken(self, event: TroublePanel.Taken) -> None:
-        """Carry out the offer and focus the composer."""
-        event.stop()
-        self._write()
-        self.commands.handle(event)
-
-    @on(TroublePanel.Left)
-    @on(QueueList.Left)
-    def _left(self, event: Message) -> None:
-        event.stop()
-        self._write()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from catena.widgets.completion import CompletionList
+from catena.screens.chat.prompt.completions import Completions
 from catena.widgets.composer import Composer
 
 if TYPE_CHECKING:  # the first frame needs none of these
@@ -21,7 +21,7 @@ class MentionCompletion:
     def __init__(
         self,
         composer: Composer,
-        offered: CompletionList,
+        offered: Completions,
         *,
         roots: Callable[[], tuple[str, ...]],
         look: Callable[[FileIndex], None],

@@ -22,25 +22,24 @@ from catena.screens.chat.bars.composer_edges import (
 )
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.commands.area_commands import AreaCommands
-from catena.screens.chat.commands.table import listed_commands, slash_command
 from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.screens.chat.panels.shell import ShellPanel
+from catena.screens.chat.prompt.completions import Completions
 from catena.screens.chat.prompt.mention_completion import MentionCompletion
 from catena.screens.chat.prompt.template_reading import TemplateReading
 from catena.settings.templates import named_template
 from catena.text.shell_text import ShellText, may_be_shell_text, shell_text
 from catena.widgets.column import Centred
 from catena.widgets.commands import split_slash
-from catena.widgets.completion import CompletionList
 from catena.widgets.composer import Composer, Pasted
 from catena.widgets.hint_line import HintLine
 from catena.widgets.key_hints import Hint
-from catena.widgets.row_list import RowList
 from catena.widgets.typing_box import EdgeWords, TypingBox
 
 if TYPE_CHECKING:
     from catena.mentions.index import FileIndex
     from catena.screens.chat.prompt.dropped_files import DroppedFiles
+    from catena.widgets.row_list import RowList
 
 _WONDERED_AT = 0.5  # seconds after Enter without an effect
 _READ_FOR = 0.3  # seconds at least between the Enter that fills in a template and the one that sends it
@@ -88,7 +87,7 @@ class PromptArea(Centred):
         self._filled_in: tuple[str, float] | None = None  # the text of a template, and when it came
         self.attached = AttachmentBar(id="attached")
         self.shell = ShellPanel(id="shell")
-        self.completion = CompletionList(listed_commands(keys), id="completions")
+        self.completion = Completions(keys, mount=lambda made: self.mount(made, before=self.box))
         self.composer = Composer(id="composer", vim=vim)
         self.composer.mode_changed = self._mode_changed
         self.composer.enter = self._enter
@@ -117,7 +116,6 @@ class PromptArea(Centred):
         yield self.hints
         yield self.attached
         yield self.shell
-        yield self.completion
         yield self.box
         yield self.find
 
@@ -295,6 +293,8 @@ class PromptArea(Centred):
 
     def _may_name_template(self, text: str) -> bool:
         """True for a text that begins with a slash and is no command of ours."""
+        from catena.screens.chat.commands.table import slash_command
+
         slash = split_slash(text)
         return slash is not None and slash_command(slash[0]) is None
 

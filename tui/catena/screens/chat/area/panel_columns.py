@@ -1,0 +1,201 @@
+"""The panels of one chat, in two columns: what is asked at the end of the conversation, and what stands above the
+composer. They come behind the first frame: nothing is asked before the store is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widget import Widget
+
+from catena.screens.chat.panels.elicitation import ElicitationPanel
+from catena.screens.chat.panels.fork import ForkPanel
+from catena.screens.chat.panels.permission import PermissionPanel
+from catena.screens.chat.panels.plan import PlanPanel
+from catena.screens.chat.panels.queue import QueueList
+from catena.screens.chat.panels.trouble import TroublePanel
+
+if TYPE_CHECKING:  # names of types
+    from catena.screens.chat.commands.area_commands import ChatEvent
+    from catena.terminal.key_pace import KeyPace
+    from catena_acp.continuity.conversation_events import Question
+
+
+class QuestionColumn(Vertical):
+    """The panels at the end of the conversation, each visible only while it has content.
+
+    They are the agent's questions, the trouble and the question before a fork.
+    """
+
+    DEFAULT_CSS = """
+    QuestionColumn { height: auto; align-horizontal: center; }
+    """
+
+    class HintPosted(Message):
+        """A panel has a text for the hint line."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    def __init__(
+        self,
+        *,
+        handle: Callable[[ChatEvent], None],
+        give_keys: Callable[[], None],
+        changed: Callable[[], None],
+        pace: KeyPace,
+        heeds_clicks: Callable[[], bool],
+    ) -> None:
+        """``handle`` carries out a decision, ``give_keys`` gives the keys to the composer after it.
+
+        ``changed`` is told that a panel opens or closes; a click chooses an option only where ``heeds_clicks``.
+        """
+        super().__init__()
+        self._handle = handle
+        self._give_keys = give_keys
+        self.permission = PermissionPanel(id="permission")
+        self.elicitation = ElicitationPanel(give_keys=give_keys, id="elicitation")
+        self.trouble = TroublePanel(id="trouble")
+        self.fork = ForkPanel(give_keys=give_keys, changed=changed, id="fork")
+        self.permission.pace = self.elicitation.pace = self.fork.pace = pace
+        for band in (self.permission.band, self.elicitation.band, self.trouble, self.fork):
+            band.heeds_click = heeds_clicks
+
+    def compose(self) -> ComposeResult:
+        """Yield the panels."""
+        yield self.permission
+        yield self.elicitation
+        yield self.trouble
+        yield self.fork
+
+    @property
+    def question(self) -> Question | None:
+        """The open question of the agent that is shown."""
+        return self.permission.ask or self.elicitation.ask
+
+    @property
+    def asks(self) -> bool:
+        """True while one of the panels is open."""
+        return self.question is not None or self.trouble.open or self.fork.open
+
+    def place_of(self, focused: Widget) -> str | None:
+        """The place that a focused widget is in, such as question, reason, form or trouble; None if in no panel."""
+        for panel, place in (
+            (self.permission, "question"),
+            (self.trouble, "trouble"),
+            (self.fork, "branch"),
+        ):
+            if focused is panel:
+                return place
+        if self.elicitation in focused.ancestors_with_self:
+            return "form" if self.elicitation.typing else "page"
+        return "reason" if self.permission in focused.ancestors else None
+
+    def enter(self) -> None:
+        """Focus the agent's open question, else the trouble panel."""
+        if self.question is not None:
+            self.focus_question()
+        elif self.trouble.can_act:
+            self.screen.set_focus(self.trouble)
+
+    def focus_question(self) -> None:
+        """Focus the agent's open question, or the field of its form that had the keys last."""
+        if self.elicitation.ask is not None:
+            self.elicitation.enter()
+        else:
+            self.screen.set_focus(self.permission)
+
+    def on_permission_panel_answered(self, event: PermissionPanel.Answered) -> None:
+        """Answer the agent; the handler keeps the reason from now on."""
+        event.stop()
+        if event.reason:
+            self.permission.take_reason()
+        self._handle(event)
+
+    @on(ElicitationPanel.Answered)
+    @on(PermissionPanel.ReasonLeft)
+    def _decided(self, event: ElicitationPanel.Answered | PermissionPanel.ReasonLeft) -> None:
+        event.stop()
+        self._handle(event)
+
+    def on_permission_panel_diff_wanted(self, event: PermissionPanel.DiffWanted) -> None:
+        """Show the whole change."""
+        from catena.screens.common.page import PageScreen
+        from catena.transcript.widget.subject_block import SubjectBlock
+
+        event.stop()
+        self.app.push_screen(
+            PageScreen("Full diff", SubjectBlock(event.ask.tool_call, event.directory, whole=True))
+        )
+
+    @on(ElicitationPanel.Mistyped)
+    @on(PermissionPanel.Mistyped)
+    @on(TroublePanel.Mistyped)
+    @on(ForkPanel.Mistyped)
+    def _mistyped(
+        self,
+        event: ElicitationPanel.Mistyped
+        | PermissionPanel.Mistyped
+        | TroublePanel.Mistyped
+        | ForkPanel.Mistyped,
+    ) -> None:
+        event.stop()
+        self.post_message(self.HintPosted(event.text))
+
+    def on_trouble_panel_taken(self, event: TroublePanel.Taken) -> None:
+        """Carry out the offer and focus the composer."""
+        event.stop()
+        self._give_keys()
+        self._handle(event)
+
+    def on_trouble_panel_left(self, event: TroublePanel.Left) -> None:
+        """Focus the composer."""
+        event.stop()
+        self._give_keys()
+
+
+class StandingColumn(Vertical):
+    """Plan and queue above the composer, each visible only while it has content."""
+
+    DEFAULT_CSS = """
+    StandingColumn { dock: bottom; height: auto; align-horizontal: center; }
+    """
+
+    def __init__(self, *, handle: Callable[[ChatEvent], None], give_keys: Callable[[], None]) -> None:
+        """``handle`` does what is chosen, ``give_keys`` gives the keys to the composer."""
+        super().__init__()
+        self._handle = handle
+        self._give_keys = give_keys
+        self.plan = PlanPanel(id="plan")
+        self.queue = QueueList(id="queue")
+
+    def compose(self) -> ComposeResult:
+        """Yield the panels."""
+        yield self.plan
+        yield self.queue
+
+    @property
+    def stands(self) -> bool:
+        """True while one of the panels is visible."""
+        return self.plan.has_class("-open") or self.queue.has_class("-any")
+
+    @on(QueueList.Removed)
+    @on(QueueList.Deleted)
+    @on(QueueList.SentNow)
+    @on(QueueList.Moved)
+    def _decided(
+        self, event: QueueList.Removed | QueueList.Deleted | QueueList.SentNow | QueueList.Moved
+    ) -> None:
+        event.stop()
+        self._handle(event)
+
+    def on_queue_list_left(self, event: QueueList.Left) -> None:
+        """Focus the composer."""
+        event.stop()
+        self._give_keys()
