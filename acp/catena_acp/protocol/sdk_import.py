@@ -10,6 +10,9 @@ of them never are.
 Pydantic's secret strings bring in ``hashlib``, and that OpenSSL's functions: 4 MiB, where nothing else in the process
 has a use for OpenSSL. Python's own do the same; on some systems it is built without the others.
 
+Pydantic looks through all that is installed for plugins of its own, with ``importlib.metadata``: another MiB. A plugin
+that something else brought along is nobody's here.
+
 The SDK traces each message where a library for that is installed, for whatever reason: that is nobody's here.
 
 For the SDK's authors: "`import acp` takes 0.85 s of CPU here, 0.5 s of it in pydantic's `extract_docstrings_from_cls`,
@@ -26,6 +29,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any, Literal
 
 _STEP = "_update_fields_from_docstrings"
@@ -37,6 +41,7 @@ def import_sdk() -> None:
     with (
         _without_collections(),
         _without_modules("_hashlib", "logfire", "opentelemetry"),
+        _without_plugins(),
         _without_descriptions(),
         _without_validators(),
     ):
@@ -67,6 +72,41 @@ def _without_modules(*names: str) -> Iterator[None]:
         yield
     finally:
         for name in missing:
+            del sys.modules[name]
+
+
+class _Metadata(ModuleType):
+    """``importlib.metadata`` that finds no entry points, and is the real one for whoever asks for more."""
+
+    @staticmethod
+    def entry_points(**_: str) -> tuple[()]:
+        """No entry points."""
+        return ()
+
+    @staticmethod
+    def version(distribution: str) -> str:
+        """The version of a distribution, looked up when it is asked for."""
+        version: str = importlib.import_module("importlib.metadata").version(distribution)
+        return version
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked by the import itself
+            raise AttributeError(name)
+        sys.modules.pop(self.__name__, None)
+        return getattr(importlib.import_module(self.__name__), name)
+
+
+@contextmanager
+def _without_plugins() -> Iterator[None]:
+    name = "importlib.metadata"
+    if name in sys.modules:
+        yield
+        return
+    empty = sys.modules[name] = _Metadata(name)
+    try:
+        yield
+    finally:
+        if sys.modules.get(name) is empty:
             del sys.modules[name]
 
 

@@ -72,6 +72,18 @@ print(len(calls))
 """
 
 
+PLUGINS = """
+import sys
+from catena_acp.protocol.sdk_import import import_sdk
+
+import_sdk()
+from acp.schema import PromptRequest
+PromptRequest.model_validate({"sessionId": "s", "prompt": []})
+print("importlib.metadata" in sys.modules, "zipfile" in sys.modules)
+from importlib.metadata import distribution, version
+from pydantic.networks import version as asked
+print(asked("pydantic") == version("pydantic") == distribution("pydantic").version)
+"""
 TRACING = """
 import sys
 from catena_acp.protocol.sdk_import import import_sdk
@@ -119,6 +131,10 @@ def test_the_sdk_is_imported_without_a_search_for_descriptions_and_pydantic_is_l
 
 def test_a_pydantic_that_has_another_step_under_that_name_does_all_that_it_does() -> None:
     assert int(_run(SDK.format(parameters="cls, fields, use_inspect=False, more=None"))) > 100
+
+
+def test_the_sdk_is_imported_without_a_search_for_plugins_in_all_that_is_installed() -> None:
+    assert _run(PLUGINS).split() == ["False", "False", "True"]
 
 
 def test_the_sdk_traces_nothing_though_a_library_for_that_is_installed() -> None:
