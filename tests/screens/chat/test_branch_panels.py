@@ -8,6 +8,7 @@ import pytest
 
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.history.picker import HistoryScreen
+from catena.terminal import key_gate
 from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
 from support.conversations.rehearsed import World
@@ -270,7 +271,9 @@ async def test_e04_editing_while_the_agent_streams_stops_the_turn_first(world: W
     assert len(cancelled) == 1
 
 
-async def test_e08_retry_names_its_price_and_asks_and_another_agent_can_answer(world: World) -> None:
+async def test_e08_retry_names_its_price_and_asks_and_another_agent_can_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = AgentSpec("command:other", "other", world.spec().command, world.spec().env)
     async with at_the_screen(str(world.project), agent=other) as person:
         await say(person, "alpha", "beta")
@@ -301,7 +304,9 @@ async def test_e08_retry_names_its_price_and_asks_and_another_agent_can_answer(w
         await person.sees("Rehearsal ‹ 3/3 ›")
         await person.idle()
         await person.browse()
-        await person.press("h", "h")
+        monkeypatch.setattr(key_gate, "_PATIENCE", 1_000)  # however slow the machine is
+        async with person.store_held():
+            await person.press("h", "h")  # the second one is for where the first one leads
         await person.sees("other ‹ 1/3 ›")
     assert len(world.prompts()) == heard + 2
 

@@ -458,6 +458,7 @@ COMMANDS: tuple[ChatCommand, ...] = (
         lambda do, _: do.branches.sibling_before(),
         key="{previous_version} while browsing",
         by_name=False,
+        leads=True,
     ),
     ChatCommand(
         "sibling-after",
@@ -465,6 +466,7 @@ COMMANDS: tuple[ChatCommand, ...] = (
         lambda do, _: do.branches.sibling_after(),
         key="{next_version} while browsing",
         by_name=False,
+        leads=True,
     ),
     ChatCommand(
         "branch-point-before",
