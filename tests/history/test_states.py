@@ -15,7 +15,7 @@ from catena.history.entries import EntryState, HistoryEntry
 from catena.history.listing import HistoryListing
 from catena.history.reading import HistoryReader, lives
 from catena_acp.continuity.conversation_events import PermissionClosed, PermissionOpened, TurnStarted
-from catena_acp.conversation import conversations
+from catena_acp.conversation.conversations import conversations
 from catena_store.database.database import Database
 from catena_store.finding import history
 from catena_store.ids import utc_now
