@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from catena.history import other_tools, preview, scopes
+from catena.settings import installed_agents
+from catena_acp.continuity.sessions import environment, servers
+
 pytest.register_assert_rewrite("support")
 
 
@@ -19,8 +23,24 @@ pytest.register_assert_rewrite("support")
 settings.register_profile("catena", deadline=None, derandomize="CATENA_WALKS" not in os.environ)
 settings.load_profile("catena")
 
+_LIMITS = (
+    (other_tools, "_AGENTS_SECONDS"),
+    (preview, "_LOOK_SECONDS"),
+    (scopes, "_SECONDS"),
+    (installed_agents, "_VERSION_SECONDS"),
+    (environment, "_GIT_SECONDS"),
+    (servers, "_READING_SECONDS"),
+)
+
 # Where Catena keeps its data and its settings, and the rehearsal agent its sessions.
 _PLACES = {"CATENA_DATA_DIR": "data", "CATENA_CONFIG_DIR": "config", "XDG_STATE_HOME": "state"}
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes long is a directory on a network, or an agent, that hangs: never a machine that does other things."""
+    for module, limit in _LIMITS:
+        monkeypatch.setattr(module, limit, 60.0)
 
 
 @pytest.fixture(autouse=True)

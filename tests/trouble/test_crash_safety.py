@@ -122,7 +122,7 @@ def _following(store: Path) -> Iterator[None]:
         assert follower.poll() is None
         assert follower.stdin is not None
         follower.stdin.close()
-        assert follower.wait(20) == 0
+        assert follower.wait(60) == 0
 
 
 async def _made(store: Path) -> None:
