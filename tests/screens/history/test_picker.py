@@ -275,7 +275,7 @@ async def test_h20_a_selected_row_stays_on_its_line_whatever_comes(tmp_path: Pat
         assert line_of(person, "▌ Title 4") == before
         await person.press("enter")
         await person.back()
-        assert person.tab.name() == "Title 4"
+        await person.until(lambda: person.tab.name() == "Title 4", "its conversation")
 
 
 async def test_h20_hits_and_pages_that_come_later_move_no_selected_row(tmp_path: Path) -> None:
