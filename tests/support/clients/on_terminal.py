@@ -12,6 +12,7 @@ import time
 import tty
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from support.clients.command_line import EXECUTABLE, Catena
 
@@ -46,9 +47,12 @@ class OnTerminal:
 
 @contextmanager
 def on_terminal(
-    catena: Catena, *arguments: str, stdin: str | None = None, raw: bool = False
+    catena: Catena, *arguments: str, stdin: str | None = None, raw: bool = False, first: str = ""
 ) -> Iterator[OnTerminal]:
-    """Start it on a terminal; with ``stdin``, standard input is a file with that text instead."""
+    """Start it on a terminal; with ``stdin``, standard input is a file with that text instead.
+
+    ``first`` is Python that its process runs before it.
+    """
     ours, theirs = pty.openpty()
     if raw:
         tty.setraw(theirs)
@@ -59,8 +63,11 @@ def on_terminal(
         path = catena.home / "stdin"
         path.write_text(stdin)
         typed = os.open(path, os.O_RDONLY)
+    program: tuple[str | Path, ...] = (EXECUTABLE,)
+    if first:
+        program = (sys.executable, "-c", f"{first}; from catena.cli.main import main; sys.exit(main())")
     process = subprocess.Popen(
-        [sys.executable, "-S", "-c", leader, EXECUTABLE, *arguments],
+        [sys.executable, "-S", "-c", leader, *program, *arguments],
         stdin=typed,
         stdout=theirs,
         stderr=theirs,
