@@ -147,9 +147,11 @@ async def _read_version(command: str) -> str | None:
         async with asyncio.timeout(_VERSION_SECONDS):
             said, _ = await process.communicate()
     except TimeoutError:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
         return None
+    finally:  # also where the answer is not wanted any more: Catena may be ending
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            await process.wait()
     found = _VERSION.search(said.decode("utf-8", "replace"))
     return found[0] if found else None
