@@ -339,7 +339,10 @@ def test_r04_an_agent_that_is_killed_in_the_middle_keeps_its_words_on_the_screen
 
 
 def _is_rehearsal(pid: int) -> bool:
-    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:  # it has ended meanwhile
+        return False
     return b"catena_acp.rehearsal" in words and b"-m" in words[:3]
 
 
