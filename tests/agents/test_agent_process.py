@@ -170,6 +170,21 @@ async def test_a_start_that_is_given_up_leaves_nothing_running(tmp_path: Path) -
     assert not runs(int((tmp_path / "pid").read_text()))
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts what is open through /proc")
+async def test_a_start_that_is_given_up_before_there_is_a_process_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def given_up(*_: object, **__: object) -> None:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", given_up)
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    with pytest.raises(asyncio.CancelledError) as caught:
+        await started(tmp_path)
+    assert caught.tb is not None  # which holds whatever was left open
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
+
+
 async def test_an_agent_of_another_protocol_version_is_refused(tmp_path: Path) -> None:
     script = """
     def initialize(agent, request):

@@ -83,6 +83,10 @@ class AgentProcess:
             for end in ours:
                 end.close()
             raise AgentMissing(command[0], _reason(error)) from error
+        except BaseException:  # cancelled
+            for end in ours:
+                end.close()
+            raise
         finally:
             for fd in (child_in, child_out, child_err):
                 os.close(fd)
