@@ -88,4 +88,8 @@ class Fitted(Static):
         width = event.size.width - self.gutter.width
         if width != self._width:
             self._width = width
-            self.update(self._text(self._width))
+            # Behind the layout that tells of the width: what asks for another one within it may be forgotten.
+            self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        self.update(self._text(self._width))
