@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from catena.screens.history.picker import HistoryScreen
 from catena.screens.settings.rows import about, listed_settings, setting_row
 from catena.screens.settings.screen import SettingsScreen
 from catena.settings.definitions import SETTINGS, Applies, SettingKind
@@ -98,6 +99,45 @@ async def test_w21_a_setting_is_changed_in_place_and_holds_at_once(tmp_path: Pat
         assert "width" not in text_of(path)
         await person.press("escape", "escape")
         await person.back()
+
+
+async def test_w21_vi_s_keys_and_keys_of_ones_own_hold_at_once(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def edit(*_: object) -> None:
+        rewrite(path, f'{TEXT}[keys]\nhistory = "f9"\nfork = "g f"\n')
+
+    monkeypatch.setattr("catena.screens.settings.screen.edit_file", edit)
+    async with at_the_screen(str(tmp_path), size=(120, 40)) as person:
+        await opened(person)
+        await person.press("e")
+        await person.until(lambda: person.app.keys.shown("history") == "f9", "the keys of the file")
+        await person.press("slash", *"vi's", "enter", "enter")
+        await person.sees("vim is on: holds at once.")
+        await person.press("escape", "escape")
+        await person.back()
+        await person.writing()
+        await person.sees("f9 history")
+        await person.press(*"words", "escape")
+        await person.sees("NORMAL")
+        await person.press("0", "x")
+        assert person.draft == "ords"
+        await person.press("ctrl+o")
+        assert person.area.place == "composer"
+        await person.press("f9")
+        await person.sees_dialog(HistoryScreen)
+        await person.press("escape")
+        await person.back()
+        await person.press("i", "ctrl+u")
+        await opened(person)
+        await person.press("slash", *"vi's", "enter", "enter")
+        await person.sees("vim is off: holds at once.")
+        await person.press("escape", "escape")
+        await person.back()
+        await person.writing()
+        await person.sees_no("INSERT")
+        await person.type("x y")
+        assert person.draft == "x y"
 
 
 async def test_w21_a_theme_is_shown_while_it_is_chosen_and_a_switch_is_switched(

@@ -46,7 +46,7 @@ from catena.themes.depth import ColourDepth, colour_depth
 from catena.themes.dimming import DimSteps
 from catena.themes.stylesheet import SparingStylesheet
 from catena.themes.variables import has_dim_steps
-from catena.widgets.text_fields import FIELD_ACTIONS, SafeInput, SafeTextArea
+from catena.widgets.text_fields import SafeInput, SafeTextArea, field_keys
 from catena.workspace.outgoing import OutgoingTexts, unsaved_draft_lines, unstored_lines
 
 if TYPE_CHECKING:
@@ -115,9 +115,9 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._gate = KeyGate(
             self,
             fields=(SafeInput, SafeTextArea),
-            field_keys={key for name in FIELD_ACTIONS for key in self.keys.names(name)},
+            field_keys=field_keys(self.keys),
         )
-        self._sequences = KeySequences(self.keys, bound=self._bound_keys, say=self._say_keys)
+        self._sequences = KeySequences(lambda: self.keys, bound=self._bound_keys, say=self._say_keys)
         self._attention = Attention(start.settings.notifications, environment, self._write_past_screen)
         self._clipboard_images = ImageClipboard(
             environment, ask_terminal=self._ask_terminal_for_image, most_bytes=_MOST_IMAGE
@@ -365,6 +365,9 @@ class CatenaApp(App[None], inherit_bindings=False):
         settings = at_once(before, event.settings)
         self._start = replace(self._start, settings=settings)
         self._half_rows = settings.half_rows and self._depth is ColourDepth.FULL
+        if settings.keys != before.keys:
+            self.keys = settings.keys
+            self._gate.use(field_keys(self.keys))
         if settings.notifications is not before.notifications:
             self._attention.use(settings.notifications)
         if settings.themes != before.themes:

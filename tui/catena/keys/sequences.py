@@ -13,11 +13,12 @@ from catena.keys.spelling import shown_key
 class KeySequences:
     """Puts the keys of a sequence together, wherever one begins with what is pressed.
 
-    ``bound`` are the keys of the bindings that are possible now; ``say`` tells the person what was pressed so far.
+    ``keys`` are those in effect, ``bound`` those of the bindings that are possible now; ``say`` tells the person what
+    was pressed so far.
     """
 
     def __init__(
-        self, keys: KeyMap, *, bound: Callable[[], frozenset[str]], say: Callable[[str], None]
+        self, keys: Callable[[], KeyMap], *, bound: Callable[[], frozenset[str]], say: Callable[[str], None]
     ) -> None:
         self._keys = keys
         self._bound = bound
@@ -26,7 +27,7 @@ class KeySequences:
 
     def taken(self, event: events.Key) -> events.Key | None:
         """The key to handle, or a whole sequence of them; None while one is not complete, or where it is broken off."""
-        if not self._keys.prefixes:
+        if not self._keys().prefixes:
             return event
         before, self._pressed = self._pressed, ""
         pressed = f"{before} {event.key}" if before else event.key
@@ -34,7 +35,7 @@ class KeySequences:
         if before and pressed in bound:
             self._say("")
             return _as_one(event, pressed)
-        if pressed in self._keys.prefixes and any(key.startswith(f"{pressed} ") for key in bound):
+        if pressed in self._keys().prefixes and any(key.startswith(f"{pressed} ") for key in bound):
             self._pressed = pressed
             self._say(f"{_words(pressed)} …")
             return None

@@ -88,6 +88,7 @@ class TableDefinition:
     values: Callable[[Settings], Iterator[Named]]
     names: Callable[[Settings], tuple[str, ...]]
     private: tuple[str, ...] = field(default=())  # tables in it whose values may be secrets
+    applies: Applies = Applies.START
 
 
 def _word(on: bool) -> str:
@@ -220,7 +221,12 @@ SETTINGS: tuple[SettingDefinition, ...] = (
         tuple(NotificationForm),
     ),
     SettingDefinition(
-        "vim", Group.KEYS, SettingKind.ON_OFF, "vi's keys in the composer", lambda on: _word(on.vim)
+        "vim",
+        Group.KEYS,
+        SettingKind.ON_OFF,
+        "vi's keys in the composer",
+        lambda on: _word(on.vim),
+        Applies.NOW,
     ),
     SettingDefinition(
         "checkpoints.frequency",
@@ -319,9 +325,21 @@ def _project_values(settings: Settings) -> Iterator[Named]:
 
 TABLES: tuple[TableDefinition, ...] = (
     TableDefinition(
-        "keys", Group.KEYS, "keys of your own, by action", _key_values, lambda on: tuple(on.keys.own)
+        "keys",
+        Group.KEYS,
+        "keys of your own, by action",
+        _key_values,
+        lambda on: tuple(on.keys.own),
+        applies=Applies.NOW,
     ),
-    TableDefinition("themes", Group.LOOK, "themes of your own", _theme_values, lambda on: tuple(on.themes)),
+    TableDefinition(
+        "themes",
+        Group.LOOK,
+        "themes of your own",
+        _theme_values,
+        lambda on: tuple(on.themes),
+        applies=Applies.NOW,
+    ),
     TableDefinition(
         "agents",
         Group.AGENTS,

@@ -58,6 +58,10 @@ class KeyGate:
         self._ways: list[_Way] = []
         self._looked = asyncio.Event()
 
+    def use(self, field_keys: Collection[str]) -> None:
+        """Use other keys of fields: the person has changed them."""
+        self._field_keys = frozenset(field_keys)
+
     def watch(self, screen: Screen[Any]) -> None:
         """Follow the screens that open and close, and the focus on ``screen``, which is always there."""
         self._app.screen_change_signal.subscribe(self._app, self._screen_changed, immediate=True)

@@ -118,6 +118,10 @@ class CompletionList(RowList):
         super().__init__(id=id)
         self._commands = commands
 
+    def use(self, commands: Sequence[CommandWords]) -> None:
+        """Offer these commands from the next key on: their keys were changed."""
+        self._commands = commands
+
     @property
     def is_open(self) -> bool:
         """True while there is something to take."""

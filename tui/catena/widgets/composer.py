@@ -122,7 +122,15 @@ class Composer(SafeTextArea):
             None
         )  # called before a key or a paste is handled here
 
-        if vim:
+        self.use_vim(vim)
+
+    def use_vim(self, on: bool) -> None:
+        """Let keys be those of vi, beginning in insert mode, or no longer."""
+        if on is (self._vim is not None):
+            return
+        if not on:
+            self._vim = None
+        else:
             from catena.widgets.vim_keys import VimKeys
 
             self._vim = VimKeys(
@@ -131,6 +139,8 @@ class Composer(SafeTextArea):
                 clipboard=lambda: self.app.clipboard,
                 changed=self._tell_mode,
             )
+            self._vim.restart()
+        self._tell_mode()
 
     def _tell_mode(self) -> None:
         self.mode_changed(self.vim_mode)

@@ -25,6 +25,7 @@ from textual.strip import Strip
 from textual.widgets import Input, TextArea
 
 from catena.keys.bindings import bindings
+from catena.keys.keymap import KeyMap
 from catena.text.safe_text import safe, safe_cells, safe_line
 
 _RETURNS = re.compile("\r\n?")
@@ -44,6 +45,11 @@ FIELD_ACTIONS = (
     "delete_word_left",
     "delete_to_start",
 )
+
+
+def field_keys(keys: KeyMap) -> frozenset[str]:
+    """The keys of these actions, as Textual reports them."""
+    return frozenset(key for name in FIELD_ACTIONS for key in keys.names(name))
 
 
 class EditedText(Document):

@@ -211,12 +211,12 @@ class TabPresenter:
         looked_at: Callable[[], bool],
         changed: Callable[[], None],
         show_tabs: Callable[[Sequence[TabLabel]], None],
-        keys: KeyMap = DEFAULT_KEYS,
+        keys: Callable[[], KeyMap],
     ) -> None:
         """``attention``: something happened that the person may not see, so many seconds after the turn began.
 
         ``looked_at``: whether the terminal has the focus. ``changed``: called after every drawing. ``show_tabs`` draws
-        the bar of tabs.
+        the bar of tabs. ``keys`` are those in effect.
         """
         self._parts = parts
         self._tabs = tabs
@@ -555,7 +555,7 @@ class TabPresenter:
         parts.permission.show(tab.asks, directory=tab.conversation.record.cwd)
         parts.elicitation.show(tab.asks, tab.form_draft)
         stopping = None if self.stop_wanted_at is None else time.monotonic() - self.stop_wanted_at
-        warning = unheeded_stop(tab, stopping, self._keys)
+        warning = unheeded_stop(tab, stopping, self._keys())
         parts.transcript.edit(tab.editing.prompt.id if tab.editing else None)
         parts.trouble.show(tab.trouble_to_show, busy=tab.at_work, warning=warning)
         parts.transcript.set_going_on([task.message_id for task in tab.window.background])
@@ -574,4 +574,4 @@ class TabPresenter:
         version = (siblings.position, siblings.of) if siblings is not None else None
         edges.show_edit(edit_words(tab.editing, version, busy=tab.at_work))
         edges.show_queued(len(tab.queue))
-        edges.show_status(status_of(tab, stopping_for=stopping_for, keys=self._keys))
+        edges.show_status(status_of(tab, stopping_for=stopping_for, keys=self._keys()))

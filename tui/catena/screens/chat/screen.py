@@ -71,8 +71,6 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         ``clipboard`` has the images that are pasted, ``images`` those that the terminal draws.
         """
         super().__init__()
-        self._keys = start.settings.keys
-        self._problems = start.settings.key_problems
         self._compositor = SparingCompositor()
         self.tab_bar = TabBar(start.directory, id="tabs")
 
@@ -95,7 +93,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
     @property
     def _binding_chain(self) -> BindingChain:
         """The bindings of the focused widget and of all around it, with the person's own keys."""
-        return with_own_keys(super()._binding_chain, self._keys)
+        return with_own_keys(super()._binding_chain, self._start_options.settings.keys)
 
     def compose(self) -> ComposeResult:
         """The bar of tabs over the panes."""
@@ -111,7 +109,10 @@ class ChatScreen(Screen[None], inherit_bindings=False):
     async def begin(self, tabs: OpenTabs) -> None:
         """Bring the tabs back now that the store is open."""
         await self.panes.begin(tabs)
-        for problem in self._problems[:1]:
+        self._say_key_problem()
+
+    def _say_key_problem(self) -> None:
+        for problem in self._start_options.settings.key_problems[:1]:
             self.say(f"{problem.path.name}:{problem.line}: {problem.why}. `catena config` has all of it.")
 
     def say(self, text: str) -> None:
@@ -120,8 +121,11 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     def use_settings(self, settings: Settings) -> None:
         """Use changed settings in every pane; they are those that hold at once."""
+        before = self._start_options.settings
         self._start_options = replace(self._start_options, settings=settings)
         self.panes.use(self._start_options)
+        if settings.key_problems != before.key_problems:
+            self._say_key_problem()
 
     def set_focus(
         self, widget: Widget | None, scroll_visible: bool = True, from_app_focus: bool = False

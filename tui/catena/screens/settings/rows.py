@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from catena.settings.definitions import SETTINGS, TABLES, Group, SettingDefinition, SettingKind, Value
+from catena.settings.definitions import (
+    SETTINGS,
+    TABLES,
+    Applies,
+    Group,
+    SettingDefinition,
+    SettingKind,
+    Value,
+)
 from catena.settings.effective import Effective
 from catena.settings.file.document import SettingsDocument
 from catena.settings.settings import Settings
@@ -29,6 +37,7 @@ class ListedSetting:
     near: int | None = None  # the line of its table, where it may be set
     variable: str | None = None
     definition: SettingDefinition | None = None
+    applies: Applies = Applies.START
 
     @property
     def written(self) -> bool:
@@ -58,11 +67,13 @@ def _listed(
             document.line_of(each.key),
             found.variable,
             each,
+            each.applies,
         )
     for table in TABLES:
         names = table.names(settings)
         line = document.line_of((table.name,)) if names else None
-        yield ListedSetting(table.name, table.group, table.does, value_words(names), line)
+        words = value_words(names)
+        yield ListedSetting(table.name, table.group, table.does, words, line, applies=table.applies)
 
 
 def value_words(value: Value) -> str:
@@ -104,5 +115,5 @@ def about(setting: ListedSetting, path: Path, *, short: bool = False) -> str:
     if short:
         return setting.does
     source = "" if source_words(setting, path) == "default" else f" ({source_words(setting, path)})"
-    applies = setting.definition.applies.value if setting.definition else "from the next start on"
-    return f"{setting.name}: {setting.does}. Now {setting.value}{source}; a change holds {applies}."
+    holds = f"a change holds {setting.applies.value}"
+    return f"{setting.name}: {setting.does}. Now {setting.value}{source}; {holds}."

@@ -20,7 +20,7 @@ from catena.screens.common.picker import Picker, words_match
 from catena.screens.common.themes import theme_picker
 from catena.screens.settings.rows import ListedSetting, about, listed_settings, setting_row
 from catena.settings.checks import check_names
-from catena.settings.definitions import Applies, SettingKind
+from catena.settings.definitions import SettingKind
 from catena.settings.effective import effective_settings
 from catena.settings.file.document import SettingsDocument, read_text
 from catena.settings.file.writing import FileValue, SettingChange, file_value, write_setting
@@ -276,9 +276,8 @@ class SettingsScreen(ListScreen[None]):
         if setting.variable:
             self.say(_OVERRIDES.format(setting.variable))
             return
-        when = setting.definition.applies if setting.definition else Applies.START
         source = "" if setting.line else " (the default)"
-        self.say(f"{name} is {setting.value}{source}: holds {when.value}.")
+        self.say(f"{name} is {setting.value}{source}: holds {setting.applies.value}.")
 
     def action_edit(self) -> None:
         """Open the file in the person's editor, at the setting under the cursor or at the error."""

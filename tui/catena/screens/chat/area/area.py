@@ -161,7 +161,7 @@ class ChatArea(Vertical):
     def use(self, start: Start) -> None:
         """Use what holds at once of changed settings."""
         self.start, settings = start, start.settings
-        self.prompt.allow_shell(settings.shell)
+        self.prompt.use(shell=settings.shell, keys=settings.keys, vim=settings.vim)
         self.conversation.widen(settings.width, half_rows=self._half_rows)
 
     @property
@@ -383,7 +383,7 @@ class ChatArea(Vertical):
             looked_at=lambda: self.app.app_focus,
             changed=self._drawn,
             show_tabs=panes.show_tabs,
-            keys=self.start.settings.keys,
+            keys=lambda: self.start.settings.keys,
         )
         self.pane, self._panes = pane, panes
         self.commands = commands = Commands(self, parts, tabs, pane, panes, presenter, self._startup)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from textual.content import Content
 from textual.message import Message
 
-from catena.keys.keymap import DEFAULT_KEYS, KeyMap
+from catena.keys.keymap import KeyMap
 from catena.text.safe_text import safe_line
 from catena.widgets.key_hints import Hint, hint_words
 from catena.widgets.typing_box import EdgeWord, TypingBox
@@ -76,8 +76,8 @@ class Away:
 class ComposerEdges:
     """The words on the edges, drawn anew when one of them changes."""
 
-    def __init__(self, box: TypingBox, *, narrow: Callable[[], bool], keys: KeyMap = DEFAULT_KEYS) -> None:
-        self._keymap = keys
+    def __init__(self, box: TypingBox, *, narrow: Callable[[], bool], keys: Callable[[], KeyMap]) -> None:
+        self._keys_in_effect = keys
         self._box = box
         self._narrow = narrow
         self.status = Status()
@@ -172,7 +172,7 @@ class ComposerEdges:
                 words.append(EdgeWord(Content.styled(stays, "$muted"), 0))
         if (waiting := self._queued) and not status.busy:
             opens = "" if self._narrow() else f"{{Queue}} opens {'it' if waiting == 1 else 'them'}"
-            ways = self._keymap.fill(f"{{Send}} sends, {opens}" if opens else "{Send} sends")
+            ways = self._keys_in_effect().fill(f"{{Send}} sends, {opens}" if opens else "{Send} sends")
             words.append(EdgeWord(Content.styled(f"{waiting} waiting: {ways}", "$asking"), 5))
         if status.doing:
             words.append(EdgeWord(Content.styled(safe_line(status.doing), "$muted"), 5))
@@ -185,8 +185,10 @@ class ComposerEdges:
         words = []
         if self.edit is not None:
             if self.edit.stops_turn:
-                words.append(EdgeWord(hint_words(self._keymap.shown("send"), "stop and send"), 1))
-            words.append(EdgeWord(hint_words(self._keymap.shown("stop"), "cancel"), 2, clicked=CANCEL))
+                words.append(EdgeWord(hint_words(self._keys_in_effect().shown("send"), "stop and send"), 1))
+            words.append(
+                EdgeWord(hint_words(self._keys_in_effect().shown("stop"), "cancel"), 2, clicked=CANCEL)
+            )
         last = len(self._keys)
         words += [EdgeWord(hint_words(*key), -last + at) for at, key in enumerate(self._keys)]
         if self._queued and self.status.busy:

@@ -104,7 +104,7 @@ class PromptArea(Centred):
         )
         self.box = TypingBox(self.composer, id="box")
         self.find = FindBar(id="find")
-        self.edges = ComposerEdges(self.box, narrow=lambda: self.narrow, keys=keys)
+        self.edges = ComposerEdges(self.box, narrow=lambda: self.narrow, keys=lambda: self._keys)
         self.hints = HintLine(room=self._room, id="hints")
         self.hints.changed = self._hints_changed
         self._was_empty = True
@@ -248,9 +248,14 @@ class PromptArea(Centred):
             return None
         return None if tab is not None and tab.conversation.read_only else shell_text(self.composer.text)
 
-    def allow_shell(self, allowed: bool) -> None:
-        """Allow shell commands, or take `!` as text."""
-        self._shell_allowed = allowed
+    def use(self, *, shell: bool, keys: KeyMap, vim: bool) -> None:
+        """Use changed settings: whether `!` begins a shell command, the keys, and whether they are vi's here."""
+        self._shell_allowed = shell
+        if keys != self._keys:
+            self._keys = keys
+            self.completion.use(listed_commands(keys))
+            self.post_message(self.HintsStale())
+        self.composer.use_vim(vim)
 
     def _run_shell(self, shell: ShellText, typed: str) -> None:
         """Run what is written, if the person wants that: a paste alone runs nothing."""
