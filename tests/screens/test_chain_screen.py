@@ -136,4 +136,4 @@ async def test_p11_every_agent_to_choose_from_names_its_price(world: World, tmp_
         await person.sees("2 messages replayed, ~")
         await person.press("escape")
         await person.say("/agent rehearsal")
-        await person.sees("Switched to Rehearsal. Your next prompt: probably 2 messages replayed, ~")
+        await person.sees("Switched to Rehearsal. Your next prompt: 2 messages replayed, ~")

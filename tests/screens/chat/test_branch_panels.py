@@ -291,7 +291,7 @@ async def test_e08_retry_names_its_price_and_asks_and_another_agent_can_answer(
         await person.is_asked()
         await person.apart()
         await person.press("a")
-        await person.sees("Retry with which agent?", "probably 2 messages replayed")
+        await person.sees("Retry with which agent?", "2 messages replayed")
         await person.type("rehearsal")
         await person.press("enter")
         await person.sees("Rehearsal ‹ 2/2 ›", "  beta")

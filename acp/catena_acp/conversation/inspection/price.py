@@ -17,9 +17,10 @@ from catena_acp.continuity.wording.context_summary import ContextSummary, price_
 from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE, said_before_logout
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.port.port import AgentSpec
+from catena_store.chains import links
 from catena_store.chains.links import Unset
 from catena_store.database.database import Reader
-from catena_store.records import ContextSource, ConversationRecord
+from catena_store.records import ContextSource, ConversationRecord, LinkState
 from catena_store.windows import windows
 
 
@@ -27,7 +28,7 @@ from catena_store.windows import windows
 class Price(ContextSummary):
     """What it takes to go on: how the context would get there, and what would be told."""
 
-    exact: bool = True  # False if the agent does not run, and what it can do is assumed
+    exact: bool = True  # False if the agent does not run, and what it can do matters and is assumed
     abridged: bool = False  # what the session was told earlier was cut
     copied: str = ""  # to where the session's transcript is copied for it, in words
     before_logout: bool = False  # it takes along what was said before the person logged out of the agent
@@ -100,7 +101,7 @@ async def _price(
     spec = context.spec
     return replace(
         Price.of_prior(_with_telling(how, knows, prior), prior),
-        exact=agent is not None,
+        exact=agent is not None or await _is_certain(reader, situation, step, context.record),
         abridged=unabridged_from is not None,
         copied=_copied(step, context),
         before_logout=await said_before_logout(reader, leaf_id, context.record, spec.name, spec.profile),
@@ -125,14 +126,27 @@ async def price_when_closed(
     )
     if apart:
         situation = replace(situation, conversation_id="")
-    knows, how, unabridged_from = _first_step(route.candidates(situation)[0], None)
+    step = route.candidates(situation)[0]
+    knows, how, unabridged_from = _first_step(step, None)
     prior = await read_prior_context(reader, situation.path, knows, leaf_id, budget)
     return replace(
         Price.of_prior(_with_telling(how, knows, prior), prior),
-        exact=False,
+        exact=await _is_certain(reader, situation, step, record),
         abridged=unabridged_from is not None,
         before_logout=await said_before_logout(reader, leaf_id, record, record.agent, record.profile),
     )
+
+
+async def _is_certain(
+    reader: Reader, situation: route.Situation, step: route.Step, record: ConversationRecord
+) -> bool:
+    """True where an agent that does not run could have no other way: no session of it is left that it could use."""
+    if not isinstance(step, route.New):
+        return False
+    agent, profile, cwd = situation.target.agent, situation.target.profile, situation.target.cwd
+    if any(link.agent == agent and link.state is not LinkState.LOST for link in situation.links):
+        return False
+    return not await links.open_elsewhere(reader, record.id, agent, profile, cwd)
 
 
 def _first_step(step: route.Step, sessions: Sessions | None) -> tuple[str | None, ContextSource, str | None]:
