@@ -79,6 +79,22 @@ WHICH = """\
 Only `login` in `auth/views.py`. `logout` and `register` bind their forms first, as they should.
 """
 
+PLANNED = """\
+Passwords are hashed from now on, and old ones when their owner signs in next. The last two steps wait for your word:
+they change what is stored.
+"""
+STEPS = (
+    ("Find where passwords are compared", "completed"),
+    ("Compare hashes, and hash old passwords at the next login", "completed"),
+    ("Migrate the passwords of accounts that nobody uses", "in_progress"),
+    ("Drop the old column", "pending"),
+)
+MODELS = (
+    ("swift", "Swift", "short answers, little cost"),
+    ("steady", "Steady", "for everyday work"),
+    ("deep", "Deep", "thinks first, and costs more"),
+)
+
 
 def text(kind: str, words: str) -> Update:
     """A piece of the answer, or of a thought."""
@@ -95,6 +111,30 @@ def change(status: str = "completed") -> Update:
     """The call that mends the login form."""
     diff = {"type": "diff", "path": VIEW, "oldText": BEFORE, "newText": AFTER}
     return tool(2, "edit", VIEW, status=status, content=[diff], locations=[{"path": VIEW}])
+
+
+def models() -> Update:
+    """The models that there are to choose from."""
+    options = [{"value": id, "name": name, "description": words} for id, name, words in MODELS]
+    choice = {"id": "model", "name": "Model", "category": "model", "type": "select"}
+    return {
+        "sessionUpdate": "config_option_update",
+        "configOptions": [{**choice, "currentValue": "steady", "options": options}],
+    }
+
+
+def planned() -> Iterator[Update]:
+    """A plan of which two steps are done, and the calls that did them."""
+    yield models()
+    entries = [{"content": step, "priority": "medium", "status": status} for step, status in STEPS]
+    yield {"sessionUpdate": "plan", "entries": entries}
+    for number, path in ((21, VIEW), (22, FORM), (23, "auth/accounts.py")):
+        yield tool(number, "read", path, locations=[{"path": path}])
+    yield tool(24, "search", "compare_password")
+    old = "def same(account, password):\n    return account.password == password\n"
+    new = old.replace("account.password == password", "verify(account.hash, password)")
+    diff = {"type": "diff", "path": "auth/accounts.py", "oldText": old, "newText": new}
+    yield tool(25, "edit", "auth/accounts.py", content=[diff], locations=[{"path": "auth/accounts.py"}])
 
 
 def delegated() -> Iterator[Update]:
@@ -180,6 +220,9 @@ class Actor:
             case ["Now", *_]:
                 yield text("message", TEST.partition(" with")[0])
                 os.kill(os.getpid(), signal.SIGKILL)
+            case ["Plan", *_]:
+                yield from planned()
+                yield text("message", PLANNED)
             case ["Mend", *_]:
                 yield from edits()
                 yield text("message", TEST)

@@ -158,6 +158,19 @@ async def browse(app: Stage) -> None:
     await app.shows("BROWSE")
 
 
+async def plan(app: Stage) -> None:
+    """A plan of which some steps are done, with the calls that did them."""
+    await app.say("Plan the move to hashed passwords, and begin with what is safe.")
+    await app.shows("hashed from now on", "account.hash")
+
+
+async def models(app: Stage) -> None:
+    """The models of the agent, to choose from."""
+    await plan(app)
+    await app.say("/model")
+    await app.shows("Swift", "thinks first")
+
+
 async def trouble(app: Stage) -> None:
     """The agent was killed, and nothing is lost."""
     await app.say("What does the view do with the parameter?")
@@ -246,6 +259,8 @@ SCENES: dict[str, Scene] = {
     "terminal": Scene(terminal),
     "form": Scene(form),
     "trouble": Scene(trouble),
+    "plan": Scene(plan),
+    "models": Scene(models),
     "seam": Scene(seam),
     "browse": Scene(browse),
     "edit": Scene(edit),
