@@ -169,19 +169,28 @@ def restore(
     What is there as wanted already counts as done. ``done`` is called after each. Raises SnapshotFailed, with the
     paths before the failed one done.
     """
-    refused = []
+    refused, ordered = [], list(steps)
+    needed = {above for step in ordered if step.wanted is not None for above in _above(step.path)}
     # What goes makes room for what comes: a directory may be where a file was, and the other way round.
-    ordered = sorted(steps, key=lambda step: (step.wanted is not None, step.path))
+    ordered.sort(key=lambda step: (step.wanted is not None, step.path))
     with repository.held(), _root_of(repository) as root, repository.contents() as contents:
         for step in ordered:
             try:
-                if not _restore_one(root, contents, step):
+                # Done before it was broken off: a directory of what comes is where the file was.
+                is_done = step.wanted is None and step.path in needed and root.is_directory(step.path)
+                if not is_done and not _restore_one(root, contents, step):
                     refused.append(step)
                     continue
             except OSError as error:
                 raise SnapshotFailed(repository.root, f"{step.path}: {error.strerror}") from error
             done(step)
     return refused
+
+
+def _above(path: str) -> Iterator[str]:
+    """The directories above a path."""
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def _restore_one(root: _Root, contents: ContentReader, step: RestoreStep) -> bool:
