@@ -158,6 +158,10 @@ def test_g02_prune_gives_back_what_only_removed_conversations_needed(catena: Cat
         tree = name.rsplit("/", 1)[1]
         repository._git.run("update-ref", f"refs/trees/1/{tree}", tree)
         repository._git.run("update-ref", "-d", name)
-    assert catena("prune", "--older-than", "0d", "--yes").status == 0
+    assert "snapshots of files" not in catena("prune", "--older-than", "1d").err  # they are another's
+    planned = catena("prune", "--older-than", "0d", "--json").json
+    assert planned["snapshot_bytes"] > 0 and repository.path.exists()
+    done = catena("prune", "--older-than", "0d", "--yes")
+    assert done.status == 0 and "of it snapshots of files" in done.err
     assert catena("list", "--json").json == []
     assert not repository.path.exists()
