@@ -13,10 +13,10 @@ import select
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from catena_store.errors import SnapshotFailed
@@ -24,7 +24,6 @@ from catena_store.errors import SnapshotFailed
 SECONDS = 60.0  # that one command may take
 OLDEST = (2, 20)  # of git
 DOUBTFUL = "catena.doubtful"  # a mark in a repository that git failed on: it is mended before its next use
-_LOOK_SECONDS = 0.2  # after which a command that runs on is looked at again
 _KEPT_VARIABLES = ("PATH", "TMPDIR")
 _CONFIGURATION = (
     # Empty is off for every version: to old ones another value is the name of a program.
@@ -38,6 +37,8 @@ _CONFIGURATION = (
     ),
     *("core.bigFileThreshold=1m", "core.compression=1", "gc.auto=0", "maintenance.auto=false"),
     *("index.threads=true", "advice.addEmbeddedRepo=false", "protocol.allow=never", "user.name=Catena"),
+    # Beside somebody's work: few comparisons, on one processor.
+    *("pack.window=4", "pack.depth=10", "pack.threads=1"),
     # One wait for the disk for all of a snapshot, and not one a file.
     *(
         "core.fsyncMethod=batch",
@@ -65,6 +66,35 @@ class GitFailed(SnapshotFailed):
         self.output = output
 
 
+class RunningCommands:
+    """The commands that run on a repository, to be ended from another thread."""
+
+    def __init__(self) -> None:
+        self.ended = False
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._changing = threading.Lock()
+
+    @contextmanager
+    def among(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+        """A command is among them."""
+        with self._changing:
+            self._processes.add(process)
+            if self.ended:
+                _kill(process)
+        try:
+            yield
+        finally:
+            with self._changing:
+                self._processes.discard(process)
+
+    def end(self) -> None:
+        """Kill them, and those that follow."""
+        with self._changing:
+            self.ended = True
+            for process in self._processes:
+                _kill(process)
+
+
 @dataclass(frozen=True, slots=True)
 class Git:
     """Runs git with a repository of ours on the files below ``root``. All of it blocks.
@@ -78,7 +108,7 @@ class Git:
     index: Path | None = None  # beside the repository's own
     literal: bool = True  # paths are no patterns; not every command knows of it
     lock: int | None = None  # the descriptor of the lock under which it runs
-    given_up: Callable[[], bool] = bool  # asked while a command runs; true ends it
+    commands: RunningCommands = field(default_factory=lambda: RunningCommands())
 
     def run(
         self,
@@ -99,7 +129,15 @@ class Git:
     ) -> tuple[bytes, bytes]:
         """The output of a command, and its warnings. Raises as `run` does."""
         process = self._process(*arguments, stderr=subprocess.PIPE)
-        output, said = self._communicated(process, stdin, seconds)
+        try:
+            with self.commands.among(process):
+                output, said = process.communicate(stdin, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise SnapshotFailed(self.root, f"git took longer than {seconds:.0f} s") from None
+        finally:
+            end_group(process)
+        if self.commands.ended:
+            raise SnapshotFailed(self.root, "it was given up")
         if process.returncode not in allowed:
             self.doubt()
             raise GitFailed(self.root, process.returncode, said)
@@ -128,24 +166,6 @@ class Git:
             )
         except OSError as error:
             raise SnapshotFailed(self.root, f"git could not be run: {error.strerror}") from error
-
-    def _communicated(
-        self, process: subprocess.Popen[bytes], stdin: bytes, seconds: float
-    ) -> tuple[bytes, bytes]:
-        ends, given = time.monotonic() + seconds, stdin or None
-        try:
-            while True:
-                try:
-                    return process.communicate(given, timeout=_LOOK_SECONDS)
-                except subprocess.TimeoutExpired:
-                    given = None  # it has it
-                    if time.monotonic() > ends:
-                        raise SnapshotFailed(self.root, f"git took longer than {seconds:.0f} s") from None
-                    if self.given_up():
-                        raise SnapshotFailed(self.root, "it was given up") from None
-        except BaseException:
-            end_group(process)
-            raise
 
     def paths(self, *arguments: str | bytes) -> list[bytes]:
         """The paths that a command with ``-z`` prints."""
@@ -177,13 +197,18 @@ class Git:
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
     """Kill a git and what it started, and close its pipes."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+    _kill(process)
     process.wait()
     for pipe in (process.stdin, process.stdout, process.stderr):
         if pipe is not None:
             with suppress(OSError):
                 pipe.close()
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    if process.returncode is None:  # else its number may be another's
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def is_too_old(said: bytes) -> bool:

@@ -9,7 +9,6 @@ import shutil
 import signal
 import stat
 import tempfile
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
@@ -44,6 +43,7 @@ from catena_store.snapshots.trees import (
 )
 
 _MOST_EXCLUDES = 1 << 20  # bytes of a file of ignored names
+_READ_SECONDS = 300.0  # the first time it is every file
 _REPACK_SECONDS = 600.0
 _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color")
 _COMPARED = ("diff-tree", "-r", "-z", "--no-abbrev", *_PLAIN)
@@ -77,8 +77,7 @@ class SnapshotRepository:
         import hashlib  # with OpenSSL: 4 MiB that nothing else on the way to the screen needs
 
         self.path = directory / hashlib.sha256(os.fsencode(root)).hexdigest()[:20]
-        self._given_up = threading.Event()
-        self._git = Git(program, self.path, root, given_up=self._given_up.is_set)
+        self._git = Git(program, self.path, root)
 
     @classmethod
     def at(cls, program: str, path: Path) -> SnapshotRepository:
@@ -102,7 +101,7 @@ class SnapshotRepository:
 
     def give_up(self) -> None:
         """End what other threads do here: a git that hangs. They raise SnapshotFailed, and so does what follows."""
-        self._given_up.set()
+        self._git.commands.end()
 
     def changes(self, old: str, new: str, *, renames: bool = False) -> list[TreeChange]:
         """How two snapshots differ, by path; ``renames`` says of a new file which one it was before."""
@@ -261,7 +260,7 @@ class SnapshotRepository:
             try:
                 return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if time.monotonic() > ends or self._given_up.is_set():
+                if time.monotonic() > ends or self._git.commands.ended:
                     raise SnapshotFailed(self.root, "another Catena is at its snapshots") from None
             except OSError as error:  # a file system without locks
                 raise self._unwritable(error) from error
@@ -365,7 +364,8 @@ class SnapshotRepository:
     def _update_index(self, git: Git, paths: Sequence[bytes], *how: str) -> None:
         # One that was killed by a signal, over a file that became shorter, has left it.
         (self.path / "index.lock").unlink(missing_ok=True)
-        git.run("update-index", "-z", *how, "--stdin", stdin=b"\0".join(paths) + b"\0")
+        listed = b"\0".join(paths) + b"\0"
+        git.run("update-index", "-z", *how, "--stdin", stdin=listed, seconds=_READ_SECONDS)
 
 
 @contextmanager

@@ -188,6 +188,13 @@ def test_g02_a_git_that_hangs_is_ended_after_its_time_or_when_it_is_given_up(
         SnapshotRepository(hangs, tmp_path / "others", tree.root)._git.run("write-tree", seconds=0.1)
 
 
+def test_g02_a_git_that_is_slow_to_read_gets_all_that_it_is_to_read(tmp_path: Path, tree: WorkTree) -> None:
+    slow = SnapshotRepository(program(tmp_path, "sleep 0.3; cat"), tmp_path / "snapshots", tree.root)
+    slow.path.mkdir(parents=True)
+    listed = b"path\0" * 100_000
+    assert slow._git.run("update-index", stdin=listed) == listed
+
+
 KILLED = """
 import os, sys
 from pathlib import Path

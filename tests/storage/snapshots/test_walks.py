@@ -196,7 +196,7 @@ def killed_at(call: int) -> Iterator[None]:
         yield
 
 
-@settings(max_examples=walks(12), deadline=None)
+@settings(max_examples=walks(8), deadline=None)
 @given(seed=st.integers(0, 10**9), odd=st.booleans())
 def test_g04_nobodys_bytes_are_lost_undo_is_exact_and_nothing_outside_changes(seed: int, odd: bool) -> None:
     with (
