@@ -51,7 +51,7 @@ class KeptChanges:
         return " ".join(
             words
             for words, holds in (
-                ("Kept after the turn was cut off: may hold changes of yours.", later),
+                ("A turn's end was kept later: may hold changes of yours.", later),
                 (f"Not included: {_listed(list(left_out))}.", left_out),
             )
             if holds

@@ -235,10 +235,12 @@ class ChangesScreen(Dialog[None]):
         sizes = size_words(sum(each.added for each in known), sum(each.removed for each in known))
         unseen = sum(not self._review.is_seen(file.path) for file in files)
         parts = (counted(len(files), "file"), sizes, f"{unseen:,} not seen" if files else "")
+        about, caveat = self.subject.conversation, self._review.changes.caveat
         self.show_head(
             f"Changes {scope_words(self._scope)}",
             count=" · ".join(filter(None, parts)),
-            subject=Subject(self.subject.conversation, self._review.changes.caveat),
+            # What the changes lack stays where there is no room for both.
+            subject=Subject(caveat, about) if caveat else Subject(about),
         )
 
     def on_resize(self, event: Resize) -> None:
