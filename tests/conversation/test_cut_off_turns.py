@@ -155,6 +155,23 @@ async def test_g06_the_next_snapshot_of_the_root_ends_it_before_it_is_opened(wor
         assert turn.stop_reason is None and found.after and found.certain == found.after
 
 
+async def test_g07_files_go_back_across_a_killed_turn_that_was_not_opened_since(world: World) -> None:
+    record, prompt = await killed_in_a_turn(world)
+    write_later(world.project / "mine", "mine, after the kill\n")
+    command = ("files", record.id, "--at", prompt, "--restore", "--yes")
+    done = await asyncio.to_thread(Catena(world.place), *command)
+    assert done.status == 0, done.err
+    assert done.out.splitlines() == [
+        "A turn was cut off, and its end kept later: what changed meanwhile may be yours, and is left.",
+        "  edited  goes back +1 -1",
+        "  gone  comes back +1 -0",
+        "  made  deleted +0 -1",
+        "  mine  goes back +1 -1  left: kept later, and maybe changed by you",
+        "3 files restored.",
+    ]
+    assert files(world)["mine"] == "mine, after the kill\n" and "made" not in files(world)
+
+
 async def test_g06_a_turn_that_is_at_work_in_another_catena_is_not_ended(world: World) -> None:
     keeper, other_keeper = Keeper(world), Keeper(world)
     async with world.client(snapshots=keeper) as desk:

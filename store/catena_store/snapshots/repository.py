@@ -216,10 +216,13 @@ class SnapshotRepository:
             git.run("pack-refs", "--all")
             self._clear_killed()
 
-    def exclusive(self, kept: Set[str], *, before: int) -> int:
-        """The bytes that `forget` would free, or 0 where git is too old to tell. Raises SnapshotFailed."""
+    def exclusive(self, kept: Set[str], *, before: int | None = None, seconds: float = SECONDS) -> int:
+        """The bytes that `forget` would free, or 0 where git is too old to tell; without ``before``, of all days.
+
+        Raises SnapshotFailed, also where it takes longer than so many seconds.
+        """
         listed = self._git.run("for-each-ref", "--format=%(refname)", _REFS).decode().split()
-        gone = {name.rsplit("/", 1)[1] for name in listed if _day(name) < before} - kept
+        gone = {name.rsplit("/", 1)[1] for name in listed if before is None or _day(name) < before} - kept
         stay = {name.rsplit("/", 1)[1] for name in listed} - gone
         if not gone:
             return 0

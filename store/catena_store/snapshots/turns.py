@@ -222,6 +222,16 @@ async def trees(r: Reader, *, without: Iterable[str] = ()) -> set[str]:
     return {tree for row in found for tree in row if tree is not None}
 
 
+async def roots_of(r: Reader, conversation_ids: Iterable[str]) -> set[str]:
+    """The roots that files were kept of around the turns of conversations."""
+    found = await r.all(
+        "SELECT DISTINCT f.root FROM turn t CROSS JOIN turn_files f ON f.turn_id = t.id"
+        " WHERE t.conversation_id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(conversation_ids)),),
+    )
+    return {root for (root,) in found}
+
+
 def _lacking(left_out: Iterable[LeftOutFile]) -> str:
     return json.dumps([[each.path, each.reason] for each in left_out])
 

@@ -11,6 +11,7 @@ import pytest
 
 from catena_store.errors import SnapshotFailed
 from catena_store.snapshots.repository import SnapshotRepository, work_tree
+from catena_store.snapshots.tidying import measure_roots
 from catena_store.snapshots.trees import LARGEST, LeftOutFile, LeftOutReason
 from support.storage.work_trees import GIT, WorkTree
 
@@ -192,6 +193,10 @@ def test_g02_snapshots_that_no_turn_refers_to_are_let_go_of(tree: WorkTree) -> N
     recent = tree.repository.capture(day=5).tree
     tree.repository.pack()
     size = tree.repository.size()
+    assert 300_000 < tree.repository.exclusive({kept}, before=5) < 310_000
+    assert tree.repository.exclusive({kept, gone, recent}) == 0
+    store = tree.root.parent / "catena.db"  # the snapshots are beside it
+    assert measure_roots(store, [str(tree.root), "/no/root"], {kept, recent}, seconds=60) > 290_000
     tree.repository.forget({kept}, before=5)
     assert size - tree.repository.size() > 290_000
     assert paths(tree, kept, recent) == {"three"}

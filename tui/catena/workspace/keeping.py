@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from catena_acp.conversation.conversations.keeping import Keeping, Kept
     from catena_acp.conversation.conversations.undo import Scope
     from catena_acp.conversation.conversations.upstream import UpstreamDeletion
+
+_MEASURE_SECONDS = 2.0  # after which the size of snapshots is not told
 
 
 class TabKeeping:
@@ -67,6 +70,15 @@ class TabKeeping:
         """What conversations take; every row of them is read, so ask for those that are on the screen."""
         async with self._db.read_concurrently() as reader:
             return await sizes(reader, ids)
+
+    async def snapshot_bytes(self, ids: Sequence[str]) -> int:
+        """What the snapshots of files take that only these conversations need; pruning them frees it."""
+        from catena_store.snapshots import turns  # neither is needed for the first frame
+        from catena_store.snapshots.tidying import measure_roots
+
+        async with self._db.read_concurrently() as reader:
+            roots, kept = await turns.roots_of(reader, ids), await turns.trees(reader, without=ids)
+        return await asyncio.to_thread(measure_roots, self._db.path, roots, kept, seconds=_MEASURE_SECONDS)
 
     async def _closing(self, ids: Sequence[str]) -> dict[str, list[str]]:
         closing: dict[str, list[str]] = {}

@@ -14,14 +14,17 @@ from catena.text.formats import truncate
 from catena.text.json_shapes import FORMAT, dumps
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.wording.counts import counted
+from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import RestorePlan, carry_out, finish, plan_restore, undo
+from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.conversations import conversations, messages
 from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Database, default_path
 from catena_store.ids import new_id, utc_now
 from catena_store.records import ConversationRecord
 from catena_store.snapshots import turns, unfinished
-from catena_store.snapshots.repository import SnapshotRepository, existing
+from catena_store.snapshots.git import executable
+from catena_store.snapshots.repository import SnapshotRepository, existing, snapshots_beside
 from catena_store.snapshots.restoring import RestoreStep
 from catena_store.windows import windows
 
@@ -135,6 +138,11 @@ async def _restore(
         repository = _repository(db, conversation)
         if leaf is None:
             raise CommandRefused("the conversation has no message yet")
+        # A turn that was cut off ends now, at the latest.
+        place = snapshots_beside(db.path)
+        kept = FileSnapshots(db, place, executable(), SnapshotScope.EVERYWHERE, clock=utc_now)
+        kept.close(conversation.id)
+        await kept.settled()
         day = int(utc_now().timestamp()) // _SECONDS_OF_DAY
         plan = await plan_restore(db, repository, leaf, target.id, day=day)
         chosen = plan.choose(paths) if paths else plan.free

@@ -20,7 +20,7 @@ from catena.history.finding import HitPlace, MessageHit
 from catena.history.preview import ActPrices
 from catena.keys.bindings import keys_of
 from catena.keys.keymap import DEFAULT_KEYS, KeyMap
-from catena.text.formats import truncate
+from catena.text.formats import size_text, truncate
 from catena.text.safe_text import safe_line
 from catena.workspace.keeping import TabKeeping
 from catena.workspace.undo import TabUndo, undone
@@ -61,6 +61,7 @@ _ACTS = {  # of the table of keys, by the letter that does each by default
     "m": "act_mark",
     "u": "act_undo",
 }
+_WORTH_SAYING = 1_000_000  # bytes of snapshots of files
 _WORDS_AT = 6  # the cell that words begin on
 
 Wanted = Literal["open", "beside", "read", "fork", "edit", "quote", "tree", "export"]
@@ -113,8 +114,11 @@ class HistoryActs:
 
     async def delete(self, entries: Sequence[HistoryEntry]) -> str:
         """Delete conversations."""
-        await self._keeping.delete([entry.key for entry in entries])
-        return self._done(f"{_named(entries)} deleted")
+        ids = [entry.key for entry in entries]
+        await self._keeping.delete(ids)
+        size = await self._keeping.snapshot_bytes(ids)
+        freed = f", catena prune frees {size_text(size)} of snapshots" if size >= _WORTH_SAYING else ""
+        return self._done(f"{_named(entries)} deleted{freed}")
 
     async def undo(self) -> str:
         """Undo the newest act of this history."""
