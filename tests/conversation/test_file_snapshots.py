@@ -17,7 +17,7 @@ from catena_store.database.database import Database
 from catena_store.ids import utc_now
 from catena_store.snapshots import turns as kept
 from catena_store.snapshots.repository import SnapshotRepository
-from catena_store.snapshots.trees import DirectorySnapshot
+from catena_store.snapshots.trees import LARGEST, DirectorySnapshot, LeftOutReason
 from catena_store.snapshots.turns import TurnFiles
 from support.conversations.rehearsed import Desk, World
 from support.storage.work_trees import GIT
@@ -98,6 +98,24 @@ async def test_g01_a_directory_without_a_repository_is_kept_where_the_settings_s
         await desk.say("say one")
         (files,) = await files_of_turns(desk)
         assert files is not None and files.root == str(world.project)
+
+
+async def test_g02_what_the_start_or_the_end_of_a_turn_lacks_is_noted_once(world: World) -> None:
+    for name in ("stays", "shrinks"):
+        (world.project / name).write_bytes(b"x" * (LARGEST + 1))
+    async with world.client(snapshots=keeping(world)) as desk:
+        await desk.window.say("say busy; cue done")
+        await world.heard("session/prompt")
+        await snapshots(desk).settled()
+        (world.project / "shrinks").write_bytes(b"x")
+        (world.project / "grows").write_bytes(b"x" * (LARGEST + 1))
+        world.cue("done")
+        await desk.window.wait_idle()
+        (files,) = await files_of_turns(desk)
+        assert files is not None
+        assert sorted((each.path, each.reason) for each in files.left_out) == [
+            (name, LeftOutReason.TOO_LARGE) for name in ("grows", "shrinks", "stays")
+        ]
 
 
 @pytest.mark.parametrize("above", [0, 1, 2])

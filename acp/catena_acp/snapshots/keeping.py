@@ -169,10 +169,17 @@ class FileSnapshots:
             async with self._db.read() as reader:
                 found = await turns.cut_off(reader, conversation_id=conversation_id)
             for root in sorted({each.root for each in found}):
-                if await asyncio.to_thread(Path(root).is_dir):
-                    await self._keep(root, None, lambda words: None)
+                state = self._directories.setdefault(root, _Directory())
+                async with state.turn:
+                    repository = await asyncio.to_thread(self.repository, root)
+                    if repository is None or str(repository.root) != root or not state.kept or self._ended:
+                        continue
+                    # The next snapshot tells what hinders it.
+                    with contextlib.suppress(StoreError, OSError):
+                        await self._take(repository, None)
+                        state.read_before = True
 
-    async def _keep(self, directory: str, write: Write | None, tell: Tell) -> None:
+    async def _keep(self, directory: str, write: Write, tell: Tell) -> None:
         state = self._directories.setdefault(directory, _Directory())
         async with state.turn:
             if not state.kept or self._ended:
