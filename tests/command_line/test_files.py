@@ -161,6 +161,21 @@ def test_g02_prune_gives_back_what_only_removed_conversations_needed(catena: Cat
     assert "snapshots of files" not in catena("prune", "--older-than", "1d").err  # they are another's
     planned = catena("prune", "--older-than", "0d", "--json").json
     assert planned["snapshot_bytes"] > 0 and repository.path.exists()
+
+    async def broken_off_long_ago(tx: Writer) -> None:
+        await unfinished.begin(tx, "r1", repository.root, None, [])
+        await tx.run("UPDATE file_restore SET begun_at = 0")
+
+    (catena.project / "now").write_text("what a restore goes back to when it is undone")
+    needed = repository.capture(day=1).tree
+    catena.write(broken_off_long_ago)
+    assert catena("prune", "--older-than", "9w", "--yes").status == 0
+    assert needed in repository._git.run("for-each-ref").decode()
+
+    async def ended(tx: Writer) -> None:
+        await unfinished.end(tx, "r1")
+
+    catena.write(ended)
     done = catena("prune", "--older-than", "0d", "--yes")
     assert done.status == 0 and "of it snapshots of files" in done.err
     assert catena("list", "--json").json == []
