@@ -88,8 +88,11 @@ class SnapshotRepository:
     def capture(self, *, day: int) -> DirectorySnapshot:
         """Keep the files as they are now; ``day`` is a number of today, for `forget`. Raises SnapshotFailed."""
         with self._alone() as git:
+            before = _read_regular(self.path / "info/exclude")
             self._ready(git)
             left_out = self._update(git)
+            if before != _read_regular(self.path / "info/exclude"):
+                left_out += self._ignored_until_now(git, before)
             tree = git.run("write-tree").decode().strip()
             git.run("update-ref", f"{_REFS}/{day}/{tree}", tree)
         return DirectorySnapshot(tree, tuple(left_out))
@@ -319,6 +322,14 @@ class SnapshotRepository:
             self._update_index(git, unread, "--force-remove")
             (self.path / DOUBTFUL).unlink(missing_ok=True)  # that was the files' fault
         return left_out + [LeftOutFile(os.fsdecode(path), LeftOutReason.UNREADABLE) for path in unread]
+
+    def _ignored_until_now(self, git: Git, rules: bytes) -> list[LeftOutFile]:
+        """The files that other rules of the person's ignored: they are new here, and were there before, maybe."""
+        with tempfile.NamedTemporaryFile(prefix=_TEMPORARY, dir=self.path) as file:
+            file.write(rules)
+            file.flush()
+            found = git.paths("ls-files", "-z", "--cached", "--ignored", f"--exclude-from={file.name}")
+        return [LeftOutFile(os.fsdecode(path), LeftOutReason.IGNORED) for path in found]
 
     def _read(self, git: Git, paths: Sequence[bytes], most: int = _MOST_UNREAD) -> list[bytes]:
         """Read files into the repository; those that git fails on since they change just now, at most so many."""

@@ -55,6 +55,7 @@ class LeftOutReason(StrEnum):
     TOO_LARGE = "too large"
     UNREADABLE = "unreadable"
     REPOSITORY = "a repository of its own"
+    IGNORED = "ignored until then"
 
 
 @dataclass(frozen=True, slots=True)

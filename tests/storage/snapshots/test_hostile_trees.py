@@ -307,6 +307,20 @@ def test_g09_what_was_there_but_ignored_or_too_large_is_not_taken_for_new(tree: 
     assert tree.files() == before
 
 
+def test_g09_what_the_persons_own_rules_ignored_when_the_turn_began_is_not_taken_for_new(
+    tree: WorkTree,
+) -> None:
+    git("init", "-q", cwd=tree.root)
+    (tree / ".git/info/exclude").write_text("secret\n")
+    (tree / "secret").write_text("mine")
+    tree.begin()
+    (tree / ".git/info/exclude").write_text("!secret\n")
+    (tree / "made").write_text("turn")
+    tree.end()
+    assert conflicts(tree) == {"made": None, "secret": Why.NOT_KEPT}
+    assert tree.go_back() == [] and (tree / "secret").read_text() == "mine"
+
+
 def test_g09_a_file_that_changes_while_it_is_read_stops_no_snapshot(tree: WorkTree) -> None:
     (tree / "steady").write_text("steady")
     over = threading.Event()
