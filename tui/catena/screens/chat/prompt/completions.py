@@ -33,6 +33,14 @@ class Completions:
             self._mount(self._made)
         return self._made
 
+    def use(self, keys: KeyMap) -> None:
+        """Complete with the keys as they are now."""
+        self._keys = keys
+        if self._made is not None:
+            from catena.screens.chat.commands.table import listed_commands
+
+            self._made.use(listed_commands(keys))
+
     @property
     def is_open(self) -> bool:
         """True while there is something to take."""

@@ -253,7 +253,7 @@ class PromptArea(Centred):
         self._shell_allowed = shell
         if keys != self._keys:
             self._keys = keys
-            self.completion.use(listed_commands(keys))
+            self.completion.use(keys)
             self.post_message(self.HintsStale())
         self.composer.use_vim(vim)
 
