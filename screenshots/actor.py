@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 Update = dict[str, Any]
@@ -41,6 +42,38 @@ class LoginForm(Form):
     password = PasswordField(required=True)
     next = TextField(hidden=True, required=False)
 """
+KEEP = "Let the login form keep where a person came from."
+FORM_KEEPS = (
+    FORM_AFTER
+    + """
+    def target(self):
+        return self.cleaned_data["next"] or "/"
+"""
+)
+GUARD = "Allow no address of another site as the target."
+FORM_GUARDS = """\
+from auth.urls import is_own
+from forms import Form, PasswordField, TextField
+
+""" + FORM_KEEPS.replace(
+    """        return self.cleaned_data["next"] or "/"
+""",
+    """        target = self.cleaned_data["next"]
+        return target if is_own(target) else "/"
+""",
+)
+FORM_NOTED = FORM_GUARDS.replace(
+    "    def target(self):\n", "    # The form is bound before this is asked for.\n    def target(self):\n"
+)
+GREET = "Greet people by name after the login."
+FORM_GREETS = (
+    FORM_NOTED.replace("    password =", "    title = TextField(required=False)\n    password =")
+    + """
+    def greeting(self):
+        name = self.cleaned_data["name"]
+        return f"Welcome back, {self.cleaned_data['title']} {name}".strip()
+"""
+)
 CASES = "tests/test_next.py"
 CASES_TEXT = """\
 def test_login_keeps_next(client):
@@ -223,6 +256,15 @@ class Actor:
             case ["Plan", *_]:
                 yield from planned()
                 yield text("message", PLANNED)
+            case ["Let", *_]:
+                yield self._write(FORM_BEFORE, FORM_KEEPS)
+                yield text("message", "The target is kept in the form now, as a hidden field.")
+            case ["Allow", *_]:
+                yield self._write(FORM_KEEPS, FORM_GUARDS)
+                yield text("message", "The target may be an address of your own site only.")
+            case ["Greet", *_]:
+                yield self._write(FORM_NOTED, FORM_GREETS)
+                yield text("message", "Everybody is greeted by name.")
             case ["Mend", *_]:
                 yield from edits()
                 yield text("message", TEST)
@@ -238,6 +280,12 @@ class Actor:
                 yield text("message", WHICH)
             case _:
                 yield text("message", TEST)
+
+    def _write(self, old: str, new: str) -> Update:
+        """Really write the form, in the directory that we were started in."""
+        Path(FORM).write_text(new)
+        diff = {"type": "diff", "path": FORM, "oldText": old, "newText": new}
+        return tool(21, "edit", FORM, content=[diff], locations=[{"path": FORM}])
 
     def _ask(self, session: str) -> None:
         options = [

@@ -15,12 +15,13 @@ Play = Callable[[Stage], Coroutine[None, None, None]]
 class Scene:
     """A play, which begins with a first tab unless there is no ``agent`` yet.
 
-    ``kept``: in a store with conversations from before.
+    ``kept``: in a store with conversations from before. ``git``: in a work tree, whose files are kept around turns.
     """
 
     play: Play
     agent: bool = True
     kept: bool = False
+    git: bool = False
     sizes: Sequence[tuple[int, int]] = SIZES
 
 
@@ -95,6 +96,29 @@ async def changes(app: Stage) -> None:
     await app.shows("3 files", "3 not seen")
     await app.press("enter", "space")
     await app.shows("2 not seen", "form.cleaned_data")
+
+
+async def blame(app: Stage) -> None:
+    """Who wrote a form: three prompts, somebody between two of them, and whoever began it."""
+    app.has_text(actor.FORM, actor.FORM_BEFORE)
+    app.clock.set_back(days=3)
+    await app.say(actor.KEEP)
+    await app.shows("kept in the form")
+    await app.files_kept()
+    app.clock.set_back(hours=5)
+    await app.say(actor.GUARD)
+    await app.shows("own site only")
+    await app.files_kept()
+    app.has_text(actor.FORM, actor.FORM_NOTED)
+    app.clock.set_back(minutes=12)
+    await app.say(actor.GREET)
+    await app.shows("greeted by name")
+    await app.files_kept()
+    app.clock.set_back()
+    await app.say(f"/blame {actor.FORM}")
+    await app.shows("3 turns", "between turns")
+    await app.press("n", "n", "n", "n")
+    await app.shows("turn 2 of")
 
 
 async def aside(app: Stage) -> None:
@@ -269,6 +293,7 @@ SCENES: dict[str, Scene] = {
     "asked": Scene(asked, sizes=((180, 45),)),
     "tree": Scene(tree),
     "changes": Scene(changes, sizes=((120, 40), (160, 40), (80, 24))),
+    "blame": Scene(blame, git=True),
     "palette": Scene(palette),
     "mention": Scene(mention),
     "history": Scene(history, kept=True),

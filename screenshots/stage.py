@@ -10,12 +10,13 @@ import html
 import itertools
 import os
 import re
+import shutil
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,8 +34,12 @@ from catena_acp.agents.agent import end_group, process_start_time, start_agent
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.protocol.files import FileAccess
+from catena_acp.snapshots import keeping
+from catena_acp.snapshots.keeping import FileSnapshots
+from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.database.database import Database
 from catena_store.records import AgentGroup
+from catena_store.snapshots.repository import snapshots_beside
 from screenshots.kept import keep
 from screenshots.vector import settled
 
@@ -49,15 +54,32 @@ THEMES = {"dark": DARK, "light": LIGHT}
 ACTOR = AgentSpec("demo", "Demonstration", (sys.executable, str(Path(__file__).with_name("actor.py"))))
 # Where ages and times of day are worked out for the eye.
 _CLOCKED = (
+    "catena.screens.chat.actions.conversations.blame",
     "catena.screens.chat.actions.conversations.history",
     "catena.screens.chat.actions.conversations.inspection",
     "catena.screens.chat.actions.start",
 )
 _TITLES = {"opencode": "OpenCode"}
 INSTALLED = ("claude-agent-acp", "opencode")
+GIT = shutil.which("git") or "git"  # of the machine, before its programs are taken away
 PATIENCE = 20.0
 _WAITED = re.compile(r"(answer&#160;)\d+")
 _SHOWN = re.compile(r"<text[^>]*>([^<]*)</text>")
+
+
+class StageClock:
+    """A clock that stands still, but for where a scene sets it."""
+
+    def __init__(self) -> None:
+        self.time = NOW
+
+    def __call__(self) -> datetime:
+        """The time."""
+        return self.time
+
+    def set_back(self, **ago: float) -> None:
+        """Let it be so long before the moment of the picture."""
+        self.time = NOW - timedelta(**ago)
 
 
 @dataclass
@@ -66,6 +88,8 @@ class Stage:
 
     app: CatenaApp
     pilot: Pilot[None]
+    clock: StageClock
+    snapshots: FileSnapshots
 
     async def say(self, text: str) -> None:
         """Paste a prompt into the composer, once nothing goes on any more, and send it."""
@@ -89,6 +113,10 @@ class Stage:
         """Put a file with a text into the project."""
         self.has_files(path)
         Path(self.app.chat.area.start.directory, path).write_text(text)
+
+    async def files_kept(self) -> None:
+        """Wait until the snapshots of files are made that were begun."""
+        await self.snapshots.settled()
 
     async def press(self, *keys: str) -> None:
         """Press keys, one after the other."""
@@ -174,21 +202,25 @@ class Stage:
 
 async def pictures(scene: Scene, folder: Path, size: tuple[int, int]) -> list[str]:
     """Play a scene, and take a picture of its end in each theme."""
-    async with stage(folder, agent=scene.agent, size=size, kept=scene.kept) as app:
+    async with stage(folder, agent=scene.agent, size=size, kept=scene.kept, git=scene.git) as app:
         await scene.play(app)
         return [await app.picture_in(theme) for theme in THEMES.values()]
 
 
 @asynccontextmanager
 async def stage(
-    folder: Path, *, agent: bool, size: tuple[int, int], kept: bool = False
+    folder: Path, *, agent: bool, size: tuple[int, int], kept: bool = False, git: bool = False
 ) -> AsyncIterator[Stage]:
     """The application in ``folder``, as it is when it was just started; with a first tab where there is an agent.
 
-    ``kept``: there are conversations from before.
+    ``kept``: there are conversations from before. ``git``: the files are in a work tree, and are kept around turns.
     """
     project = folder / "shop"
     project.mkdir()
+    if git:
+        (project / ".git").mkdir()
+    clock = StageClock()
+    keeping.PATIENCE = 2 * PATIENCE  # a slow machine, too, has the files before the agent changes them
     # What depends on the machine is taken away from this process: which agents are installed, whose home it is.
     os.environ |= {"PATH": str(_agents_in(folder / "bin")), "HOME": str(folder)}
     os.environ.pop("NO_COLOR", None)
@@ -200,18 +232,19 @@ async def stage(
         return f"{next(numbers):016}"
 
     for module in _CLOCKED:
-        vars(import_module(module))["utc_now"] = lambda: NOW
+        vars(import_module(module))["utc_now"] = clock
     app = CatenaApp(Start(str(project), agent=ACTOR if agent else None), environment=TERMINAL)
     async with (
-        Database.open(folder / "catena.db", clock=lambda: NOW) as database,
+        Database.open(folder / "catena.db", clock=clock) as database,
         Conversations.serve(
             database,
+            snapshots=(snapshots := _snapshots(database, clock)),
             start_agent=_start_agent,
             spec_of=lambda name, _: AgentSpec(name, _TITLES.get(name, ACTOR.title), ACTOR.command),
             end_group=_end_group,
             start_time_of=process_start_time,
             new_id=new_id,
-            clock=lambda: NOW,
+            clock=clock,
         ) as conversations,
         app.run_test(size=size) as pilot,
     ):
@@ -225,7 +258,7 @@ async def stage(
         if isinstance(commands, Commands):  # between two keys of a scene no time goes by
             commands.actions.edits.clock = lambda: 0.0
         try:
-            yield Stage(app, pilot)
+            yield Stage(app, pilot, clock, snapshots)
         finally:
             await tabs.leave()
 
@@ -235,7 +268,13 @@ def _agents_in(folder: Path) -> Path:
     folder.mkdir()
     for name in INSTALLED:
         (folder / name).touch(mode=0o755)
+    (folder / "git").symlink_to(GIT)
     return folder
+
+
+def _snapshots(database: Database, clock: StageClock) -> FileSnapshots:
+    place = snapshots_beside(database.path)
+    return FileSnapshots(database, place, GIT, SnapshotScope.REPOSITORIES, clock=clock)
 
 
 async def _start_agent(spec: AgentSpec, cwd: str) -> AgentPort:

@@ -40,7 +40,8 @@ def test_c03_show_and_search_load_neither_the_screen_nor_the_sdk(tmp_path: Path)
     catena = Catena(tmp_path)
     said(catena, "here", "x")
 
-    for arguments in (["show", "here"], ["search", "x"]):
+    (tmp_path / "file").write_text("line\n")
+    for arguments in (["show", "here"], ["search", "x"], ["blame", str(tmp_path / "file")]):
         loaded = imported(catena, *arguments)
 
         assert "catena_store" in loaded

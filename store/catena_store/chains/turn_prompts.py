@@ -20,6 +20,7 @@ class TurnPrompt:
     turn_id: str
     conversation_id: str
     title: str | None  # of the conversation
+    opening: str  # the beginning of its first prompt, which stands for a title
     prompt_id: str
     preview: str  # the beginning of its text
     deleted: bool  # the conversation was
@@ -32,7 +33,10 @@ async def of_turns(r: Reader, turn_ids: Collection[str]) -> dict[str, TurnPrompt
     """The prompts of turns, by turn."""
     found = await r.all(
         f"""
-        SELECT t.id, t.conversation_id, c.title, p.uid, substr(p.text, 1, {_PREVIEW}),
+        SELECT t.id, t.conversation_id, c.title,
+               (SELECT substr(f.text, 1, {_PREVIEW}) FROM message f
+                 WHERE f.conversation_id = c.id AND f.kind = 'user' ORDER BY f.id LIMIT 1),
+               p.uid, substr(p.text, 1, {_PREVIEW}),
                c.deleted_at IS NOT NULL, l.agent, l.profile, t.started_at
           FROM json_each(?) CROSS JOIN turn t ON t.id = value
          CROSS JOIN conversation c ON c.id = t.conversation_id
@@ -42,7 +46,16 @@ async def of_turns(r: Reader, turn_ids: Collection[str]) -> dict[str, TurnPrompt
     )
     return {
         id: TurnPrompt(
-            id, conversation, title, prompt, text, bool(deleted), agent, profile, from_milliseconds(at)
+            id,
+            conversation,
+            title,
+            opening or "",
+            prompt,
+            text,
+            bool(deleted),
+            agent,
+            profile,
+            from_milliseconds(at),
         )
-        for id, conversation, title, prompt, text, deleted, agent, profile, at in found
+        for id, conversation, title, opening, prompt, text, deleted, agent, profile, at in found
     }

@@ -105,6 +105,10 @@ class WrittenFiles:
         """The next prompt of a conversation follows this message."""
         self._leaves[conversation] = message
 
+    def restart(self, conversation: str) -> None:
+        """The next prompt of a conversation is another first one."""
+        self._leaves[conversation] = None
+
     async def heartbeat(self, conversation: str) -> None:
         """The client of a conversation lives."""
         async with self.db.write() as tx:

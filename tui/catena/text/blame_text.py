@@ -121,16 +121,14 @@ def full_words(file: BlamedFile, author: Author, now: datetime) -> str:
             writer = file.writers.get(author.turn_id or "")
             if writer is None:
                 return "Unknown."
-            parts = [
-                turn_words(writer).capitalize(),
-                f"of “{conversation_words(writer)}”",
-                age_words(file, author, now),
-            ]
+            ago = age_words(file, author, now)
+            where = f"{turn_words(writer)} of “{conversation_words(writer)}”"
+            parts = [prompt_words(writer), f"{ago} ago" if " " in ago else ago, where]
             if not writer.on_branch:
                 parts.append("on a branch that was left")
             if author.proof is Proof.REPORT:
                 parts.append("as the agent reported it")
-            return " · ".join([" ".join(parts[:2]), *parts[2:]])
+            return " · ".join(parts)
         case Proof.BETWEEN:
             return f"Not written in a turn: {between_words(file, author)}."
         case Proof.UNKNOWN:
@@ -141,7 +139,7 @@ def conversation_words(writer: Writer) -> str:
     """The title of a turn's conversation."""
     if writer.prompt.deleted:
         return "a deleted conversation"
-    return safe_line(writer.prompt.title or title_of(writer.prompt.preview)) or "untitled"
+    return safe_line(writer.prompt.title or title_of(writer.prompt.opening)) or "untitled"
 
 
 def doubt_words(file: BlamedFile, author: Author) -> str:

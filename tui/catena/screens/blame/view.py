@@ -15,7 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
-from catena.text.blame_text import age_words, brief_words, mark_of
+from catena.text.blame_text import WAY, age_words, brief_words, mark_of
 from catena.text.formats import cell_width, truncate
 from catena.text.safe_text import safe
 from catena.text.strips.safe_strips import safe_segments
@@ -28,7 +28,6 @@ from catena_acp.blame.authorship import BlamedFile, Block, Proof
 _BAR = "▌"
 _WIDE = 100  # cells, from which the gutter is wide
 _WORDS_WIDE, _WORDS, _WORDS_NARROW = 30, 18, 11  # cells of the words in the gutter
-_AGE = 7  # cells, with the blank before it
 _TAB = 4
 
 
@@ -55,6 +54,7 @@ class BlameView(ScrollView, can_focus=False):
         self._file: BlamedFile | None = None
         self._words = ""  # instead of lines
         self._starts: dict[int, int] = {}  # the block of each line that begins one
+        self._age = 0  # cells of the longest age
         self._palette: Palette | None = None
         self.cursor = 0
         self.block = 0  # that the cursor is in
@@ -80,6 +80,8 @@ class BlameView(ScrollView, can_focus=False):
         self._file = file
         self._words = "" if file.blocks else "The file is empty."
         self._starts = {block.first: at for at, block in enumerate(file.blocks)}
+        now = self._clock()
+        self._age = max((len(age_words(file, block.author, now)) for block in file.blocks), default=0)
         self.virtual_size = Size(0, max(1, len(file.lines)))
         self.go_to(line)
 
@@ -173,7 +175,7 @@ class BlameView(ScrollView, can_focus=False):
         palette, file, author = self._palette, self._file, block.author
         room = _WORDS_WIDE if width >= _WIDE - MARKS else _WORDS if width >= NARROW else _WORDS_NARROW
         has_age = width >= NARROW
-        total = MARKS + room + (_AGE if has_age else 0) + 2
+        total = MARKS + room + (self._age + 1 if has_age else 0) + 2
         if not shown:
             return [(" " * total, palette.faint)]
         mark = mark_of(file, author)
@@ -181,9 +183,12 @@ class BlameView(ScrollView, can_focus=False):
         words = truncate(brief_words(file, author), room)
         age = age_words(file, author, self._clock()) if has_age else ""
         return [
-            (mark.ljust(MARKS), palette.prompt_bar if mark == "●" else palette.muted),
+            (
+                mark.ljust(MARKS),
+                palette.muted + Style(color=palette.prompt_bar.color) if mark == WAY else palette.muted,
+            ),
             (f"{words}{'':{room - cell_width(words)}}", palette.muted if known or here else palette.faint),
-            (f"{age:>{_AGE}}" if has_age else "", palette.muted if here else palette.faint),
+            (f" {age:>{self._age}}" if has_age else "", palette.muted if here else palette.faint),
             ("  ", palette.faint),
         ]
 
