@@ -6,7 +6,8 @@ import base64
 
 import pytest
 
-from catena.screens.aside.screen import PULL_REQUEST, SUMMARY, AsideScreen
+from catena.screens.aside.screen import AsideScreen
+from catena.text.aside_text import PULL_REQUEST, SUMMARY
 from catena.transcript import Transcript
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_store.records import Cause

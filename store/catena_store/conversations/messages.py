@@ -204,6 +204,22 @@ async def page_from(r: Reader, leaf: str, top: int, limit: int) -> list[Message]
     return await page(r, await ancestry.at_depth(r, leaf, bottom), bottom - top + 1)
 
 
+async def numbered(r: Reader, leaf: str | None) -> list[str]:
+    """The ids of the prompts, answers and tool calls of a branch, oldest first; every row of it is walked."""
+    found = await r.all(
+        """
+        WITH RECURSIVE branch (id, parent_id, uid, kind) AS (
+            SELECT id, parent_id, uid, kind FROM message WHERE uid = ?
+            UNION ALL
+            SELECT m.id, m.parent_id, m.uid, m.kind FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+        )
+        SELECT uid FROM branch WHERE kind IN ('user', 'agent', 'tool')
+        """,
+        (leaf,),
+    )
+    return [str(uid) for (uid,) in reversed(found)]
+
+
 async def spoken_between(r: Reader, after: str | None, leaf: str | None, limit: int) -> list[Message]:
     """The newest user and agent rows on (after, leaf] below the last barrier, oldest first."""
     return await _walk(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from catena.export.branch_export import WantedExport, wanted_export
 from catena.export.forms import ExportForm
-from catena.screens.chat.actions.conversations.exports import WantedExport, wanted_export
 from support.screen.pilot import at_the_screen
 
 TOKEN = "ghp" + "_" + "aB3dE6gH9jK2mN5pQ8sTaB3dE6gH9jK2mN5p"

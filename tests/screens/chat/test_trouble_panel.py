@@ -15,9 +15,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from catena.screens.chat.actions.agent.trouble import _behind
-from catena.screens.chat.panels.trouble import TroublePanel, changes_in, duration, words_of
+from catena.screens.chat.panels.trouble import TroublePanel
 from catena.workspace.tab import Tab
-from catena.workspace.trouble import StandingTrouble, TabTrouble
+from catena.workspace.trouble import StandingTrouble, TabTrouble, changes_in, duration, words_of
 from catena_acp.continuity.conversation_events import (
     LeafMoved,
     Problem,

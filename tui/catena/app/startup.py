@@ -25,11 +25,18 @@ def open_screen(
     add_dirs: Sequence[str] = (),
 ) -> int:
     """Run the screen until exit; an empty ``resume`` opens the picker. Returns the exit status."""
-    start = _start(
+    start = read_start(
         directory, agent=agent, agent_command=agent_command, go_on=go_on, resume=resume, add_dirs=add_dirs
     )
+    return show_screen(start)
+
+
+def show_screen(start: Start) -> int:
+    """Run the screen until exit. Returns the exit status; raises CommandRefused where there is no terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):  # closed, they are the null device by now
-        raise CommandRefused('the screen needs a terminal; use `catena run "PROMPT"` instead')
+        raise CommandRefused(
+            'the screen needs a terminal; use `catena run "PROMPT"` instead, or `catena --linear`'
+        )
     gc.disable()  # until all is imported (`app._import_parts`): what is imported stays
     os.environ.setdefault("TEXTUAL_FPS", _FRAMES_A_SECOND)  # read when Textual is imported
     import_asyncio()
@@ -53,7 +60,7 @@ def import_asyncio() -> None:
         del sys.modules["ssl"]
 
 
-def _start(
+def read_start(
     directory: str | None,
     *,
     agent: str | None,
@@ -62,6 +69,7 @@ def _start(
     resume: str | None,
     add_dirs: Sequence[str],
 ) -> Start:
+    """What to open first, from the arguments of the command line. Raises CommandRefused, InvalidSettings."""
     settings = load_settings()
     where = existing_directory(directory)
     further = tuple(existing_directory(named) for named in add_dirs)

@@ -12,7 +12,10 @@ from pathlib import Path
 from catena.cli.parser import Command, Parser, add_agent, add_directories
 from catena.errors import CommandRefused, ExitStatus
 
-_USAGE = "catena [DIR] [--agent NAME | --agent-command CMD] [--continue | --resume [ID]] [--add-dir DIR]"
+_USAGE = (
+    "catena [DIR] [--agent NAME | --agent-command CMD] [--continue | --resume [ID]] [--add-dir DIR] "
+    "[--linear[=LEVEL]]"
+)
 _COMMANDS = """\
 commands:
   run "PROMPT"         send one prompt, print the answer
@@ -94,8 +97,15 @@ def _screen(arguments: Sequence[str]) -> int:
         metavar="ID",
         help="open a conversation by id, start of an id, or title; without ID, choose one",
     )
+    parser.add_argument(
+        "--linear",
+        metavar="LEVEL",
+        help="lines instead of a screen, for screen readers, dumb terminals and logs: --linear, --linear=quiet, "
+        "--linear=verbose; --linear=off for the screen",
+    )
     parser.add_argument("--version", action="store_true", help="show the version")
-    chosen = parser.parse_args(arguments)
+    # Without a value it is followed by a directory, not by one.
+    chosen = parser.parse_args(["--linear=normal" if each == "--linear" else each for each in arguments])
     if chosen.version:
         from catena import __version__
 
@@ -103,15 +113,16 @@ def _screen(arguments: Sequence[str]) -> int:
         return ExitStatus.ANSWERED
     if chosen.directory and not Path(chosen.directory).expanduser().exists():
         raise CommandRefused(f"{chosen.directory}: not a directory or command. See catena --help")
-    from catena.app.startup import open_screen
+    from catena.cli.start import open_client
 
-    return open_screen(
+    return open_client(
         chosen.directory,
         agent=chosen.agent,
         agent_command=chosen.agent_command,
         go_on=chosen.go_on,
         resume=chosen.resume,
         add_dirs=chosen.add_dirs,
+        linear=chosen.linear,
     )
 
 

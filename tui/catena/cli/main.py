@@ -21,9 +21,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     _prepare_streams()
     try:
         if not arguments:
-            from catena.app.startup import open_screen
+            from catena.cli.start import open_client
 
-            status = open_screen()
+            status = open_client()
         else:
             from catena.cli.arguments import run_command
 

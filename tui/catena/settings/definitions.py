@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
+from catena.settings.linear import LinearSetting
 from catena.settings.settings import FREQUENCIES, MEMORY_SCOPES, Settings
 from catena.settings.tables.mcp import mcp_values
 from catena.settings.tables.permissions import Permissions
@@ -227,6 +228,14 @@ SETTINGS: tuple[SettingDefinition, ...] = (
         "vi's keys in the composer",
         lambda on: _word(on.vim),
         Applies.NOW,
+    ),
+    SettingDefinition(
+        "linear",
+        Group.LOOK,
+        SettingKind.CHOICE,
+        "lines instead of a screen, for screen readers and dumb terminals",
+        lambda on: on.linear.value,
+        choices=tuple(LinearSetting),
     ),
     SettingDefinition(
         "checkpoints.frequency",

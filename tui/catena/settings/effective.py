@@ -10,6 +10,7 @@ from typing import Any
 
 from catena.settings.definitions import SETTINGS, TABLES, Value
 from catena.settings.file.document import SettingsDocument, read_text
+from catena.settings.linear import LINEAR_VARIABLE
 from catena.settings.settings import PAINTER_VARIABLE, Settings, paints_cells, parse_settings
 
 
@@ -43,6 +44,9 @@ def _effective(
         if each.name == "painter" and environment.get(PAINTER_VARIABLE):
             on = paints_cells(settings, environment)
             yield Effective(each.key, "on" if on else "off", variable=PAINTER_VARIABLE)
+            continue
+        if each.name == "linear" and environment.get(LINEAR_VARIABLE):
+            yield Effective(each.key, environment[LINEAR_VARIABLE], variable=LINEAR_VARIABLE)
             continue
         places = [key for key in each.keys if _is_set(document, key)]
         yield Effective(each.key, each.value(settings), line=file.line_of(places[-1]) if places else None)

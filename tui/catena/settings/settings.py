@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from catena.errors import InvalidSettings
 from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.settings.file.document import SettingsDocument, read_text
+from catena.settings.linear import LinearSetting
 from catena.settings.start_notes import StartNote
 from catena.settings.tables import client_access
 from catena.settings.tables.agents import AgentSetting, known_names, read_agents
@@ -49,6 +50,7 @@ _KEYS = (
     "notifications",
     "snapshots",
     "vim",
+    "linear",
     "keys",
     "themes",
     "checkpoints",
@@ -117,6 +119,7 @@ class Settings:
     notifications: NotificationForm = NotificationForm.AUTO
     snapshots: SnapshotScope = SnapshotScope.REPOSITORIES
     vim: bool = False  # vi's keys in the composer
+    linear: LinearSetting = LinearSetting.AUTO
     keys: KeyMap = DEFAULT_KEYS
     key_problems: tuple[InvalidSettings, ...] = ()  # keys that cannot be; the defaults hold for those
     themes: Mapping[str, ThemeColours] = field(default_factory=dict)
@@ -205,6 +208,7 @@ def _settings(document: SettingsDocument) -> Settings:
         notifications=document.checked("notifications", one_of(NotificationForm.AUTO)),
         snapshots=document.checked("snapshots", one_of(SnapshotScope.REPOSITORIES)),
         vim=document.switch("vim", default=False),
+        linear=document.checked("linear", one_of(LinearSetting.AUTO)),
         keys=keys,
         key_problems=key_problems,
         themes=_themes(document),

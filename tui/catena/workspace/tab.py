@@ -76,6 +76,7 @@ class Editing:
         return self.text != self.prompt.text or self.files != self.prompt_files
 
 
+STOP_PATIENCE = 5.0  # seconds after which ending the agent's process is offered
 _EVENT_DELAY = 1.0  # seconds that the beginning of a turn may lie back when its event comes
 
 

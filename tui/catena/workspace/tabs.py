@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from catena.text.formats import joined, title_of
-from catena.transcript.messages.prompt import Siblings
-from catena.transcript.widget.viewport import ReadingPosition
+from catena.transcript.model.reading_position import ReadingPosition
 from catena.workspace.keeping import TabKeeping
 from catena.workspace.moved_directories import MovedDirectory, moved_directories
 from catena.workspace.outgoing import OutgoingTexts
@@ -33,6 +32,7 @@ from catena_store.records import Attachment, Kind, Message, Summary, WindowRecor
 from catena_store.windows import attachments, inputs, queue, windows
 
 if TYPE_CHECKING:
+    from catena.transcript.messages.prompt import Siblings
     from catena_acp.conversation.adoption.sessions import ForeignSessions
     from catena_acp.conversation.inspection.price import Price
 
@@ -646,6 +646,8 @@ class OpenTabs:
 
 
 async def _siblings(reader: Reader, tab: Tab, prompt_ids: Sequence[str]) -> Mapping[str, Siblings]:
+    from catena.transcript.messages.prompt import Siblings
+
     conversation = tab.conversation
     positions = await branches.sibling_positions(reader, prompt_ids, conversation.id)
     agents = await branches.agents_told_apart(reader, list(positions), conversation.id) if positions else {}

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from catena.cli.run.branch import NewBranch
-from catena.cli.run.writer import BackgroundWriter
 from catena.errors import ExitStatus
+from catena.terminal.background_writer import BackgroundWriter
 from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
 from catena.text.safe_text import safe
 from catena_acp.continuity.conversation_events import (

@@ -18,12 +18,12 @@ from catena.cli.run.interrupts import Interrupts
 from catena.cli.run.output import JsonOutput, Output, PlainOutput
 from catena.cli.run.permissions import Terminal
 from catena.cli.run.turn import HeadlessTurn, status_of, with_login_hint
-from catena.cli.run.writer import BackgroundWriter
 from catena.errors import CommandRefused, ExitStatus, explain
 from catena.log import log_to_file
 from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent
 from catena.settings.settings import Settings, load_settings
 from catena.settings.tables.permissions import Permissions
+from catena.terminal.background_writer import BackgroundWriter
 from catena.workspace.directories import is_directory
 from catena.workspace.lookup import find_conversation
 from catena_acp.continuity.conversation_events import TurnEnded

@@ -30,7 +30,7 @@ from catena.transcript import Transcript
 from catena.widgets.composer import Composer
 from catena.widgets.hint_line import HintLine
 from catena.workspace.panes import Pane
-from catena.workspace.tab import Editing, Tab
+from catena.workspace.tab import STOP_PATIENCE, Editing, Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.conversation_events import (
     BackgroundChanged,
@@ -62,8 +62,6 @@ from catena_acp.continuity.wording.problems import problem_of_notice
 from catena_acp.conversation.inspection.todos import left_open_on
 from catena_store.errors import StoreError
 from catena_store.records import Kind, Message, MessageState
-
-STOP_PATIENCE = 5.0  # seconds after which ending the agent's process is offered
 
 
 def status_of(tab: Tab, *, stopping_for: float | None, keys: KeyMap = DEFAULT_KEYS) -> Status:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from textual.strip import Strip
 
@@ -11,29 +10,8 @@ from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import COLUMN, Palette
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.model.entry import Entry
+from catena.transcript.model.reading_position import ReadingPosition
 from catena.transcript.widget.row_renderer import Overlay, RowRenderer
-
-_PART_BITS, _ROW_BITS = 12, 20
-
-
-class ReadingPosition(NamedTuple):
-    """A row of a message as a reading position, valid whatever is added below or loaded above."""
-
-    depth: int  # depth of the message in the tree
-    part: int
-    row: int
-
-    @classmethod
-    def unpack(cls, number: int) -> ReadingPosition:
-        """Read a result of ``pack``."""
-        part = number >> _ROW_BITS & (1 << _PART_BITS) - 1
-        return cls(number >> _PART_BITS + _ROW_BITS, part - 1, number & (1 << _ROW_BITS) - 1)
-
-    def pack(self) -> int:
-        """Return the position as an integer of at most 63 bits."""
-        part = min(self.part + 1, (1 << _PART_BITS) - 1)
-        row = min(self.row, (1 << _ROW_BITS) - 1)
-        return (self.depth << _PART_BITS | part) << _ROW_BITS | row
 
 
 class Viewport:

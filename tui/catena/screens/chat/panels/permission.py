@@ -12,17 +12,21 @@ from textual.message import Message
 
 from catena.keys.bindings import bindings, keys_of
 from catena.terminal.key_pace import KeyPace
-from catena.text.safe_text import safe_line
 from catena.widgets.band import SHORT, Band, BandWords, Choice
-from catena.widgets.change_preview import diffs_of
 from catena.widgets.text_fields import SafeInput
-from catena_acp.continuity.wording.counts import counted
+from catena.workspace.permission_words import (
+    asker_words,
+    diffs_of,
+    first_of,
+    first_rejection,
+    question_words,
+)
 
 if TYPE_CHECKING:  # not needed before there is a question
     from catena.transcript.widget.subject_block import SubjectBlock
     from catena_acp.continuity.conversation_events import PermissionOpened, Question
     from catena_acp.permissions.rule import Rule
-    from catena_acp.port.session_events import PermissionOption, ToolCallChanged
+    from catena_acp.port.session_events import PermissionOption
 
 
 _TOO_FAST = "Press again to confirm."
@@ -30,18 +34,6 @@ _DIFF, _REASON, _ALWAYS = "d", "r", "a"
 _ONCE = "allow_once"
 _OF_KIND = {"allow_once": "allow", "reject_once": "reject"}  # the action whose key takes the first of a kind
 _MOST_NUMBERS = 9
-_WORDS = {
-    "read": "Allow reading {}?",
-    "edit": "Allow the edit of {}?",
-    "delete": "Allow deleting {}?",
-    "move": "Allow moving {}?",
-    "search": "Allow searching {}?",
-    "execute": "Allow running {}?",
-    "fetch": "Allow fetching {}?",
-    "rewind": "Allow the rewind {}?",
-}
-_ANY_TITLE = frozenset({"execute", "rewind"})  # their titles need not begin with a verb
-_ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})
 
 
 class PermissionPanel(Vertical, can_focus=True):
@@ -173,7 +165,7 @@ class PermissionPanel(Vertical, can_focus=True):
     def _propose(self) -> None:
         """Find the rules that would have answered the request with its option for once."""
         self._rules, self._rule_at = (), 0
-        if self._ask is None or _first_of(self._ask.options, _ONCE) is None:
+        if self._ask is None or first_of(self._ask.options, _ONCE) is None:
             return
         from catena_acp.permissions.proposals import first_choice, proposals
         from catena_acp.permissions.subject import subject_of
@@ -205,8 +197,8 @@ class PermissionPanel(Vertical, can_focus=True):
             reason = self.giving_reason
             self.band.text.show(
                 BandWords(
-                    _question(ask.tool_call, self._directory),
-                    note="Rejected with this reason:" if reason else _asker(ask.subagent),
+                    question_words(ask.tool_call, self._directory),
+                    note="Rejected with this reason:" if reason else asker_words(ask.subagent),
                     choices=() if reason else tuple(self._choices(ask, self.rule)),
                     right=tuple(self._beside()),
                 )
@@ -226,7 +218,7 @@ class PermissionPanel(Vertical, can_focus=True):
         keys = keys_of(self)
         for number, option in enumerate(ask.options, start=1):
             letter = keys.shown(_OF_KIND[option.kind]) if option.kind in _OF_KIND else ""
-            letter = letter if _first_of(ask.options, option.kind) is option else ""
+            letter = letter if first_of(ask.options, option.kind) is option else ""
             key = keys.shown(f"option_{number}") if number <= _MOST_NUMBERS else ""
             yield Choice(str(number), key, option.name, letter)
         if rule is not None:
@@ -266,7 +258,7 @@ class PermissionPanel(Vertical, can_focus=True):
     def _take_rule(self) -> None:
         if self._ask is None:
             return
-        option, rule = _first_of(self._ask.options, _ONCE), self.rule
+        option, rule = first_of(self._ask.options, _ONCE), self.rule
         if option is None or rule is None:
             self.post_message(self.Mistyped("No rule can be made of this request."))
         else:
@@ -290,7 +282,7 @@ class PermissionPanel(Vertical, can_focus=True):
         """Take the first option of this kind, if there is one."""
         if self._ask is None:
             return
-        option = _first_of(self._ask.options, kind)
+        option = first_of(self._ask.options, kind)
         if option is None:
             self.post_message(self.Mistyped("Not offered. Press one of the numbers."))
         else:
@@ -304,7 +296,7 @@ class PermissionPanel(Vertical, can_focus=True):
     @property
     def can_be_rejected(self) -> bool:
         """True if the agent offers an option to reject."""
-        return self._ask is not None and _first_rejection(self._ask.options) is not None
+        return self._ask is not None and first_rejection(self._ask.options) is not None
 
     def action_diff(self) -> None:
         """Show the whole change."""
@@ -313,7 +305,7 @@ class PermissionPanel(Vertical, can_focus=True):
 
     def action_reason(self) -> None:
         """Let the person type a reason for rejecting."""
-        if self._ask is not None and _first_rejection(self._ask.options) is not None:
+        if self._ask is not None and first_rejection(self._ask.options) is not None:
             self.add_class("-reason")
             self.screen.set_focus(self._field)
             self._lay_out()
@@ -353,7 +345,7 @@ class PermissionPanel(Vertical, can_focus=True):
     def on_input_submitted(self, event: SafeInput.Submitted) -> None:
         """Answer with the finished reason."""
         event.stop()
-        option = _first_rejection(self._ask.options) if self._ask else None
+        option = first_rejection(self._ask.options) if self._ask else None
         if self._ask is not None and option is not None:
             self.post_message(self.Answered(self._ask, option, event.value.strip()))
 
@@ -361,32 +353,3 @@ class PermissionPanel(Vertical, can_focus=True):
         """Swallow letters without a binding: they must not be typed elsewhere."""
         if event.is_printable and not self.giving_reason:
             event.prevent_default()
-
-
-def _asker(subagent: str) -> str:
-    """Whose call it is, of a subagent's; "" for the agent's own."""
-    return f"Asked by the subagent for: {safe_line(subagent)}" if subagent else ""
-
-
-def _question(call: ToolCallChanged, directory: str) -> str:
-    """The question in one sentence: about the files of the call, else in the agent's words."""
-    from catena.transcript.messages.tool_call import relative, without_verb
-
-    kind, title = call.kind or "", safe_line(call.title or "").strip()
-    words, named = _WORDS.get(kind, ""), without_verb(title, kind)
-    paths = [diff.path for diff in diffs_of(call)] or [place.path for place in call.locations or ()]
-    if kind in _ABOUT_FILES and paths:
-        named = relative(paths[0], directory)
-        if others := len(set(paths)) - 1:
-            named += f" and {counted(others, 'other file')}"
-    elif not words or not named or (kind not in _ANY_TITLE and named == title and " " in title):
-        return f"Allow this: {title.removesuffix('?')}?" if title else "Allow this tool call?"
-    return words.format(named.removesuffix("?"))
-
-
-def _first_of(options: Sequence[PermissionOption], kind: str) -> PermissionOption | None:
-    return next((option for option in options if option.kind == kind), None)
-
-
-def _first_rejection(options: Sequence[PermissionOption]) -> PermissionOption | None:
-    return _first_of(options, "reject_once") or _first_of(options, "reject_always")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, ClassVar, assert_never
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import BindingType
@@ -16,7 +15,7 @@ from textual.timer import Timer
 from catena.keys.bindings import bindings, keys_of
 from catena.text.safe_text import safe_line
 from catena.widgets.band import Band, BandWords, Choice
-from catena_acp.trouble.reset_times import format_time
+from catena.workspace.trouble import TroubleWords, changes_in, words_of
 from catena_acp.trouble.troubles import Offer
 
 if TYPE_CHECKING:  # not needed before there is trouble
@@ -31,96 +30,6 @@ KEY_ACTIONS: dict[Offer, str] = {  # of the table of keys
     Offer.LAST_LINES: "trouble_stderr",
     Offer.TAKE_OVER: "trouble_takeover",
 }
-_MINUTE = timedelta(minutes=1)
-_HOUR = timedelta(hours=1)
-
-
-@dataclass(frozen=True, slots=True)
-class TroubleWords:
-    """The words of the panel at one moment."""
-
-    line: str
-    offers: tuple[tuple[Offer, str], ...] = ()  # best first, with what each does
-    note: str = ""  # what goes on by itself
-
-
-def words_of(standing: StandingTrouble, now: datetime, *, busy: bool) -> TroubleWords | None:
-    """The words for a trouble now; None if a running turn makes it stale."""
-    problem, held = standing.problem, standing.held(now)
-    if busy or standing.gone_on:
-        if held:
-            return TroubleWords(problem.text)
-        return None if busy else TroubleWords(_passed(problem.resets_at, now))
-    offers = [offer for offer in problem.offers if held or offer is not Offer.WAIT]
-    if standing.waits_until is not None:
-        note = _again(problem.resets_at, standing.waits_until, now)
-        return TroubleWords(problem.text, _worded(standing, offers, now), note)
-    if problem.resets_at is not None and not held:
-        return TroubleWords(_passed(problem.resets_at, now), _worded(standing, offers, now))
-    return TroubleWords(problem.text, _worded(standing, offers, now))
-
-
-def changes_in(standing: StandingTrouble, now: datetime) -> float | None:
-    """Seconds until the words change by themselves; None if they do not."""
-    if (until := standing.waits_until) is not None and until > now:
-        left = until - now
-        step = _MINUTE if left > _MINUTE else timedelta(seconds=1)
-        return (left % step).total_seconds() or step.total_seconds()
-    if standing.held(now) and standing.problem.resets_at is not None:
-        return (standing.problem.resets_at - now).total_seconds()
-    return None
-
-
-def _worded(
-    standing: StandingTrouble, offers: Sequence[Offer], now: datetime
-) -> tuple[tuple[Offer, str], ...]:
-    return tuple((offer, _does(offer, standing, now)) for offer in offers)
-
-
-def _does(offer: Offer, standing: StandingTrouble, now: datetime) -> str:
-    waiting = standing.waits_until is not None
-    match offer:
-        case Offer.RETRY if waiting:
-            return "Retry now"
-        case Offer.RETRY:
-            return "Retry" if standing.about_prompt else "Try again"
-        case Offer.WAIT if waiting:
-            return "Stop waiting"
-        case Offer.WAIT:
-            resets_at = standing.problem.resets_at
-            return f"Wait and retry at {format_time(resets_at, now)}" if resets_at else "Wait and retry"
-        case Offer.LOGIN:
-            return "Log in"
-        case Offer.OTHER_AGENT:
-            return "Continue with another agent"
-        case Offer.LAST_LINES:
-            return "Error output"
-        case Offer.TAKE_OVER:
-            return "Take over"
-        case _:
-            assert_never(offer)
-
-
-def _passed(resets_at: datetime | None, now: datetime) -> str:
-    return f"The limit reset at {format_time(resets_at, now)}." if resets_at else ""
-
-
-def _again(resets_at: datetime | None, until: datetime, now: datetime) -> str:
-    if until <= now:
-        return "Retrying now."
-    return f"Retrying at {format_time(resets_at or until, now)}, in {duration(until - now)}."
-
-
-def duration(left: timedelta) -> str:
-    """A duration as a person reads it: `42 s`, `12 min`, `3 h 5 min`."""
-    if left <= _MINUTE:
-        return f"{-(-left // timedelta(seconds=1))} s"
-    minutes = left // _MINUTE
-    if left < _HOUR:
-        return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
-
-
 _LONGEST_NAP = 30.0  # seconds between two looks at the clock; it may have been set, or the machine slept
 _NEXT_SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=[A-Z`“])")
 

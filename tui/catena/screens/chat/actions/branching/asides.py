@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
+from catena.mentions.prompt_files import with_mentions_of
 from catena.screens.chat.actions.agent import settings as choices
-from catena.screens.chat.actions.prompting.attachments import with_mentions_of
 from catena.screens.chat.context import ChatContext
+from catena.text.aside_text import PULL_REQUEST, SUMMARY, with_wish
 from catena.text.safe_text import safe
 from catena.workspace.outgoing import Stage
 from catena_acp.errors import AgentError, ReadOnly
@@ -31,14 +32,10 @@ class AsideActions:
 
     async def summary(self, argument: str = "") -> None:
         """Ask the agent for a summary of the conversation; ``argument`` is what the person wishes of it."""
-        from catena.screens.aside.screen import SUMMARY, with_wish
-
         await self._ask(with_wish(SUMMARY, argument), f"/summary {argument}".strip(), "summary")
 
     async def pull_request(self, argument: str = "") -> None:
         """Ask the agent for the text of a pull request; ``argument`` is what the person wishes of it."""
-        from catena.screens.aside.screen import PULL_REQUEST, with_wish
-
         await self._ask(with_wish(PULL_REQUEST, argument), f"/pr {argument}".strip(), "pull-request")
 
     async def _ask(self, question: str, typed: str, stem: str) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from catena.mentions.prompt_files import with_mentions_of
 from catena.screens.chat.actions.agent import settings as choices
 from catena.screens.chat.actions.branching.editing import WENT_ON, EditActions
-from catena.screens.chat.actions.prompting.attachments import with_mentions_of
 from catena.screens.chat.actions.prompting.prompts import BUSY, PromptActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from catena.mentions.prompt_files import with_mentions_of
 from catena.screens.chat.actions.agent import settings as choices
-from catena.screens.chat.actions.prompting.attachments import with_mentions_of
 from catena.screens.chat.actions.prompting.prompts import BUSY
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.panels.fork import ENTER, ForkQuestion

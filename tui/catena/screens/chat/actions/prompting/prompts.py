@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Sequence
 
-from catena.screens.chat.actions.prompting.attachments import with_mentions_of
+from catena.mentions.prompt_files import with_mentions_of
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.presenter import STOP_PATIENCE
 from catena.screens.common.picker import Picker
 from catena.widgets.row_list import Row
 from catena.workspace.outgoing import DraftPlace, OutgoingText, Stage
-from catena.workspace.tab import Tab
+from catena.workspace.tab import STOP_PATIENCE, Tab
 from catena_acp.continuity.conversation_events import Doing, ElicitationOpened, PermissionOpened, Question
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import AgentError, ReadOnly

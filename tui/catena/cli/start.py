@@ -1,0 +1,42 @@
+"""``catena`` alone, or with a directory: the screen, or linear mode."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from catena.app.startup import import_asyncio, read_start, show_screen
+from catena.settings.linear import linear_setting
+
+
+def open_client(
+    directory: str | None = None,
+    *,
+    agent: str | None = None,
+    agent_command: str | None = None,
+    go_on: bool = False,
+    resume: str | None = None,
+    add_dirs: Sequence[str] = (),
+    linear: str | None = None,
+) -> int:
+    """Run the client until exit; an empty ``resume`` lets the person choose. Returns the exit status.
+
+    ``linear`` is the value of the flag, None without it. Raises CommandRefused, InvalidSettings.
+    """
+    start = read_start(
+        directory, agent=agent, agent_command=agent_command, go_on=go_on, resume=resume, add_dirs=add_dirs
+    )
+    level = linear_setting(
+        linear,
+        os.environ,
+        start.settings.linear,
+        reads_terminal=sys.stdin.isatty(),
+        writes_terminal=sys.stdout.isatty(),
+    )
+    if level is None:
+        return show_screen(start)
+    import_asyncio()
+    from catena.linear.start import run_linear
+
+    return run_linear(start, level, by_flag=linear is not None)

@@ -1,0 +1,242 @@
+"""One client in linear mode: it reads lines, does what they say, and says what happens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from catena.linear.commands.actions import LinearActions
+from catena.linear.commands.table import command_of, unknown_text
+from catena.linear.context import LinearContext, Refused
+from catena.linear.input import InputLine
+from catena.linear.narrator import Narrator
+from catena.linear.questions import Questions
+from catena.text.safe_text import safe_line
+from catena.text.shell_text import SIGN
+from catena.workspace.tab import Tab
+from catena.workspace.tabs import OpenTabs
+from catena_acp.continuity.routing.slash_commands import command_name
+from catena_acp.errors import AgentError, GivenUp, ReadOnly
+from catena_store.errors import NotAttachable, StoreError
+
+_AGAIN_SECONDS = 3.0  # within which a second Ctrl+C leaves
+
+
+class LinearClient:
+    """The main loop, and the ways out of it."""
+
+    def __init__(self, context: LinearContext) -> None:
+        self._context = context
+        self._questions = Questions(context, send=self._send_reason)
+        self._narrator = Narrator(context, announce=self._questions.announce, ready=self._ready)
+        self._actions = LinearActions(context, self._narrator, self._questions)
+        self._command: asyncio.Task[None] | None = None  # that is being done
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._over = False
+        self._waits_for_line = False
+        self._asked_to_leave = False
+        self._interrupted_at: float | None = None
+        self.status = 0
+        context.open_tab = self._actions.tabs.show
+        context.leave = self._leave
+
+    # --- its life
+
+    async def run(self, tabs: OpenTabs) -> None:
+        """Serve the person until they leave, or the input ends."""
+        self._context.tabs = tabs
+        narrating = asyncio.create_task(self._narrator.run())
+        watching = asyncio.create_task(tabs.watch_store(self._say_trouble))
+        try:
+            await self._do(self._actions.tabs.begin())
+            while not self._over:
+                await self._ready_for_line()
+                if self._over:
+                    return
+                line = await self._next_line()
+                if line is None:
+                    await self._end_of_input()
+                else:
+                    self._interrupted_at = None
+                    await self._take(line)
+            await self._narrator.catch_up()
+        finally:
+            for task in (narrating, watching, *self._tasks):
+                task.cancel()
+            await asyncio.gather(narrating, watching, *self._tasks, return_exceptions=True)
+
+    def _say_trouble(self, text: str) -> None:
+        self._context.out.last_line(f"Trouble: {text}")
+
+    def _leave(self) -> None:
+        self._over = True
+        self._context.input.close()
+
+    def end(self, status: int) -> None:
+        """Leave because of a signal, or since nobody reads: whatever is being done is cancelled."""
+        if not self.status:
+            self.status = status
+        if self._command is not None:
+            self._command.cancel()
+        self._leave()
+
+    # --- lines
+
+    async def _next_line(self) -> InputLine | None:
+        context = self._context
+        self._waits_for_line = True
+        self._ready()
+        try:
+            line = await context.input.line(more=self._more)
+        finally:
+            self._waits_for_line = False
+        if context.echoes and line is not None:
+            context.out.entered()
+        return line
+
+    def _more(self) -> None:
+        """A line of a text of several was read."""
+        if self._context.echoes:
+            self._context.out.entered()
+            self._context.out.mark("... ")
+
+    def _ready(self) -> None:
+        """Show where the person types, while nothing goes on that will say more."""
+        context = self._context
+        if not (self._waits_for_line and context.echoes) or context.in_dialog:
+            return
+        tab = context.tab
+        if tab is not None and (self._questions.open is not None):
+            context.out.mark("Answer: ")
+        elif tab is None or not tab.at_work:
+            context.out.mark(f"You {context.numbers.next}: ")
+
+    async def _ready_for_line(self) -> None:
+        """Where a file or a pipe is read, wait until the agent asks something, or has answered."""
+        if self._context.input.terminal:
+            return
+        while (tab := self._context.tab) is not None and self._questions.open is None and not self._over:
+            idle = asyncio.ensure_future(tab.window.wait_idle())
+            news = asyncio.ensure_future(self._narrator.progress())
+            await asyncio.wait({idle, news}, return_when=asyncio.FIRST_COMPLETED)
+            quiet = idle.done() and not self._context.tabs.events
+            for task in (idle, news):
+                task.cancel()
+            if quiet:
+                return
+            if self._context.tabs.events:
+                await self._narrator.catch_up()
+
+    async def _take(self, line: InputLine) -> None:
+        context, text = self._context, line.text
+        if not text.startswith("/"):
+            self._asked_to_leave = False
+        asked = self._questions.open
+        if asked is not None and not text.startswith(("/", " ", SIGN)):
+            await self._do(self._questions.answer(line))
+        elif not text.strip():
+            self._actions.reading.where()
+        elif text.startswith(SIGN) and context.settings.shell:
+            await self._do(self._actions.prompts.shell(text.removeprefix(SIGN).strip()))
+        elif (name := command_name(text)) is not None:
+            await self._do(self._command_of(name, text))
+        else:
+            context.typed = (context.numbers.next, text)
+            await self._do(self._actions.prompts.say(text))
+
+    async def _command_of(self, name: str, text: str) -> None:
+        """Do what a command says: one of ours, a template of the person's, or one of the agent's."""
+        argument = text[len(name) + 1 :].strip()
+        if (command := command_of(name)) is not None:
+            leaves = command.name == "quit"
+            self._asked_to_leave = self._asked_to_leave and leaves
+            await (self._quit() if leaves else command.action(self._actions, argument))
+            return
+        self._asked_to_leave = False
+        if await self._actions.agents.fill_template(name, argument):
+            return
+        announced = await self._actions.agents.announced()
+        if name in announced:
+            self._context.typed = (self._context.numbers.next, text)
+            await self._actions.prompts.say(text)
+        else:
+            self._context.say(unknown_text(name, announced))
+
+    async def _do(self, act: Coroutine[Any, Any, None]) -> None:
+        """Do something to its end, unless it is interrupted, and say what goes wrong."""
+        self._command = task = asyncio.create_task(self._guarded(act))
+        try:
+            await asyncio.wait({task})
+        finally:
+            self._command = None
+            task.cancel()
+        if task.cancelled():
+            self._context.say("Cancelled.")
+        elif (error := task.exception()) is not None:
+            raise error
+
+    async def _guarded(self, act: Coroutine[Any, Any, None]) -> None:
+        try:
+            await act
+        except GivenUp:
+            self._context.say("Stopped.")
+        except (Refused, AgentError, StoreError, ReadOnly, NotAttachable) as error:
+            self._context.out.line(f"Trouble: {safe_line(str(error))}")
+
+    def _send_reason(self, tab: Tab, text: str) -> None:
+        task = asyncio.create_task(self._guarded(self._actions.prompts.say(text, tab=tab)))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # --- the ways out
+
+    async def _quit(self) -> None:
+        if question := ("" if self._asked_to_leave else self._actions.tabs.leave_question()):
+            self._asked_to_leave = True
+            self._context.say(f"{question} /quit again, or Ctrl+D, stops it and leaves.")
+        else:
+            self._leave()
+
+    async def _end_of_input(self) -> None:
+        """The end of the input: of a file when all of it is done, of a terminal at once, or asked about once."""
+        context = self._context
+        if context.input.terminal:
+            context.out.interrupted()
+            await self._quit()
+            return
+        while self._questions.open is not None:
+            context.say("The input has ended: nobody answers, so it is rejected.")
+            await self._do(self._questions.close())
+            await self._ready_for_line()
+        self._leave()
+
+    def interrupt(self) -> None:
+        """Ctrl+C: cancel what is being typed or done, else stop the turn; the second time, leave."""
+        context = self._context
+        context.out.interrupted()
+        now, before = context.clock(), self._interrupted_at
+        self._interrupted_at = now
+        tab = context.tab
+        if context.input.drop_unfinished():
+            context.say("Cancelled.")
+            self._interrupted_at = None
+        elif before is not None and now - before <= _AGAIN_SECONDS:
+            self.end(130)
+        elif self._command is not None:
+            self._command.cancel()
+        elif tab is not None and tab.busy and not tab.conversation.read_only:
+            context.out.line(f"Waiting: {context.agent} is asked to stop. Ctrl+C again leaves.")
+            self._interrupted_at = now
+            task = asyncio.create_task(self._guarded(tab.window.stop()))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        else:
+            context.say("Ctrl+C again leaves, and so does Ctrl+D.")
+        self._ready()
+
+
+def parting_lines(resume_id: str | None, *, by_flag: bool) -> list[str]:
+    """The last line: how to come back."""
+    flag = "--linear " if by_flag else ""
+    return [f"To continue: catena {flag}--resume {resume_id}"] if resume_id else []

@@ -1,0 +1,1 @@
+"""The commands of linear mode, by subject, and the one table of them."""

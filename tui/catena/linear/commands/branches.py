@@ -1,0 +1,332 @@
+"""Branches: forks, versions of a prompt, the tree, other agents on the same prompt, and undo."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator
+from functools import partial
+
+from catena.errors import CommandRefused
+from catena.linear import rows
+from catena.linear.commands.prompts import numbered_message, prompt_of
+from catena.linear.commands.tabs import TabActions
+from catena.linear.context import LinearContext, ListRow, Refused
+from catena.screens.tree.layout import TreeLayout
+from catena.settings.agents import leading_agents
+from catena.text.chain_text import kin_name
+from catena.text.formats import age, time_or_day, title_of
+from catena.text.safe_text import safe_line
+from catena.workspace.directories import existing_directory
+from catena.workspace.tab import Tab
+from catena.workspace.undo import UndoResult, done_again, undone, what
+from catena_acp.continuity.wording.counts import counted
+from catena_acp.errors import ReadOnly
+from catena_store.conversations import branches, messages
+from catena_store.conversations.tree import TreeNode
+from catena_store.ids import utc_now
+from catena_store.records import Kind, MessageState
+
+_BACK = "Later messages stay in the tree; /undo goes back."
+_PREVIEW = 80  # characters of a prompt
+
+
+class BranchActions:
+    """Actions on the branch of the tab that is read."""
+
+    def __init__(self, context: LinearContext, tabs: TabActions) -> None:
+        self._context = context
+        self._tabs = tabs
+
+    async def move(self, tab: Tab, move: Callable[[], Awaitable[bool]]) -> bool:
+        """Move the tab to another leaf, and read what stands there; False if ``move`` led nowhere."""
+        tabs = self._context.tabs
+        await tabs.keep(tab)
+        tab.moving += 1
+        try:
+            if moved := await move():
+                await tabs.reload(tab)
+        finally:
+            tab.moving -= 1
+        if moved:
+            await self._tabs.arrive(tab)
+        return moved
+
+    # --- forks
+
+    async def fork(self, argument: str) -> None:
+        """Fork from a message, or from here: `/fork 4`, with `side` in a new tab, with `--dir PATH` elsewhere."""
+        context, tab = self._context, self._context.here
+        where, _, named = argument.partition("--dir")
+        words = where.split()
+        beside = "side" in words or tab.at_work
+        number = next((word for word in words if word != "side"), "")
+        if [word for word in words if word not in ("side", number)] or (
+            "--dir" in argument and not named.strip()
+        ):
+            raise Refused("Usage: /fork [N] [side] [--dir PATH]")
+        if tab.untouched:
+            raise Refused("Nothing to fork yet.")
+        directory = await self._directory(tab, named.strip()) if named else None
+        message = await numbered_message(context, number) if number else None
+        at_prompt = message is not None and message.kind is Kind.USER and not message.data.get("steered")
+        if message is not None and at_prompt and message.parent_id is None:
+            raise Refused(f"Nothing to fork before the first prompt. /edit {number} edits it.")
+        point = message.parent_id if message is not None and at_prompt else None
+        if not at_prompt:
+            point = await tab.window.leaf.fork_point(message.id if message else None)
+        try:
+            price = (await tab.conversation.chain.price(tab.window, leaf_id=point, apart=True)).words
+        except ReadOnly:
+            price = "price shown after the takeover"
+        what_is_forked = (
+            f"before {number}; its text becomes the draft"
+            if at_prompt
+            else f"after {number}"
+            if number
+            else "here"
+        )
+        there = f" into {safe_line(directory)}" if directory else ""
+        if not await context.confirm(f"Fork {what_is_forked}{there}: {price}.", "fork"):
+            return
+        shown, cost = await context.tabs.fork(
+            tab, at=message.id if message else None, beside=beside, cwd=directory
+        )
+        context.say(
+            f"Forked{' in a new tab' if shown is not tab else ''}; the original is in "
+            f"{'its tab' if shown is not tab else 'the history'}. Your next prompt: {cost.words}."
+        )
+        if shown is tab:
+            await self._tabs.arrive(tab)
+        else:
+            await self._tabs.show(shown)
+
+    async def _directory(self, tab: Tab, named: str) -> str:
+        try:
+            return await asyncio.to_thread(
+                partial(existing_directory, named, base=tab.conversation.record.cwd)
+            )
+        except CommandRefused as refused:
+            raise Refused(str(refused)) from refused
+
+    async def lineage(self) -> None:
+        """List the conversation that this one was forked from, and its forks."""
+        lineage = await self._context.here.conversation.branches.lineage()
+        kin = [(lineage.source, "the original")] if lineage.source else []
+        kin += [(fork, "a fork") for fork in lineage.forks]
+        if not kin:
+            raise Refused("This conversation has no forks; /fork creates one.")
+        self._context.show(
+            "Forks: /open and a number goes there.",
+            [
+                ListRow(
+                    f"{kin_name(each)}, {words}, {age(each.created_at, utc_now())}",
+                    partial(self._tabs.open_conversation, each.id),
+                )
+                for each, words in kin
+            ],
+        )
+
+    async def ask(self, argument: str) -> None:
+        """Send a prompt to this agent and to others at once, each in a tab of its own."""
+        context, tab = self._context, self._context.here
+        specs, text = leading_agents(argument, context.settings)
+        if not specs or not text:
+            raise Refused("/ask AGENT [AGENT...] PROMPT asks this agent and the others the same.")
+        if tab.at_work:
+            raise Refused("The agent is still working; /stop stops it.")
+        point = await tab.window.leaf.fork_point()
+        price = tab.conversation.chain.price
+        for spec in specs:
+            words = (await price(tab.window, spec=spec, leaf_id=point, apart=True)).words
+            context.out.line(f"{safe_line(spec.title)}: {words}")
+        if not await context.confirm(
+            "All of them work in the same directory, and may change the same files.", "ask them"
+        ):
+            return
+        for spec in specs:
+            shown, _ = await context.tabs.fork(tab, at=None, beside=True, agent=spec)
+            await shown.window.say(text)
+        await tab.window.say(text)
+
+    # --- versions
+
+    async def versions(self, argument: str) -> None:
+        """List the versions of a prompt; `/open` goes to one, with all that came after it."""
+        context, tab = self._context, self._context.here
+        prompt = await prompt_of(context, argument)
+        number = context.numbers.of(prompt.id)
+        async with context.tabs.store.read() as reader:
+            ids = await branches.siblings(reader, prompt.id, tab.conversation.id)
+            found = [await messages.get(reader, id) for id in ids]
+        here = ids.index(prompt.id) if prompt.id in ids else 0
+        if len(ids) < 2:
+            raise Refused(f"You {number} has one version; /edit {number} makes another.")
+
+        async def go(step: int) -> None:
+            if step and not await self.move(tab, lambda: tab.window.to_sibling(prompt.id, step)):
+                context.say("That version is gone.")
+            elif step:
+                context.say(f"{_BACK.partition(';')[0]}.{await self._tabs.price_words(tab)}")
+            else:
+                context.say("You are already there.")
+
+        context.show(
+            f"You {number} has {counted(len(ids), 'version')}. /open and a number goes there.",
+            [
+                ListRow(
+                    f"{_shortened(row.text) if row else 'gone'}{', here' if at == here else ''}",
+                    partial(go, at - here),
+                )
+                for at, row in enumerate(found)
+            ],
+        )
+
+    async def tree(self, argument: str = "") -> None:
+        """List every prompt of every branch, or those with some words; `/open` goes to one."""
+        context, tab = self._context, self._context.here
+        await tab.conversation.settle()
+        tree = tab.conversation.tree
+        places = await tree.places(tab.window)
+        layout = await asyncio.to_thread(TreeLayout, places, tree.title_of)
+        nodes = [line.node for line in await asyncio.to_thread(layout.lines, ())]
+        if argument:
+            nodes = [node for node in nodes if argument.lower() in node.preview.lower()]
+        if not nodes:
+            raise Refused("No prompts there.")
+        branched = f", {counted(layout.branches, 'branch').replace('branchs', 'branches')}"
+        context.show(
+            f"Tree: {counted(len(nodes), 'prompt')}{branched if layout.branches > 1 else ''}. "
+            "/open and a number goes there.",
+            [
+                ListRow(", ".join(self._node_words(layout, node)), partial(self._go, layout, node))
+                for node in nodes
+            ],
+        )
+
+    def _node_words(self, layout: TreeLayout, node: TreeNode) -> Iterator[str]:
+        numbers = self._context.numbers
+        number, above = numbers.of(node.id), numbers.of(node.parent_id)
+        if number is not None:
+            yield f"You {number}"
+        elif layout.foreign(node.id):
+            title = layout.places.names.get(node.conversation_id)
+            yield f"in the conversation {safe_line(title)}" if title else "in another conversation"
+        elif above is not None:
+            yield f"another branch, after You {above}"
+        else:
+            yield "another branch"
+        yield _shortened(node.preview) or "files only"
+        place, of = layout.version(node)
+        if of > 1:
+            yield f"version {place} of {of}"
+        if labels := layout.places.labels.get(node.id):
+            yield "checkpoint " + ", ".join(map(safe_line, labels))
+        if agent := layout.agent(node):
+            yield agent
+        if node.state is MessageState.REFUSED:
+            yield "not sent"
+        if node.id == layout.places.here:
+            yield "here"
+
+    async def _go(self, layout: TreeLayout, node: TreeNode) -> None:
+        context = self._context
+        if layout.foreign(node.id):
+            await self._tabs.open_conversation(node.conversation_id)
+        tab = context.here
+        if tab.leaf_id == node.end_id:
+            context.say("You are already there.")
+        elif tab.conversation.id == node.conversation_id or not layout.foreign(node.id):
+            await self.go_to(tab, node.end_id, f"Now at “{safe_line(title_of(node.preview))}”.")
+
+    async def go_to(self, tab: Tab, leaf_id: str, said: str) -> None:
+        """Go to a row, and say what the next prompt needs there."""
+
+        async def go() -> bool:
+            await tab.window.go_to(leaf_id)
+            return True
+
+        await self.move(tab, go)
+        self._context.say(f"{said}{await self._tabs.price_words(tab)} {_BACK}")
+
+    async def compare(self, argument: str) -> None:
+        """Compare the branch that is read with that of a tab, by its number."""
+        context, tab = self._context, self._context.here
+        tabs = context.tabs.tabs
+        if not (argument.isdecimal() and 1 <= int(argument) <= len(tabs)) or tabs[int(argument) - 1] is tab:
+            raise Refused("/compare N compares this branch with that of another tab; /tabs lists them.")
+        other = tabs[int(argument) - 1]
+        if tab.leaf_id is None or other.leaf_id is None:
+            raise Refused("There is nothing to compare yet.")
+        if other not in context.tabs.kin(tab):
+            raise Refused("These two share no beginning.")
+        found = await tab.conversation.tree.compare(tab.leaf_id, other.leaf_id)
+        context.say(f"Both share {counted(found.shared_prompts, 'prompt')}.")
+        for name, tail in (("Here", found.left), (f"Tab {argument}", found.right)):
+            spoken = [row for row in tail.rows if row.kind in (Kind.USER, Kind.AGENT)]
+            context.out.line(
+                f"{name}: {counted(len(spoken), 'message')}, {counted(len(tail.files), 'file')} touched"
+            )
+            for row in spoken:
+                word = "You" if row.kind is Kind.USER else context.agent
+                context.out.line(f"{name}, {word}: {_shortened(row.text)}")
+            for file in tail.files.values():
+                if file.changed:
+                    context.out.line(
+                        f"{name}, file: {safe_line(file.path)}, {rows.size_words(file.added, file.removed)}"
+                    )
+
+    # --- undo
+
+    async def undo(self) -> None:
+        """Undo the newest act."""
+        taken = await self._context.tabs.undoing.undo(self._context.tab)
+        await self._after(taken)
+        self._context.say(undone(taken) if taken else "Nothing to undo.")
+
+    async def redo(self) -> None:
+        """Redo what was undone."""
+        taken = await self._context.tabs.undoing.redo(self._context.tab)
+        await self._after(taken)
+        self._context.say(done_again(taken) if taken else "Nothing to redo.")
+
+    async def reflog(self) -> None:
+        """List what can be undone; `/open` goes back to a point."""
+        context = self._context
+        listed = await context.tabs.undoing.acts(context.tab)
+        if not listed:
+            raise Refused("Nothing to undo.")
+
+        async def go(entry_id: int) -> None:
+            taken = await context.tabs.undoing.go_back_to(context.tab, entry_id)
+            await self._after(taken)
+            context.say("Nothing to undo." if taken is None else undone(taken))
+
+        context.show(
+            "Undo history: /open and a number undoes or redoes to there.",
+            [
+                ListRow(
+                    f"{what(done)}, {time_or_day(done.entry.at, utc_now())}"
+                    f"{', undone' if done.entry.undone else ''}",
+                    partial(go, done.entry.id),
+                )
+                for done in listed
+            ],
+        )
+
+    async def _after(self, taken: UndoResult | None) -> None:
+        """Read the tab of the acts that were undone."""
+        context = self._context
+        if taken is None:
+            return
+        tab = taken.look_at if taken.look_at in context.tabs.tabs else context.tab
+        if tab is None:
+            await self._tabs.show_what_is_left()
+        elif tab is context.tab:
+            await self._tabs.arrive(tab)
+        else:
+            await self._tabs.show(tab)
+
+
+def _shortened(text: str) -> str:
+    line = safe_line(text)
+    return line if len(line) <= _PREVIEW else f"{line[: _PREVIEW - 3].rstrip()}..."

@@ -1,0 +1,127 @@
+"""The history: conversations listed and found, of this directory or of all, of other tools too, and opened."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from catena.history.entries import HistoryEntry
+from catena.history.finding import FoundConversation, MessageFinder, ranked
+from catena.history.listing import HistoryListing
+from catena.history.other_tools import OtherTools
+from catena.history.query import HistoryQuery, QueryFacts
+from catena.history.reading import HistoryReader, lives
+from catena.history.scopes import HistoryScope
+from catena.linear.commands.branches import BranchActions
+from catena.linear.commands.tabs import TabActions
+from catena.linear.context import LinearContext, ListRow, Refused
+from catena.text.formats import from_home, time_or_day
+from catena.text.safe_text import safe_line
+from catena_acp.continuity.wording.counts import counted
+from catena_store.conversations import branches, conversations
+from catena_store.errors import Ambiguous, NotFound
+from catena_store.ids import utc_now
+
+_LISTED = 20
+_HERE, _TOOLS = "here", "all-sources"
+
+
+class HistoryActions:
+    """Actions on all conversations."""
+
+    def __init__(self, context: LinearContext, tabs: TabActions, branches_of: BranchActions) -> None:
+        self._context = context
+        self._tabs = tabs
+        self._branches = branches_of
+
+    async def history(self, argument: str) -> None:
+        """List conversations, newest first, or those with some words; `/open` opens one.
+
+        `here` keeps to this directory, `all-sources` adds the sessions of other tools.
+        """
+        context, tabs = self._context, self._context.tabs
+        words = argument.split()
+        scope = HistoryScope.HERE if _HERE in words else HistoryScope.EVERYWHERE
+        text = " ".join(word for word in words if word not in (_HERE, _TOOLS))
+        query = HistoryQuery.parse(text, now=utc_now().astimezone())
+        for each in query.problems:
+            context.say(f"{safe_line(text[each.start : each.end])} is ignored: {each.problem}")
+        listing = HistoryListing(directory=tabs.directory)
+        reader = HistoryReader(tabs.store, listing, lives=lives(tabs.host, utc_now))
+        async for _ in reader.pages():
+            pass
+        others = OtherTools(tabs.store, tabs.foreign, context.settings)
+        if _TOOLS in words:
+            async for _ in others.read_into(listing):
+                pass
+        facts = await reader.facts(query) if query.unknown else QueryFacts()
+        hits = await MessageFinder(tabs.store, listing).find(query, scope, facts=facts, limit=_LISTED)
+        found = ranked(listing, listing.match(query, scope, facts=facts), hits)
+        if not found:
+            raise Refused("Nothing found." if text else "No conversations yet; /new begins one.")
+        more = f", the first {_LISTED}" if len(found) > _LISTED else ""
+        context.show(
+            f"History: {counted(len(found), 'conversation')}{more}. /open and a number opens one.",
+            [ListRow(_words(each), partial(self._open, each, others)) for each in found[:_LISTED]],
+        )
+
+    async def _open(self, found: FoundConversation, others: OtherTools) -> None:
+        key = await others.adopt(found.entry.key) if found.entry.foreign else found.entry.key
+        await self._tabs.open_conversation(key)
+        if found.hit is not None:
+            await self._go_to_hit(found.hit.message_id)
+
+    async def _go_to_hit(self, message_id: str) -> None:
+        """Go to the branch of a message that was found, and name its number."""
+        context, tab = self._context, self._context.here
+        if not await context.tabs.on_branch(tab, message_id):
+            if tab.at_work:
+                context.say(
+                    "An agent is working here, so it stays on its branch: what was found is on another one."
+                )
+                return
+            async with context.tabs.store.read() as reader:
+                leaf = await branches.last_leaf(reader, tab.window_id, tab.conversation.id, message_id)
+            await self._branches.go_to(tab, leaf or message_id, "Now on the branch of what was found.")
+        number = context.numbers.of(message_id)
+        if number is not None:
+            context.say(f"Found in {number}: /show {number} reads it.")
+
+    async def open(self, argument: str) -> None:
+        """Take a number of the last list, or open a conversation by its id, the start of it, or its title."""
+        context = self._context
+        if argument.isdecimal() and len(argument) < 6:
+            if not 1 <= int(argument) <= len(context.listed):
+                raise Refused(
+                    f"The last list has no {argument}."
+                    if context.listed
+                    else "There is no list yet; try /history."
+                )
+            await context.listed[int(argument) - 1].open()
+            return
+        if not argument:
+            await self.history("")
+            return
+        try:
+            async with context.tabs.store.read() as reader:
+                found = await conversations.find(reader, argument)
+        except (NotFound, Ambiguous) as error:
+            raise Refused(str(error)) from error
+        await self._tabs.open_conversation(found.id)
+
+
+def _words(found: FoundConversation) -> str:
+    entry: HistoryEntry = found.entry
+    pieces = [
+        safe_line(entry.name),
+        str(entry.state),
+        time_or_day(entry.updated_at, utc_now()),
+        safe_line(entry.agent.removeprefix("command:")),
+        from_home(safe_line(entry.cwd)),
+        "open here" if entry.opened else "",
+        "pinned" if entry.pinned else "",
+        "archived" if entry.archived else "",
+        f"{entry.branches} branches" if entry.branches > 1 else "",
+        counted(entry.todos, "open todo") if entry.todos else "",
+    ]
+    hit = f": {safe_line(found.hit.snippet)}" if found.hit else ""
+    return ", ".join(filter(None, pieces)) + hit

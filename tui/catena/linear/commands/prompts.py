@@ -1,0 +1,384 @@
+"""Prompts: sent, edited, retried, stopped, queued, kept as a draft, with files and the output of commands."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from catena.linear import rows
+from catena.linear.context import LinearContext, ListRow, Refused
+from catena.mentions.prompt_files import with_mentions_of
+from catena.settings.agents import find_agent
+from catena.text.formats import joined, size_in_words
+from catena.text.safe_text import safe, safe_line
+from catena.workspace.tab import Tab
+from catena_acp.continuity.wording.counts import counted
+from catena_acp.errors import AgentError, ReadOnly
+from catena_acp.port.port import AgentSpec
+from catena_store.conversations import messages
+from catena_store.errors import NotAttachable, StoreError
+from catena_store.ids import utc_now
+from catena_store.records import Attachment, Kind, Message, QueueItem
+from catena_store.windows.attached_files import MOST_FILES, read_file
+
+_INPUTS = 20  # that are listed
+_WAIT_GRACE = 3.0  # seconds after the end of a limit, for clocks that differ
+_LONGEST_NAP = 15.0  # seconds between two looks at the clock
+BUSY = "The agent is still working; /stop stops it."
+
+
+async def numbered_message(context: LinearContext, argument: str) -> Message:
+    """The message of a number. Raises Refused."""
+    number = argument.strip().rstrip(":.")
+    if not number.isdecimal():
+        raise Refused(f"{safe_line(argument) or 'That'} is no number of a message. /read reads them.")
+    id = context.numbers.id_of(int(number)) if len(number) < 9 else None
+    if id is None:
+        last = context.numbers.last
+        raise Refused(
+            f"There is no {number} here: the last number is {last}." if last else "Nothing was said yet."
+        )
+    async with context.tabs.store.read() as reader:
+        found = await messages.get(reader, id)
+    if found is None:
+        raise Refused(f"{number} is gone.")
+    return found
+
+
+async def prompt_of(context: LinearContext, argument: str) -> Message:
+    """The prompt of a number, which may be that of its answer; without one the last prompt. Raises Refused."""
+    if argument:
+        prompt = await context.tabs.prompt_of((await numbered_message(context, argument)).id)
+    else:
+        leaf = context.here.leaf_id
+        prompt = await context.tabs.prompt_of(leaf) if leaf else None
+    if prompt is None:
+        raise Refused("No prompts here yet.")
+    return prompt
+
+
+class PromptActions:
+    """Actions on prompts of the tab that is read."""
+
+    def __init__(self, context: LinearContext) -> None:
+        self._context = context
+        self._stop_wanted: tuple[Tab, float] | None = None
+        self._waiting: asyncio.Task[None] | None = None
+
+    # --- sending
+
+    async def say(
+        self, text: str, *, tab: Tab | None = None, files: tuple[Attachment, ...] | None = None
+    ) -> None:
+        """Send a prompt, or queue it while a turn runs; one that cannot be sent is kept as the draft."""
+        tab = tab or self._context.here
+        attached = tab.draft_files if files is None else files
+        if files is None:
+            tab.draft_files = ()
+        text = text.strip("\n")
+        try:
+            await tab.window.say(text, await with_mentions_of(tab, text, attached))
+        except (AgentError, StoreError, ReadOnly, NotAttachable):
+            tab.restore(text, attached)
+            self._context.say("Not sent; your text is kept as a draft: /send sends it, /draft reads it.")
+            raise
+        if attached:
+            await self._context.tabs.keep_attachments(tab)
+
+    async def send(self) -> None:
+        """Send the draft."""
+        tab = self._context.here
+        if not (text := tab.draft).strip():
+            raise Refused("There is no draft.")
+        tab.draft = ""
+        await self.say(text)
+        await self._context.tabs.keep(tab)
+
+    async def draft(self) -> None:
+        """Read the draft."""
+        context, tab = self._context, self._context.here
+        if not tab.draft.strip():
+            context.say("There is no draft.")
+            return
+        context.out.line("Draft:")
+        context.out.lines(rows.set_in(line) for line in safe(tab.draft).splitlines())
+        context.say("/send sends it, /drop drops it.")
+
+    async def drop(self) -> None:
+        """Drop the draft; it stays among the inputs."""
+        context, tab = self._context, self._context.here
+        text, tab.draft = tab.draft, ""
+        if text.strip():
+            await context.tabs.remember_inputs([text], tab.conversation.record.cwd)
+            await context.tabs.keep(tab)
+            context.say("Dropped; /inputs still has it.")
+        else:
+            context.say("There is no draft.")
+
+    async def write(self, text: str) -> None:
+        """Put a text behind the draft."""
+        tab = self._context.here
+        tab.draft = joined(tab.draft.rstrip(), text)
+        await self._context.tabs.keep(tab)
+        self._context.say("Put into the draft: /send sends it, /draft reads it, /drop drops it.")
+
+    async def quote(self, argument: str) -> None:
+        """Quote a message in the draft."""
+        message = await numbered_message(self._context, argument)
+        await self.write("\n".join(f"> {line}" for line in message.text.strip().splitlines()) + "\n")
+
+    # --- editing
+
+    async def edit(self, argument: str) -> None:
+        """Let the next line take the place of a prompt; an empty one cancels."""
+        context, tab = self._context, self._context.here
+        prompt = await prompt_of(context, argument)
+        number = context.numbers.of(prompt.id) or 0
+        files = tuple(await context.tabs.attachments_of(prompt.id))
+        price = await tab.conversation.chain.price(tab.window, leaf_id=prompt.parent_id)
+        first, *more = safe(prompt.text).split("\n")
+        context.out.line(f"You {number}, now: {first}")
+        context.out.lines(rows.set_in(line) for line in more if line.strip())
+        stops = " Sending it stops the running turn." if tab.at_work else ""
+        context.say(
+            f"The next line is the new prompt, with {price.words}; an empty one cancels.{stops} "
+            "What came later stays, in /versions and /tree."
+        )
+        text = await context.ask_text(f"You {number}: ")
+        if text is None or not text.strip():
+            context.say("Cancelled; nothing was changed.")
+            return
+        if tab.draft.strip() or tab.draft_files:
+            await context.tabs.keep_behind(tab, tab.draft, tab.draft_files, tab.scroll)
+            tab.draft, tab.draft_files = "", ()
+            context.say("Your draft stays on the earlier version.")
+        context.typed = (number, text)
+        try:
+            await tab.window.edit(prompt.id, text, await with_mentions_of(tab, text, files))
+        except (AgentError, StoreError, ReadOnly, NotAttachable):
+            tab.restore(text)
+            context.say("Not sent; your text is kept as a draft.")
+            raise
+
+    async def retry(self, argument: str) -> None:
+        """Send a prompt again: the last one or that of a number, with another agent if one is named."""
+        context, tab = self._context, self._context.here
+        number, _, named = argument.partition(" ") if argument[:1].isdecimal() else ("", "", argument)
+        spec = find_agent(named.strip(), context.settings) if named.strip() else None
+        standing = tab.trouble.standing
+        if tab.at_work:
+            raise Refused(BUSY)
+        if standing is not None and not number and spec is None and not standing.gone_on:
+            await self._retry_trouble(tab)
+            return
+        prompt = await prompt_of(context, number)
+        price = await tab.conversation.chain.price(tab.window, spec=spec, leaf_id=prompt.parent_id)
+        whom = f" with {safe_line(spec.title)}" if spec else ""
+        said = context.numbers.of(prompt.id)
+        if await context.confirm(f"Retry {said}{whom}: {price.words}.", "retry it"):
+            await self._retry(tab, prompt, spec)
+
+    async def _retry(self, tab: Tab, prompt: Message, spec: AgentSpec | None) -> None:
+        newest = await self._context.tabs.prompt_of(tab.leaf_id) if tab.leaf_id else None
+        is_last = newest is not None and newest.id == prompt.id and not tab.busy
+        await tab.window.retry(agent=spec, prompt_id=None if is_last else prompt.id)
+
+    async def _retry_trouble(self, tab: Tab) -> None:
+        """Send the prompt of a trouble again; one that came back only while the draft holds it unchanged."""
+        standing = tab.trouble.standing
+        assert standing is not None
+        if not standing.about_prompt:
+            tab.trouble.end()
+            await tab.window.prepare()
+        elif not standing.problem.returned:
+            await tab.window.retry()
+        elif standing.prompt is not None and tab.draft.strip() == standing.prompt.strip():
+            tab.draft = ""
+            await self.say(standing.prompt)
+        else:
+            raise Refused("You changed the prompt: /send sends the draft.")
+
+    async def wait(self) -> None:
+        """Send the prompt again at the end of its limit; again: stop waiting."""
+        context, tab = self._context, self._context.here
+        standing = tab.trouble.standing
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.cancel()
+            tab.trouble.wait(None)
+            context.say("Automatic retry cancelled.")
+            return
+        if standing is None or standing.problem.resets_at is None:
+            raise Refused("There is no limit to wait for.")
+        waiting = tab.trouble.wait(standing.problem.resets_at)
+        until = standing.problem.resets_at
+        context.say(
+            f"Sent again when the limit ends, at {until.astimezone():%H:%M}. /wait again stops waiting."
+        )
+
+        async def at_its_end() -> None:
+            while (left := (until - utc_now()).total_seconds() + _WAIT_GRACE) > 0:
+                await asyncio.sleep(min(left, _LONGEST_NAP))
+                if tab.trouble.standing is not waiting:
+                    return
+            if tab.trouble.standing is waiting and tab in context.tabs.tabs and not tab.at_work:
+                tab.trouble.wait(None)
+                try:
+                    await self._retry_trouble(tab)
+                except (AgentError, StoreError, ReadOnly, Refused) as error:
+                    context.out.line(f"Trouble: {safe_line(str(error))}")
+
+        self._waiting = asyncio.create_task(at_its_end())
+
+    async def stop(self) -> None:
+        """Stop the turn; again after five seconds: end the agent's process."""
+        context, tab = self._context, self._context.here
+        if not tab.busy:
+            context.say("Nothing runs here.")
+        elif tab.conversation.read_only:
+            raise Refused("Only the Catena that this conversation is open in can stop it.")
+        elif self._stop_wanted is not None and self._stop_wanted[0] is tab and self._patience_is_over():
+            self._stop_wanted = None
+            context.say(f"{context.title} is ended. What it said is kept.")
+            await tab.window.kill_agent()
+        else:
+            self._stop_wanted = (tab, context.clock())
+            await tab.window.stop()
+
+    def _patience_is_over(self) -> bool:
+        from catena.workspace.tab import STOP_PATIENCE
+
+        return self._stop_wanted is not None and self._context.clock() - self._stop_wanted[1] >= STOP_PATIENCE
+
+    async def clear(self) -> None:
+        """Clear the agent's context: nothing above is sent to it again."""
+        tab = self._context.here
+        if tab.busy:
+            raise Refused(BUSY)
+        await tab.window.clear()
+
+    # --- the queue
+
+    async def queue(self, argument: str) -> None:
+        """List the queue; or `now`, `remove`, `edit`, `first` and a number do that with one of it."""
+        context, tab = self._context, self._context.here
+        act, _, number = argument.partition(" ")
+        if not argument:
+            rows_of = [
+                ListRow(
+                    f"{safe_line(item.text)}{', held until you continue' if item.held else ''}",
+                    partial(self._change_queue, tab, item, "edit"),
+                )
+                for item in tab.queue
+            ]
+            if rows_of:
+                context.show("Queue:", rows_of)
+                context.say("/queue now N, first N, remove N or edit N; /continue sends what was held.")
+            else:
+                context.say("The queue is empty. A prompt that you type while the agent works is queued.")
+            return
+        if act not in ("now", "first", "remove", "edit") or not number.strip().isdecimal():
+            raise Refused("/queue lists; /queue now N, first N, remove N, edit N.")
+        at = int(number)
+        if not 1 <= at <= len(tab.queue):
+            raise Refused(f"{at} is not in the queue; /queue lists it.")
+        await self._change_queue(tab, tab.queue[at - 1], act)
+
+    async def _change_queue(self, tab: Tab, item: QueueItem, act: str) -> None:
+        context = self._context
+        match act:
+            case "now":
+                sent = await tab.window.send_now(item.id)
+                context.say("Sent to the running turn." if sent else "Sent next.")
+            case "first":
+                await tab.window.queue.move(item.id, 0)
+                context.say("Sent first.")
+            case "remove":
+                await tab.window.queue.remove(item.id)
+                context.say("Removed. /inputs finds the text.")
+            case _:
+                await tab.window.queue.restore(item.id)
+
+    async def unqueue(self) -> None:
+        """Take the newest queued prompt back into the draft."""
+        tab = self._context.here
+        if not tab.queue:
+            raise Refused("The queue is empty.")
+        await tab.window.queue.restore(tab.queue[-1].id)
+
+    async def go_on(self) -> None:
+        """Send what an error or a stop held back."""
+        tab = self._context.here
+        if not tab.queue:
+            raise Refused("The queue is empty.")
+        await tab.window.send_queued()
+
+    # --- files, earlier inputs, shell
+
+    async def attach(self, argument: str) -> None:
+        """Attach a file to the next prompt; without a path, list what is attached."""
+        context, tab = self._context, self._context.here
+        if not argument:
+            names = [
+                f"{safe_line(file.name)}, {size_in_words(len(file.content))}" for file in tab.attached_files
+            ]
+            context.out.lines(f"Attached: {name}" for name in names)
+            context.say("/attach PATH attaches a file." if not names else "/detach takes the newest away.")
+            return
+        if len(tab.attachments) >= MOST_FILES:
+            raise Refused(f"At most {MOST_FILES} files per prompt.")
+        path = argument[1:-1] if argument[0] == argument[-1] and argument[0] in "'\"" else argument
+        file = await asyncio.to_thread(read_file, path, directory=tab.conversation.record.cwd)
+        tab.attachments = (*tab.attachments, file)
+        await context.tabs.keep_attachments(tab)
+        context.out.line(f"Attached: {safe_line(file.name)}, {size_in_words(len(file.content))}")
+
+    async def detach(self, argument: str) -> None:
+        """Take an attached file away: the newest, or by its name."""
+        context, tab = self._context, self._context.here
+        files = [file for file in tab.attached_files if not argument or file.name == argument]
+        if not files:
+            raise Refused(f"No {safe_line(argument) or 'file'} is attached.")
+        tab.attachments = tuple(file for file in tab.attachments if file is not files[-1])
+        await context.tabs.keep_attachments(tab)
+        context.say(f"{safe_line(files[-1].name)} is not attached any more.")
+
+    async def inputs(self, argument: str) -> None:
+        """List what was typed before, with some words in it; `/open` puts one into the draft."""
+        context = self._context
+        texts = dict.fromkeys(await context.tabs.recent_inputs())
+        found = [text for text in texts if argument.lower() in text.lower()][:_INPUTS]
+        if not found:
+            raise Refused("Nothing like that was typed.")
+        context.show(
+            f"Prompt history: {counted(len(found), 'text')}. /open and a number puts one into the draft.",
+            [ListRow(safe_line(text)[:200], partial(self.write, text)) for text in found],
+        )
+
+    async def shell(self, command: str) -> None:
+        """Run a command of the person's; its output goes into the draft."""
+        from catena.terminal.shell_command import ShellCommand
+        from catena.text.shell_text import output_block, plain_output
+
+        context, tab = self._context, self._context.here
+        if not command:
+            raise Refused("! and a command runs it; its output goes into the draft.")
+        running = ShellCommand(
+            command, directory=tab.conversation.record.cwd, environment=context.environment
+        )
+        try:
+            end = await running.run(lambda: None)
+        except OSError as error:
+            raise Refused(f"The shell cannot be started: {error.strerror or error}") from error
+        except asyncio.CancelledError:
+            running.stop()
+            raise
+        context.out.line(f"Output: {safe_line(command)}, {end}")
+        context.out.lines(rows.set_in(line) for line in plain_output(running.output.text).splitlines())
+        await self.write(output_block(command, running.output.text, end))
+
+    async def last_of(self, kind: Kind) -> Message | None:
+        """The newest message of a kind on the branch."""
+        leaf = self._context.here.leaf_id
+        async with self._context.tabs.store.read() as reader:
+            found = await messages.page(reader, leaf, 60)
+        return next((row for row in reversed(found) if row.kind is kind), None)

@@ -1,0 +1,353 @@
+"""Reading: messages by their numbers, what was found, what the agent knows, sessions, costs, files and changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from catena.linear import rows
+from catena.linear.commands.prompts import numbered_message
+from catena.linear.context import LinearContext, ListRow, Refused
+from catena.text.chain_text import link_facts, next_line
+from catena.text.changes_text import note_words, scope_words, shown_path, state_words
+from catena.text.formats import from_home
+from catena.text.safe_text import safe, safe_line
+from catena.text.usage import spending, usage_lines
+from catena.transcript.messages.tool_call import ToolCall
+from catena_acp.changes.changed_file import UnreadFile
+from catena_acp.changes.hunks import diff_of_file
+from catena_acp.changes.reading import ChangeScope, Since
+from catena_acp.continuity.conversation_events import Doing
+from catena_acp.continuity.wording.counts import counted
+from catena_acp.conversation.inspection.file_changes import files_touched
+from catena_store.conversations import messages
+from catena_store.errors import StoreError
+from catena_store.records import Kind, Message
+
+if TYPE_CHECKING:
+    from catena.linear.questions import Questions
+
+_TOOL_CALLS = 2_000  # the newest of a branch that are looked through
+_FOUND = 20
+_READ = 40  # messages that are read at a time
+_SCOPES = {"": Since.BRANCH, "branch": Since.BRANCH, "turn": Since.TURN, "look": Since.LOOK}
+
+
+class ReadingActions:
+    """Actions that read, and change nothing."""
+
+    def __init__(self, context: LinearContext, questions: Questions) -> None:
+        self._context = context
+        self._questions = questions
+
+    # --- where the person is
+
+    def where(self) -> None:
+        """Say what goes on: Enter alone asks for it."""
+        context, tab = self._context, self._context.tab
+        if tab is None:
+            context.say("No conversation is open: /new begins one, /history lists the others.")
+        elif tab.at_work and tab.doing is not Doing.ASKING:
+            context.say(f"{context.title} is at work. /stop or Ctrl+C stops it; what you type is queued.")
+        else:
+            context.say(f"{context.title} is ready; type a prompt, or /help.")
+
+    async def help(self, argument: str) -> None:
+        """List the commands, or what one does."""
+        from catena.linear.commands.table import COMMANDS, command_of
+
+        out = self._context.out
+        if argument:
+            found = command_of(argument.removeprefix("/"))
+            if found is None:
+                raise Refused(f"There is no command {safe_line(argument)}; /help lists them.")
+            out.line(f"/{found.usage}: {found.summary}")
+            return
+        out.line("Help: a line is a prompt, a line that begins with / is a command.")
+        out.line(
+            'Help: a line that ends in \\ goes on in the next; """ begins and ends a prompt of several lines.'
+        )
+        out.line("Help: Ctrl+C stops the agent, twice leaves; Ctrl+D leaves. Enter alone says where you are.")
+        out.line("Help: while an agent asks, a number answers; a space before a text makes it a prompt.")
+        out.lines(f"/{each.usage}: {each.summary}" for each in COMMANDS)
+
+    # --- messages
+
+    async def show(self, argument: str) -> None:
+        """Read all of a message: a prompt, an answer, a tool call with its changes and its output."""
+        if not argument:
+            raise Refused(
+                "/show N reads message N in full; the last number is " + str(self._context.numbers.last)
+            )
+        await self._say_message(await numbered_message(self._context, argument), whole=True)
+
+    async def read(self, argument: str) -> None:
+        """Read the branch from a number on; without one, its last messages."""
+        context = self._context
+        first = max(1, context.numbers.last - _READ // 4)
+        if argument:
+            await numbered_message(context, argument)
+            first = int(argument.strip().rstrip(":."))
+        ids = context.numbers.from_number(first)
+        if not ids:
+            raise Refused("Nothing was said yet.")
+        async with context.tabs.store.read() as reader:
+            found = [await messages.get(reader, id) for id in ids[:_READ]]
+        for row in found:
+            if row is not None:
+                await self._say_message(row, whole=False)
+        if len(ids) > _READ:
+            context.say(f"{len(ids) - _READ:,} more: /read {first + _READ} goes on.")
+
+    async def _say_message(self, row: Message, *, whole: bool) -> None:
+        context, out = self._context, self._context.out
+        number = context.numbers.of(row.id) or 0
+        match row.kind:
+            case Kind.USER:
+                siblings = await context.tabs.siblings(context.here, row.id)
+                place = siblings.get(row.id)
+                out.lines(
+                    rows.prompt_lines(row, number, f"version {place.position} of {place.of}" if place else "")
+                )
+            case Kind.TOOL:
+                directory = context.here.conversation.record.cwd
+                call = ToolCall.of(row, directory)
+                out.line(rows.tool_line(call, number, str(row.data.get("status") or "")))
+                if whole:
+                    if call.raw_input:
+                        out.line("Input:")
+                        out.lines(rows.set_in(line) for line in safe(call.raw_input).splitlines())
+                    out.lines(rows.tool_details(call, directory))
+                else:
+                    out.lines(rows.failure_lines(call))
+            case _:
+                out.lines(rows.answer_lines(row, number, context.agent))
+
+    async def save(self, argument: str) -> None:
+        """Write a message into a file as it was sent: `/save 5 FILE`; of a call with images, the last image."""
+        context = self._context
+        number, _, named = argument.partition(" ")
+        if not named.strip():
+            raise Refused("/save N FILE writes message N into a file.")
+        row = await numbered_message(context, number)
+        directory = context.here.conversation.record.cwd
+        images = [each for each in await context.tabs.attachments_of(row.id) if row.kind is not Kind.USER]
+        content = images[-1].content if images else row.text.encode("utf-8", "replace")
+
+        def write() -> Path:
+            path = Path(directory, Path(named.strip()).expanduser())
+            with path.open("xb") as file:
+                file.write(content)
+            return path
+
+        try:
+            path = await asyncio.to_thread(write)
+        except FileExistsError as error:
+            raise Refused(f"{safe_line(named)} exists already. Name another file.") from error
+        except OSError as error:
+            raise Refused(f"{safe_line(named)} cannot be written: {error.strerror}") from error
+        context.say(f"Wrote {from_home(safe_line(str(path)))}")
+
+    async def find(self, argument: str) -> None:
+        """List the messages of this branch that have some words; `/open` reads one."""
+        context = self._context
+        if not argument:
+            raise Refused("/find WORDS looks for them in this branch; /history WORDS in every conversation.")
+        wanted, found = argument.lower(), list[tuple[int, Message]]()
+        ids = context.numbers.from_number(1)
+        async with context.tabs.store.read() as reader:
+            for number, id in enumerate(ids, start=1):
+                row = await messages.get(reader, id)
+                if row is not None and wanted in row.text.lower():
+                    found.append((number, row))
+        if not found:
+            raise Refused("Not found in this branch.")
+        names = {Kind.USER: "You", Kind.AGENT: context.agent, Kind.TOOL: "Tool"}
+        context.show(
+            f"Found: {counted(len(found), 'message')}. /open and a number reads one.",
+            [
+                ListRow(
+                    f"{names.get(row.kind, '')} {number}, {_around(row.text, wanted)}",
+                    partial(self._say_message, row, whole=True),
+                )
+                for number, row in found[-_FOUND:]
+            ],
+        )
+
+    # --- sessions
+
+    async def context(self, argument: str) -> None:
+        """Say what the agent knew at a turn: of the message of a number, else of the newest; what was replayed."""
+        tab, out = self._context.here, self._context.out
+        message = await numbered_message(self._context, argument) if argument else None
+        known = await tab.conversation.chain.context(tab.window, message.id if message else None)
+        if known is None:
+            raise Refused("Nothing has been sent yet.")
+        out.line(
+            f"Context: turn {known.number} of {known.total}, {safe_line(known.agent_title)}, {known.how}"
+        )
+        out.line(f"Context: its session knew {counted(known.knew, 'message')} before")
+        if known.left_out:
+            out.line(f"Context: {counted(known.turn.left_out, 'message')} left out")
+            out.lines(f"Left out: {safe_line(each.text)[:100]}" for each in known.left_out)
+        if known.prior_context:
+            out.line("Replayed:")
+            out.lines(rows.set_in(line) for line in safe(known.prior_context).splitlines() if line.strip())
+        if known.next is not None:
+            self._context.say(next_line(known.next))
+
+    async def chain(self) -> None:
+        """List the sessions of the conversation, newest last; `/open` continues from one."""
+        context, tab = self._context, self._context.here
+        chain = await tab.conversation.chain.read(tab.window)
+
+        async def pick(link_id: str) -> None:
+            price = await tab.conversation.chain.price_of(tab.window, link_id)
+            if await context.confirm(f"Continue where that session ended: {price.words}.", "continue there"):
+                await tab.conversation.chain.pick(tab.window, link_id)
+                await tab.window.prepare()
+
+        if not chain.entries:
+            raise Refused("No sessions yet.")
+        listed = []
+        for entry in chain.entries:
+            facts = [
+                f"{name} {safe_line(value)}" for name, value in link_facts(entry) if name and name != "log"
+            ]
+            listed.append(
+                ListRow(f"{safe_line(entry.agent_title)}, {', '.join(facts)}", partial(pick, entry.link.id))
+            )
+        context.show(
+            f"Sessions: {counted(len(listed), 'session')}, newest last. /open and a number continues from one.",
+            listed,
+        )
+        context.say(next_line(chain))
+
+    async def stderr(self) -> None:
+        """Read what the agent wrote last to its standard error."""
+        tab = self._context.here
+        standing = tab.trouble.standing
+        lines = (standing.problem.detail if standing else ()) or tab.conversation.last_lines()
+        if not lines:
+            raise Refused("No error output.")
+        self._context.out.line(f"Output: error output, {counted(len(lines), 'line')}")
+        self._context.out.lines(rows.set_in(line) for line in safe("\n".join(lines)).splitlines())
+
+    async def background(self) -> None:
+        """List what runs in the background."""
+        context, tab = self._context, self._context.here
+        if not tab.window.background:
+            raise Refused("Nothing runs in the background.")
+        for task in tab.window.background:
+            last = f": {safe_line(task.last_line)}" if task.last_line else ""
+            context.out.line(f"Background: {safe_line(task.title)}{last}")
+
+    # --- costs, files, changes, the plan
+
+    async def usage(self) -> None:
+        """Say what the last turn, this branch and all branches cost."""
+        tab = self._context.here
+        async with self._context.tabs.store.read() as reader:
+            spent = await spending(reader, tab.conversation.id, tab.leaf_id)
+        self._context.out.lines(
+            f"Usage: {title}{', ' if title else ''}{words.replace(' · ', ', ')}"
+            for title, words in usage_lines(spent)
+        )
+
+    async def plan(self) -> None:
+        """Read the plan of the agent, or the open work that its answers name."""
+        entries, source = self._context.here.open_work()
+        if not entries:
+            raise Refused("There is no plan.")
+        steps = [
+            (safe_line(str(each.get("text") or "")), str(each.get("status") or "pending")) for each in entries
+        ]
+        self._context.out.line(rows.plan_line(steps) + (f", {source}" if source else ""))
+        self._context.out.lines(rows.plan_details(steps))
+
+    async def files(self) -> None:
+        """List the files that were read and changed on this branch."""
+        context, tab = self._context, self._context.here
+        async with context.tabs.store.read() as reader:
+            found = await messages.newest_tools(reader, tab.leaf_id, _TOOL_CALLS)
+        touched = await asyncio.to_thread(files_touched, found)
+        if not touched:
+            raise Refused("No files read or changed on this branch.")
+        for each in touched:
+            pieces = [shown_path(each.path, tab.conversation.record.cwd)]
+            if each.changed:
+                words = rows.size_words(each.added, each.removed)
+                pieces.append(f"changed {counted(each.changed, 'time')}, {words}")
+            if each.unsure:
+                pieces.append(f"possibly changed {counted(each.unsure, 'time')}")
+            if each.read:
+                pieces.append(f"read {counted(each.read, 'time')}")
+            context.out.line(f"File: {', '.join(pieces)}")
+
+    async def changes(self, argument: str) -> None:
+        """List the files that were changed on this branch, in the last turn, since the last look or a checkpoint.
+
+        `/open` reads the changes of one.
+        """
+        context, tab = self._context, self._context.here
+        await tab.conversation.settle()
+        since = _SCOPES.get(argument.casefold())
+        if since is not None:
+            scope = ChangeScope(since)
+        else:
+            checkpoint = await tab.conversation.checkpoints.find(argument)
+            scope = ChangeScope(Since.CHECKPOINT, checkpoint.message_id, checkpoint.label or argument)
+        changes = await tab.conversation.changes.read(tab.leaf_id, scope)
+        if not changes.files:
+            raise Refused(f"No changes {scope_words(scope)}.")
+        if changes.caveat:
+            context.out.line(f"Note: {safe_line(changes.caveat)}")
+        words = await asyncio.to_thread(
+            lambda: [_file_words(each, changes.directory) for each in changes.files]
+        )
+        context.show(
+            f"Changes {scope_words(scope)}: {counted(len(changes.files), 'file')}. /open and a number reads one.",
+            [
+                ListRow(line, partial(self._say_file, each, changes.directory))
+                for line, each in zip(words, changes.files, strict=True)
+            ],
+        )
+        if tab.leaf_id is not None:
+            try:
+                await tab.conversation.changes.note_look(tab.leaf_id)
+            except StoreError as error:
+                context.out.line(f"Trouble: {safe_line(str(error))}")
+
+    async def _say_file(self, file: UnreadFile, directory: str) -> None:
+        lines = await asyncio.to_thread(lambda: list(_file_lines(file, directory)))
+        self._context.out.lines(lines)
+
+
+def _file_words(file: UnreadFile, directory: str) -> str:
+    read = file.read()
+    if read is None:
+        return shown_path(file.path, directory)
+    diff = diff_of_file(read)
+    state = state_words(read, directory).replace(" · ", ", ")
+    counts = rows.size_words(diff.added, diff.removed) if diff.hunks else ""
+    return ", ".join(filter(None, (shown_path(read.path, directory), state, counts)))
+
+
+def _file_lines(file: UnreadFile, directory: str) -> Iterator[str]:
+    yield f"Change: {_file_words(file, directory)}"
+    read = file.read()
+    if read is None:
+        return
+    if note := note_words(read):
+        yield f"Note: {note}"
+    for hunk in diff_of_file(read).hunks:
+        yield from (rows.line_sentence(line) for line in hunk.hunk.lines if line.sign != " ")
+
+
+def _around(text: str, wanted: str) -> str:
+    line = safe_line(text)
+    at = max(0, line.lower().find(wanted) - 30)
+    return f"{'...' if at else ''}{line[at : at + 90]}"

@@ -1,0 +1,449 @@
+"""Tabs and whole conversations: opened, left, named, kept, moved to another directory, written into a file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from catena.errors import CommandRefused
+from catena.linear import rows
+from catena.linear.context import LinearContext, ListRow, Refused
+from catena.settings.agent_choices import agent_choices
+from catena.settings.agents import default_agent, find_agent, stored_agent, titles_of
+from catena.text.formats import from_home, time_or_day, title_of
+from catena.text.safe_text import safe_line
+from catena.workspace.directories import existing_directory, is_directory
+from catena.workspace.keeping import upstream_words
+from catena.workspace.tab import Tab
+from catena_acp.continuity.wording.counts import counted
+from catena_acp.errors import AgentError, AgentMissing, ReadOnly
+from catena_acp.port.port import AgentSpec
+from catena_store.conversations import messages
+from catena_store.errors import StoreError
+from catena_store.ids import utc_now
+from catena_store.records import Kind, Message
+from catena_store.windows import windows
+
+if TYPE_CHECKING:
+    from catena.linear.narrator import Narrator
+    from catena.linear.questions import Questions
+
+_LISTED = 3  # conversations, at the start of a directory without tabs
+_ANSWER_LINES = 12  # of the last answer, when a conversation is opened
+_LAST_ROWS = 80  # among which the last exchange is looked for
+
+
+class TabActions:
+    """Actions on tabs, and on the conversation of the tab that is read."""
+
+    def __init__(self, context: LinearContext, narrator: Narrator, questions: Questions) -> None:
+        self._context = context
+        self._narrator = narrator
+        self._questions = questions
+
+    # --- the beginning
+
+    async def begin(self) -> None:
+        """Restore the tabs, or open what was asked for, or let the person choose an agent."""
+        context, start, tabs = self._context, self._context.start, self._context.tabs
+        await tabs.restore()
+        if tabs.read_only:
+            context.say("The database is read-only: you can read but not send.")
+        if start.conversation_id is not None:
+            await self.show(await tabs.open_conversation(start.conversation_id))
+        elif start.agent is not None and not tabs.read_only:
+            empty = (tab for tab in tabs.tabs if tab.untouched and tab.answered_by(start.agent))
+            await self.show(next(empty, None) or await tabs.open_new(start.agent))
+        elif context.tab is not None:
+            await self.show(context.tab)
+        elif not (start.picker or tabs.read_only):
+            await self._first()
+        if start.picker or context.tab is None:
+            context.say("/history lists the conversations, /new begins one.")
+        if not (tabs.workspace_is_ours or tabs.read_only):
+            context.say("Another Catena is open here. /history opens its conversations read-only.")
+        if len(tabs.tabs) > 1:
+            context.say(f"{counted(len(tabs.tabs), 'tab')} open; /tabs lists them.")
+
+    async def _first(self) -> None:
+        """Open the first tab: with the agent of the settings, else with the one that the person chooses."""
+        context, settings = self._context, self._context.settings
+        last_used = await context.tabs.last_used_agent()
+        if settings.agent is not None or not context.input.terminal or not context.tabs.workspace_is_ours:
+            await self.show(await context.tabs.open_new(default_agent(settings, last_used)))
+            return
+        await self._say_recent()
+        spec = await self.choose_agent("Choose: which agent?", last_used)
+        if spec is not None:
+            await self.show(await context.tabs.open_new(spec))
+
+    async def _say_recent(self) -> None:
+        newest, count = await self._context.tabs.newest_here(_LISTED)
+        if not newest:
+            return
+
+        def row(id: str, words: str) -> ListRow:
+            return ListRow(words, lambda: self.open_conversation(id))
+
+        self._context.show(
+            f"Conversations here: {count:,}. /open and a number opens one.",
+            [
+                row(
+                    each.id,
+                    f"{safe_line(each.title or title_of(each.preview) or 'untitled')}, "
+                    f"{time_or_day(each.updated_at, utc_now())}",
+                )
+                for each, _ in newest
+            ],
+        )
+
+    async def choose_agent(
+        self,
+        heading: str,
+        last_used: tuple[str, str] | None,
+        prices: Callable[[list[AgentSpec]], Awaitable[list[str]]] | None = None,
+    ) -> AgentSpec | None:
+        """The agent that the person chooses among those that are installed; None if they choose none."""
+        context = self._context
+        known = await asyncio.to_thread(agent_choices, context.settings, last_used)
+        found = [each for each in known if each.found]
+        specs = [find_agent(each.name, context.settings) for each in found]
+        priced = await prices(specs) if prices else [""] * len(specs)
+        words = [
+            ", ".join(filter(None, (safe_line(each.title), str(each.readiness), each.about, price)))
+            for each, price in zip(found, priced, strict=True)
+        ]
+        at = await context.choose(f"{heading} /agents lists those that are not installed, too.", words)
+        return None if at is None else specs[at]
+
+    # --- showing
+
+    async def show(self, tab: Tab) -> None:
+        """Read a tab from now on: say where it stands, and open its session behind that."""
+        context, tabs = self._context, self._context.tabs
+        left = context.tab
+        if left is not None and left is not tab and left in tabs.tabs:
+            await tabs.keep(left)
+        await tabs.stand_in(tabs.panes.focused, tab)
+        await self._narrator.begin(tab)
+        await self.describe(tab)
+        self._questions.announce()
+        if not tab.prepared and not tab.conversation.read_only:
+            tab.prepared = True
+            for directory in context.start.further_directories:
+                await tab.conversation.add_directory(directory)
+            await self._prepare(tab)
+
+    async def arrive(self, tab: Tab) -> None:
+        """Say where a tab stands after it was moved to another leaf."""
+        await self._narrator.catch_up()
+        await self._narrator.begin(tab)
+        await self._say_last(tab)
+        await self._say_draft(tab)
+        if not tab.conversation.read_only:
+            await tab.window.prepare()
+
+    async def _prepare(self, tab: Tab) -> None:
+        if await asyncio.to_thread(is_directory, tab.conversation.record.cwd):
+            await tab.window.prepare()
+            return
+        context, gone = self._context, safe_line(from_home(tab.conversation.record.cwd))
+        offered = await context.tabs.moved_directories(tab)
+
+        def row(path: str, why: str) -> ListRow:
+            return ListRow(f"{safe_line(from_home(path))}, {why}", lambda: self.change_directory(path))
+
+        context.say(f"{gone} is gone: you can read, and /cd DIR continues elsewhere.")
+        if offered:
+            context.show(
+                "It may be one of these; /open and its number continues there.",
+                [row(each.path, each.why) for each in offered],
+            )
+
+    async def describe(self, tab: Tab) -> None:
+        """Say which conversation a tab has, and what was said last in it."""
+        context, conversation = self._context, tab.conversation
+        pieces = [context.title, f"in {safe_line(from_home(conversation.record.cwd))}"]
+        if context.numbers.last:
+            pieces.append(f"{counted(context.numbers.last, 'message')}")
+        name = "a new conversation" if tab.untouched else safe_line(tab.name())
+        context.out.line(f"Open: {name}, {', '.join(pieces)}")
+        if line := await context.tabs.lineage_line(tab):
+            context.out.line(f"Note: {line.removeprefix('↳ ')}")
+        if conversation.read_only:
+            from catena_acp.continuity.wording.leases import hold_words
+
+            context.out.line(
+                f"Read-only: {hold_words(conversation.holder, context.tabs.host, free=conversation.free)}"
+            )
+        await self._say_last(tab)
+        if tab.queue:
+            context.say(f"{counted(len(tab.queue), 'prompt')} queued; /queue lists.")
+        await self._say_draft(tab)
+
+    async def _say_last(self, tab: Tab) -> None:
+        """Say the last exchange of a branch."""
+        context = self._context
+        async with context.tabs.store.read() as reader:
+            found = await messages.page(reader, tab.leaf_id, _LAST_ROWS)
+        shown = tab.with_published_text(found)
+        answers = [row for row in shown if row.kind is Kind.AGENT]
+        prompts = [row for row in shown if row.kind is Kind.USER]
+        last = prompts[-1:] + [row for row in answers[-1:] if not prompts or row.depth > prompts[-1].depth]
+        for row in last:
+            self.say_message(row, most=_ANSWER_LINES)
+        if shown and not tab.busy:
+            from catena.linear.narrator import offer_lines
+            from catena_acp.continuity.wording.problems import problem_of_notice
+
+            kept = problem_of_notice(shown[-1])
+            tab.trouble.restore(kept, agent=(tab.agent, tab.profile), leaf_id=shown[-1].id)
+            if (standing := tab.trouble.standing) is not None:
+                context.out.line(f"Trouble: {safe_line(standing.problem.text)}")
+                context.out.lines(offer_lines(standing))
+
+    def say_message(self, row: Message, *, most: int | None = None) -> None:
+        """Say a prompt or an answer with its number."""
+        context, number = self._context, self._context.numbers.of(row.id) or 0
+        lines = (
+            rows.prompt_lines(row, number)
+            if row.kind is Kind.USER
+            else rows.answer_lines(row, number, context.agent)
+        )
+        context.out.lines(rows.cut(lines, most, f"/show {number} reads all."))
+
+    async def _say_draft(self, tab: Tab) -> None:
+        if tab.written.strip():
+            self._context.out.line(f"Draft: {safe_line(tab.written)[:200]}")
+            self._context.say("/send sends the draft, /draft reads it, /drop drops it.")
+
+    # --- from tab to tab
+
+    async def open_conversation(self, conversation_id: str) -> None:
+        """Read a conversation, in its tab or in a new one."""
+        await self.show(await self._context.tabs.open_conversation(conversation_id))
+
+    async def new(self, argument: str) -> None:
+        """Begin a conversation in a new tab, with the agent of this one or the one that is named."""
+        context, tab = self._context, self._context.tab
+        spec = find_agent(argument, context.settings) if argument else context.start.agent
+        if spec is None and tab is not None:
+            try:
+                spec = stored_agent(tab.agent, tab.profile, context.settings)
+            except AgentMissing:
+                spec = None
+        if spec is None:
+            spec = await self.choose_agent("Choose: which agent?", await context.tabs.last_used_agent())
+        if spec is not None:
+            await self.show(await context.tabs.open_new(spec))
+
+    async def tabs(self) -> None:
+        """List the tabs; `/open` goes to one."""
+        context = self._context
+
+        def row(tab: Tab) -> ListRow:
+            state = {"?": "asks", "◐": "works", "!": "failed", "•": "unread", "◇": "read-only"}
+            words = (safe_line(tab.name()), state.get(tab.mark, ""), "here" if tab is context.tab else "")
+            return ListRow(", ".join(filter(None, words)), lambda: self.show(tab))
+
+        context.show(f"Tabs: {len(context.tabs.tabs)}", [row(tab) for tab in context.tabs.tabs])
+
+    async def tab(self, argument: str) -> None:
+        """Go to a tab by its number."""
+        tabs = self._context.tabs.tabs
+        if not argument:
+            await self.tabs()
+        elif argument.isdecimal() and 1 <= int(argument) <= len(tabs):
+            await self.show(tabs[int(argument) - 1])
+        else:
+            raise Refused(f"There is no tab {safe_line(argument)}; /tabs lists them.")
+
+    async def next_question(self) -> None:
+        """Go to the next tab whose agent asks."""
+        context = self._context
+        asking = [tab for tab in context.tabs.tabs if tab is not context.tab and tab.mark == "?"]
+        if asking:
+            await self.show(asking[0])
+        else:
+            context.say("No other tab asks.")
+
+    async def close(self) -> None:
+        """Close the tab; the conversation stays in the history."""
+        context, tab = self._context, self._context.here
+        running = [task.title for task in tab.window.background]
+        if (tab.window.in_turn or running) and not await context.confirm(
+            f"{context.title} is at work in this tab; closing it stops that.", "close it"
+        ):
+            return
+        if not context.tabs.read_only:
+            await context.tabs.keep(tab)
+        await context.tabs.close(tab)
+        context.say("Closed; /undo opens it again.")
+        await self.show_what_is_left()
+
+    async def show_what_is_left(self) -> None:
+        """Read another tab after one is gone."""
+        context = self._context
+        if (tab := context.tab) is not None:
+            await self.show(tab)
+        else:
+            context.say("No tab is open: /new begins a conversation, /history lists the others.")
+
+    def leave_question(self) -> str:
+        """What leaving would stop, in words; "" for nothing."""
+        tabs = self._context.tabs.tabs
+        working = [tab for tab in tabs if tab.window.in_turn and not tab.conversation.read_only]
+        running = [task for tab in tabs for task in tab.window.background]
+        parts = []
+        if working:
+            agents = dict.fromkeys(
+                safe_line((tab.session or tab.window.session).agent_title) for tab in working
+            )
+            parts.append(f"{' and '.join(agents)} {'is' if len(agents) == 1 else 'are'} at work.")
+        if running:
+            named = ", ".join(safe_line(task.title) for task in running[:2])
+            parts.append(f"In the background: {named}.")
+        return " ".join(parts)
+
+    # --- the conversation
+
+    async def rename(self, argument: str) -> None:
+        """Give the conversation a title."""
+        if not argument:
+            raise Refused("/rename TITLE gives the conversation a title.")
+        tab = self._context.here
+        await tab.conversation.rename(argument, by=tab.window_id)
+        self._context.say(f"Renamed to “{safe_line(argument)}”.")
+
+    async def pin(self) -> None:
+        """Pin the conversation, or unpin it."""
+        tab = self._context.here
+        pinned = await self._context.tabs.keeping.toggle_pin(tab.conversation.id, by=tab)
+        self._context.say("Pinned: first in the history, never pruned." if pinned else "Unpinned.")
+
+    async def archive(self) -> None:
+        """Archive the conversation."""
+        context, tab = self._context, self._context.here
+        await self._refuse_empty(tab)
+        await context.tabs.keeping.archive([tab.conversation.id], by=tab)
+        context.say("Archived: now at the end of the history. /undo to restore it.")
+        await self.show_what_is_left()
+
+    async def delete(self, argument: str) -> None:
+        """Delete the conversation, with `everywhere` also at its agents."""
+        if argument not in ("", "everywhere"):
+            raise Refused(
+                "/delete deletes this conversation here; /delete everywhere also at its agents, which cannot be undone."
+            )
+        context, tab = self._context, self._context.here
+        await self._refuse_empty(tab)
+        upstream = bool(argument)
+        where = " here and at its agents, which cannot be undone" if upstream else ""
+        if not await context.confirm(f"Delete “{safe_line(tab.name())}”{where}?", "delete it"):
+            return
+        kept = await context.tabs.keeping.delete([tab.conversation.id], upstream=upstream, by=tab)
+        titles = titles_of(context.settings)
+        more = (
+            " " + upstream_words(kept.upstream, lambda agent: titles(agent, None) or agent)
+            if kept.upstream is not None
+            else ""
+        )
+        context.say(f"Deleted. /undo to restore it.{more}")
+        await self.show_what_is_left()
+
+    async def _refuse_empty(self, tab: Tab) -> None:
+        if await self._context.tabs.undoing.nothing_said(tab):
+            raise Refused("This conversation is empty; /close discards it.")
+
+    async def take_over(self) -> None:
+        """Take over a conversation whose Catena is gone."""
+        tab = self._context.here
+        if not tab.conversation.read_only:
+            self._context.say("This conversation is already yours.")
+            return
+        await tab.window.take_over()
+        self._context.say("Taken over. Unfinished turns of the other Catena were closed.")
+        await tab.window.prepare()
+
+    async def change_directory(self, argument: str) -> None:
+        """Continue in another directory; without one, say which it is."""
+        context, tab = self._context, self._context.here
+        cwd = tab.conversation.record.cwd
+        if not argument:
+            context.say(f"This conversation works in {safe_line(from_home(cwd))}. /cd DIR changes that.")
+            return
+        path = await self._directory(argument, cwd)
+        if path == cwd:
+            context.say(f"This conversation already works in {safe_line(from_home(path))}.")
+            return
+        await tab.conversation.change_directory(path, by=tab.window_id)
+        price = "" if tab.untouched else await self.price_words(tab)
+        context.say(f"Continues in {safe_line(from_home(path))}.{price}")
+        await tab.window.prepare()
+
+    async def add_directory(self, argument: str) -> None:
+        """Add a directory; without one, list them, and `/open` removes one."""
+        context, tab = self._context, self._context.here
+        conversation = tab.conversation
+        if argument:
+            path = await self._directory(argument, conversation.record.cwd)
+            added = await conversation.add_directory(path)
+            words = (
+                "From the next prompt on, the agent also works in" if added else "The agent already works in"
+            )
+            if conversation.takes_directories is False:
+                words = (
+                    f"{context.title} does not support additional directories. @ finds files all the same in"
+                )
+            context.say(f"{words} {safe_line(path)}")
+            return
+
+        async def remove(path: str) -> None:
+            await conversation.remove_directory(path)
+            context.say(f"From the next prompt on, the agent no longer works in {safe_line(path)}")
+
+        paths = conversation.directories
+        if not paths:
+            context.say("No additional directories; add one with /add-dir DIR.")
+            return
+        listed = [ListRow(safe_line(path), partial(remove, path)) for path in paths]
+        context.show(f"Additional directories: {len(paths)}. /open and a number removes one.", listed)
+
+    async def _directory(self, named: str, base: str) -> str:
+        base = base if await asyncio.to_thread(is_directory, base) else self._context.tabs.directory
+        try:
+            return await asyncio.to_thread(partial(existing_directory, named, base=base))
+        except CommandRefused as refused:
+            raise Refused(str(refused)) from refused
+
+    async def price_words(self, tab: Tab) -> str:
+        """What the next prompt of a tab needs, as a sentence; "" where that cannot be said."""
+        try:
+            return f" Your next prompt: {(await tab.conversation.chain.price(tab.window)).words}."
+        except (AgentError, ReadOnly, StoreError):
+            return ""
+
+    async def export(self, argument: str) -> None:
+        """Write the branch, or all of them, into a file."""
+        from catena.export.branch_export import export_branch, wanted_export
+
+        context, tab = self._context, self._context.here
+        wanted = wanted_export(argument)
+        async with context.tabs.store.read_concurrently() as reader:
+            window = await windows.get(reader, tab.window_id)
+            try:
+                said = await export_branch(
+                    reader,
+                    wanted,
+                    conversation_id=tab.conversation.id,
+                    leaf_id=window.leaf_id if window else tab.leaf_id,
+                    directory=tab.conversation.record.cwd,
+                    name=tab.name(),
+                    agent_title=context.title,
+                    rules=context.settings.export.mask,
+                )
+            except CommandRefused as refused:
+                raise Refused(str(refused)) from refused
+        context.say(said)

@@ -1,0 +1,186 @@
+"""What the parts of linear mode share: the tabs, the lines in and out, the last list, and who waits for a line."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from catena.linear.input import LineInput
+from catena.linear.numbering import BranchNumbers
+from catena.linear.output import LineOutput
+from catena.linear.rows import AGENT, agent_word, spoken
+from catena.settings.linear import LinearSetting
+from catena.settings.settings import Settings, Start
+from catena.text.safe_text import safe_line
+
+if TYPE_CHECKING:
+    from catena.workspace.tab import Tab
+    from catena.workspace.tabs import OpenTabs
+
+_YES = frozenset({"y", "yes", "1"})
+
+
+class Refused(Exception):
+    """Something that cannot be done; ``str()`` of it is a sentence for the person."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListRow:
+    """A row of a list: its words, and what `/open` does with it."""
+
+    words: str
+    open: Callable[[], Awaitable[None]]
+
+
+class LinearContext:
+    """The state of one client in linear mode."""
+
+    def __init__(
+        self,
+        start: Start,
+        output: LineOutput,
+        source: LineInput,
+        *,
+        level: LinearSetting,
+        environment: Mapping[str, str],
+        clock: Callable[[], float],
+        echoes: bool,
+    ) -> None:
+        """``clock`` is in seconds. ``echoes``: the terminal shows behind the marker what is typed."""
+        self.start = start
+        self.settings: Settings = start.settings
+        self.out = output
+        self.input = source
+        self.level = level
+        self.environment = environment
+        self.clock = clock
+        self.echoes = echoes
+        self.numbers = BranchNumbers()
+        self.listed: Sequence[ListRow] = ()
+        self._dialogs = 0  # that wait for a line: questions of agents wait until they have it
+        self.open_tab: Callable[[Tab], Awaitable[None]] = _nowhere
+        self.leave: Callable[[], None] = lambda: None
+        self.typed: tuple[int, str] | None = None  # the number of the marker that a prompt was typed behind
+        self._tabs: OpenTabs | None = None
+
+    # --- tabs
+
+    @property
+    def tabs(self) -> OpenTabs:
+        """The open tabs."""
+        assert self._tabs is not None, "commands are done when the store is open"
+        return self._tabs
+
+    @tabs.setter
+    def tabs(self, tabs: OpenTabs) -> None:
+        self._tabs = tabs
+
+    @property
+    def tab(self) -> Tab | None:
+        """The tab that is read."""
+        return self._tabs.active if self._tabs is not None else None
+
+    @property
+    def here(self) -> Tab:
+        """The tab that is read. Raises Refused where there is none."""
+        if (tab := self.tab) is None:
+            raise Refused("No conversation is open: /new begins one, /history lists the others.")
+        return tab
+
+    @property
+    def agent(self) -> str:
+        """What lines of the agent begin with."""
+        return agent_word(self.title) if self.tab else AGENT
+
+    @property
+    def title(self) -> str:
+        """The title of the agent, in one safe line."""
+        tab = self.tab
+        return safe_line((tab.session or tab.window.session).agent_title) if tab else AGENT
+
+    @property
+    def quiet(self) -> bool:
+        """True where only what is needed is said."""
+        return self.level is LinearSetting.QUIET
+
+    @property
+    def verbose(self) -> bool:
+        """True where everything is said."""
+        return self.level is LinearSetting.VERBOSE
+
+    # --- words
+
+    def say(self, text: str) -> None:
+        """Say something of our own."""
+        self.out.line(f"Catena: {spoken(text)}")
+
+    def show(self, heading: str, rows: Iterable[ListRow]) -> None:
+        """Read a list; `/open` takes a number of it from now on."""
+        self.listed = tuple(rows)
+        self.out.line(heading)
+        self.out.lines(f"{number}: {spoken(row.words)}" for number, row in enumerate(self.listed, start=1))
+
+    # --- dialogs
+
+    @property
+    def in_dialog(self) -> bool:
+        """True while a command waits for a line."""
+        return self._dialogs > 0
+
+    @contextmanager
+    def dialog(self) -> Iterator[None]:
+        """Have what is typed for a command, until the end of the block."""
+        self._dialogs += 1
+        try:
+            yield
+        finally:
+            self._dialogs -= 1
+
+    async def ask(self, marker: str) -> str | None:
+        """The next line, whatever it is; None at the end of the input."""
+        with self.dialog():
+            self.out.mark(marker)
+            line = await self.input.line(single=True)
+            self.heard()
+            return None if line is None else line.text
+
+    async def ask_text(self, marker: str) -> str | None:
+        """The next text, which may be of several lines; None at the end of the input."""
+        with self.dialog():
+            self.out.mark(marker)
+            line = await self.input.line(more=self.heard)
+            self.heard()
+            return None if line is None else line.text
+
+    async def confirm(self, question: str, yes: str) -> bool:
+        """Ask a question that y answers; anything else, Enter alone too, means no."""
+        self.out.line(spoken(question))
+        answer = await self.ask(f"y to {yes}, Enter to cancel: ")
+        if answer is not None and answer.strip().lower() in _YES:
+            return True
+        self.say("Cancelled.")
+        return False
+
+    async def choose(self, heading: str, options: Sequence[str]) -> int | None:
+        """Let the person choose an option by its number, counted from 0 here; None if they do not."""
+        self.out.line(heading)
+        self.out.lines(f"{number}: {spoken(words)}" for number, words in enumerate(options, start=1))
+        while True:
+            answer = await self.ask(f"1 to {len(options)}, Enter to cancel: ")
+            if answer is None or not answer.strip():
+                self.say("Cancelled.")
+                return None
+            if answer.strip().isdecimal() and 1 <= int(answer) <= len(options):
+                return int(answer) - 1
+            self.say(f"{safe_line(answer)} is not one of them.")
+
+    def heard(self) -> None:
+        """Note that a line was read."""
+        if self.echoes:
+            self.out.entered()
+
+
+async def _nowhere(tab: Tab) -> None:
+    """Go nowhere: the client is not running yet."""

@@ -1,0 +1,200 @@
+"""Lines that a person types, or that a file or a pipe has.
+
+The terminal's own line editing is used: nothing of ours draws what is typed. What is typed while an answer comes is
+kept by the terminal, and read as the next line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+BLOCK: Final = '"""'  # around a prompt of several lines
+GO_ON: Final = "\\"  # at the end of a line that goes on
+_READ: Final = 1 << 16  # bytes
+_TOGETHER: Final = 0.03  # seconds in which nobody types two lines: they were pasted
+
+
+@dataclass(frozen=True, slots=True)
+class InputLine:
+    """One line, or several that are one text; ``pasted`` if others came with it at once."""
+
+    text: str
+    pasted: bool = False
+
+
+class TextAssembly:
+    """The lines of one text of several, as far as they have come. Pure."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._in_block = False
+        self._begun = False
+
+    @property
+    def begun(self) -> bool:
+        """True while a text is not whole."""
+        return self._begun
+
+    def add(self, line: str) -> str | None:
+        """Add a line; return the text where it is whole with it, None where another line belongs to it.
+
+        A line that ends in a backslash goes on in the next one; three quotes begin and end a text of several.
+        """
+        if not self._begun and line.lstrip().startswith(BLOCK):
+            self._begun = self._in_block = True
+            line = line.lstrip().removeprefix(BLOCK)
+        if self._in_block:
+            ends = line.rstrip().endswith(BLOCK)
+            self._lines.append(line.rstrip().removesuffix(BLOCK) if ends else line)
+            return self.take().strip("\n") if ends else None
+        self._begun = line.endswith(GO_ON)
+        self._lines.append(line.removesuffix(GO_ON))
+        return None if self._begun else self.take()
+
+    def take(self) -> str:
+        """Take the lines that there are, and begin anew."""
+        lines, self._lines = self._lines, []
+        self._begun = self._in_block = False
+        return "\n".join(lines)
+
+
+class LineInput:
+    """The lines of a descriptor, until its end.
+
+    On a terminal, reading can be suspended for another program, and goes on after the end of input that a person
+    types (Ctrl+D).
+    """
+
+    def __init__(self, descriptor: int, *, terminal: bool) -> None:
+        self.terminal = terminal
+        self._descriptor = descriptor
+        self._loop = asyncio.get_running_loop()
+        self._waiting: deque[str | None] = deque()  # None: the end
+        self._arrived = asyncio.Event()
+        self._part = b""
+        self._closed = False
+        self._assembly = TextAssembly()
+
+    def start(self) -> None:
+        """Begin to read."""
+        if self.terminal:
+            self._loop.add_reader(self._descriptor, self._read_terminal)
+        else:
+            threading.Thread(target=self._read_file, name="linear-input", daemon=True).start()
+
+    def suspend(self) -> None:
+        """Leave the terminal's input to another program."""
+        if self.terminal:
+            self._loop.remove_reader(self._descriptor)
+
+    def resume(self) -> None:
+        """Read the terminal again."""
+        if self.terminal and not self._closed:
+            self._loop.add_reader(self._descriptor, self._read_terminal)
+
+    def close(self) -> None:
+        """Read no further; whoever waits for a line gets the end."""
+        self.suspend()
+        self._closed = True
+        self._add(None)
+
+    def drop_unfinished(self) -> bool:
+        """Drop the lines of a text that is not whole; False if there are none."""
+        begun = self._assembly.begun
+        self._assembly.take()
+        return begun
+
+    async def line(
+        self, *, single: bool = False, more: Callable[[], object] = lambda: None
+    ) -> InputLine | None:
+        """The next text; None at the end of the input, which on a terminal may come several times.
+
+        With ``single`` it is one line whatever stands in it; else ``more`` is called where another line belongs to it.
+        """
+        while (line := await self._next()) is not None:
+            if single:
+                return InputLine(line, pasted=bool(self._waiting) and self.terminal)
+            pasteable = self.terminal and not self._assembly.begun and not line.startswith("/")
+            text = self._assembly.add(line)
+            if text is not None:
+                return await self._with_pasted(text) if pasteable and text.strip() else InputLine(text)
+            more()
+        left = self._assembly.take()
+        return InputLine(left) if left else None
+
+    async def _next(self) -> str | None:
+        while not self._waiting:
+            if self._closed:
+                return None
+            self._arrived.clear()
+            await self._arrived.wait()
+        return self._waiting.popleft()
+
+    async def _with_pasted(self, text: str) -> InputLine:
+        """A text with the lines that came together with it: what is pasted is one prompt, not many."""
+        lines = [text]
+        while True:
+            await asyncio.sleep(_TOGETHER)
+            if not self._waiting or self._waiting[0] is None:
+                return InputLine("\n".join(lines).rstrip("\n"), pasted=len(lines) > 1)
+            while self._waiting and (line := self._waiting[0]) is not None:
+                lines.append(line)
+                self._waiting.popleft()
+
+    # Reading.
+
+    def _read_terminal(self) -> None:
+        try:
+            data = os.read(self._descriptor, _READ)
+        except BlockingIOError:
+            return
+        except OSError:  # the terminal is gone
+            self.close()
+            return
+        if data:
+            self._take(data)
+        else:
+            self._end_part()
+            self._add(None)
+
+    def _read_file(self) -> None:
+        data = b" "
+        while data:
+            try:
+                data = os.read(self._descriptor, _READ)
+            except OSError:
+                data = b""
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(self._take_from_file, data)
+
+    def _take_from_file(self, data: bytes) -> None:
+        if data:
+            self._take(data)
+        else:
+            self._end_part()
+            self.close()
+
+    def _take(self, data: bytes) -> None:
+        *whole, self._part = (self._part + data).split(b"\n")
+        for line in whole:
+            self._add(_decoded(line))
+
+    def _end_part(self) -> None:
+        if self._part:
+            self._add(_decoded(self._part))
+            self._part = b""
+
+    def _add(self, line: str | None) -> None:
+        self._waiting.append(line)
+        self._arrived.set()
+
+
+def _decoded(line: bytes) -> str:
+    return line.decode("utf-8", "replace").removesuffix("\r")

@@ -1,0 +1,464 @@
+"""What conversations publish, as lines: those of the tab that is read in full, of the others what calls the person."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import assert_never
+
+from catena.linear import rows
+from catena.linear.context import LinearContext
+from catena.linear.numbering import BranchNumbers
+from catena.linear.sentences import SentenceCutter, SpokenLine
+from catena.text.safe_text import safe, safe_line
+from catena.transcript.messages.tool_call import ToolCall
+from catena.workspace.tab import Tab
+from catena.workspace.trouble import StandingTrouble, words_of
+from catena_acp.continuity.conversation_events import (
+    BackgroundChanged,
+    ConversationEvent,
+    Doing,
+    DoingChanged,
+    ElicitationClosed,
+    ElicitationOpened,
+    HoldChanged,
+    LeafMoved,
+    LinkChanged,
+    MessageAdded,
+    MessageChanged,
+    MessageGrew,
+    PermissionClosed,
+    PermissionOpened,
+    PromptReturned,
+    QueueChanged,
+    Remarked,
+    Renamed,
+    SessionChanged,
+    Troubled,
+    TurnEnded,
+    TurnStarted,
+)
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
+from catena_acp.continuity.wording.counts import counted
+from catena_acp.continuity.wording.leases import hold_words
+from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER
+from catena_acp.trouble.troubles import Offer, Trouble
+from catena_store.conversations import messages
+from catena_store.ids import utc_now
+from catena_store.records import Kind, Message, MessageState, QueueItem, StopReason
+
+LOOK_SECONDS = 0.25  # between two looks at the clock, while an agent is at work
+_SILENCE = 1.5  # seconds without text, after which a sentence that is not whole is read
+_FIRST_WAIT, _NEXT_WAIT = 5.0, 30.0  # seconds without a line, until one says that the agent is at work
+_DIFF_LINES = 12  # of a change, where everything is said
+_OVER = frozenset({"completed", "failed", "cancelled", "unknown"})
+_COMMANDS = {
+    Offer.RETRY: "/retry",
+    Offer.WAIT: "/wait",
+    Offer.LOGIN: "/login",
+    Offer.OTHER_AGENT: "/agent",
+    Offer.LAST_LINES: "/stderr",
+    Offer.TAKE_OVER: "/takeover",
+}
+
+
+class Narrator:
+    """Says what happens in the tabs, in the order in which it is published."""
+
+    def __init__(
+        self, context: LinearContext, *, announce: Callable[[], None], ready: Callable[[], None]
+    ) -> None:
+        """``announce`` says the open question of the tab that is read; ``ready`` shows where the person types."""
+        self._context = context
+        self._announce = announce
+        self._ready = ready
+        self._progress = asyncio.Event()
+        self._leaf_id: str | None = None  # the newest row that was said
+        self._cutters: dict[str, SentenceCutter] = {}  # of answers that grow, by message
+        self._speaker: str | None = None  # the message of the newest line, if that is an answer's
+        self._running: dict[str, str] = {}  # tool calls that have begun, by message: what each does
+        self._plan = ""
+        self._mode: str | None = None
+        self._queue: tuple[QueueItem, ...] = ()
+        self._began: float | None = None  # the turn, by the clock
+        self._tools = 0  # of the turn
+        self._said_at = context.clock()
+        self._waited = False
+        self._grew_at = 0.0
+
+    # --- the tab that is read
+
+    async def begin(self, tab: Tab) -> None:
+        """Read a tab from now on: what is published for it is said."""
+        self._cutters.clear()
+        self._running.clear()
+        self._plan, self._mode, self._speaker = "", (tab.session or tab.window.session).mode, None
+        self._queue = tab.queue
+        self._began = self._context.clock() if tab.window.busy else None
+        self._tools = 0
+        await self._number(tab.leaf_id)
+
+    async def _number(self, leaf_id: str | None) -> None:
+        async with self._context.tabs.store.read() as reader:
+            ids = await messages.numbered(reader, leaf_id)
+        self._context.numbers = BranchNumbers(ids)
+        self._leaf_id = leaf_id
+
+    async def progress(self) -> None:
+        """Wait until something was said, or published."""
+        self._progress.clear()
+        await self._progress.wait()
+
+    # --- its life
+
+    async def run(self) -> None:
+        """Say what is published, until cancelled."""
+        looking = asyncio.create_task(self._look())
+        pane = self._context.tabs.panes.focused
+        try:
+            while True:
+                await pane.published.wait()
+                pane.published.clear()
+                await self.catch_up()
+        finally:
+            looking.cancel()
+
+    async def catch_up(self) -> None:
+        """Say what was published so far."""
+        tabs = self._context.tabs
+        for tab, event in tabs.events.take(tabs.panes.focused):
+            active = tab is self._context.tab
+            if active and isinstance(event, MessageAdded):
+                await self._follow(event.message)
+            stood = tab.leaf_id
+            tab.handle(event, seen=active)
+            if active and isinstance(event, LeafMoved) and tab.leaf_id != stood:
+                await self._moved(tab, event.leaf_id)
+            elif active:
+                self._say(tab, event)
+            else:
+                self._say_elsewhere(tab, event)
+        shown = self._context.tab
+        if shown is not None and shown.asks and not self._context.in_dialog:
+            self._announce()
+        self._progress.set()
+        if not tabs.events:
+            self._ready()
+
+    async def _follow(self, message: Message) -> None:
+        """Number the branch anew where a row does not stand below the newest one."""
+        if message.parent_id != self._leaf_id:
+            await self._number(message.parent_id)
+        self._leaf_id = message.id
+
+    async def _moved(self, tab: Tab, leaf_id: str | None) -> None:
+        """Number the branch that the tab was moved to, and say the prompt that it ends with: it was just sent."""
+        self._flush()
+        await self._number(leaf_id)
+        async with self._context.tabs.store.read() as reader:
+            last = await messages.get(reader, leaf_id) if leaf_id else None
+        number = self._context.numbers.of(leaf_id)
+        if last is not None and last.kind is Kind.USER and number is not None and tab.window.busy:
+            self._prompt(last, number)
+
+    async def _look(self) -> None:
+        """Say what is held back once the agent is silent, and that it is at work where nothing else is said."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            tab = self._context.tab
+            if tab is None or not tab.at_work or self._context.in_dialog:
+                self._said_at, self._waited = self._context.clock(), False
+                continue
+            now = self._context.clock()
+            if now - self._grew_at >= _SILENCE:
+                for id, cutter in self._cutters.items():
+                    if cutter.holds and not cutter.in_code:
+                        self._answer(id, cutter.rest())
+            pause = _NEXT_WAIT if self._waited else _FIRST_WAIT
+            asks = tab.doing is Doing.ASKING
+            if not (self._context.quiet or asks) and now - self._said_at >= pause:
+                self._say_waiting(now)
+
+    def _say_waiting(self, now: float) -> None:
+        doing = f", {list(self._running.values())[-1]}" if self._running else ""
+        since = rows.duration_words(now - (self._began if self._began is not None else self._said_at))
+        self._line(f"Waiting: {self._context.agent} is at work for {since}{doing}")
+        self._waited = True
+
+    def _line(self, text: str) -> None:
+        self._context.out.line(text)
+        self._noted()
+
+    def _lines(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self._line(text)
+
+    def _noted(self) -> None:
+        self._said_at, self._speaker, self._waited = self._context.clock(), None, False
+
+    # --- events of the tab that is read
+
+    def _say(self, tab: Tab, event: ConversationEvent) -> None:
+        context = self._context
+        match event:
+            case MessageAdded(message=message):
+                self._added(message)
+            case MessageChanged(message=message):
+                self._changed(message)
+            case MessageGrew(message_id=id, text=text):
+                self._grew(id, text)
+            case LeafMoved():
+                pass  # the tab was moved there by a command, which says so
+            case TurnStarted():
+                self._began, self._tools = context.clock(), 0
+            case TurnEnded():
+                self._ended(tab, event)
+                context.tabs.saw(tab)
+            case PromptReturned():
+                context.say("Your text is kept as a draft: /send sends it, /draft reads it.")
+            case DoingChanged(doing=doing):
+                self._doing(doing)
+            case PermissionOpened() | ElicitationOpened():
+                self._flush()
+            case PermissionClosed() | ElicitationClosed():
+                pass
+            case SessionChanged(session=session):
+                if self._mode is not None and session.mode not in (None, self._mode):
+                    names = {each.id: each.name for each in session.modes}
+                    self._line(f"Mode: {safe_line(names.get(session.mode or '', session.mode or ''))}")
+                self._mode = session.mode
+            case QueueChanged(items=items):
+                self._queued(items)
+            case Renamed(title=title):
+                if context.verbose:
+                    self._line(f"Note: The title is {safe_line(title or 'none')}")
+            case Troubled(problem=problem):
+                self._trouble(tab, problem.text)
+            case Remarked(text=text):
+                self._flush()
+                self._line(f"Note: {safe_line(text)}")
+            case LinkChanged(link=link, why=why):
+                if context.verbose and why:
+                    self._line(f"Session: {safe_line(link.session_id)}: {safe_line(why)}")
+            case HoldChanged(read_only=read_only, free=free):
+                if read_only or free:
+                    conversation = tab.conversation
+                    self._line(f"Note: {hold_words(conversation.holder, context.tabs.host, free=free)}")
+            case BackgroundChanged():
+                count = tab.window.background_count
+                running = f"{counted(count, 'command')} running" if count else "nothing runs any more"
+                self._line(f"Background: {running}")
+            case _:
+                assert_never(event)
+
+    def _added(self, message: Message) -> None:
+        number = self._context.numbers.add(message)
+        match message.kind:
+            case Kind.USER if number is not None:
+                self._flush()
+                self._prompt(message, number)
+            case Kind.AGENT:
+                self._flush(but=message.id)
+                self._grew(message.id, message.text, open=message.state is MessageState.OPEN)
+            case Kind.TOOL:
+                self._flush()
+                self._tools += 1
+                self._tool(message, begins=True)
+            case _:
+                self._changed(message)
+
+    def _changed(self, message: Message) -> None:
+        match message.kind:
+            case Kind.TOOL:
+                self._tool(message)
+            case Kind.AGENT if message.state is not MessageState.OPEN:
+                self._flush(only=message.id)
+            case Kind.PLAN:
+                self._say_plan(message)
+            case Kind.NOTICE if message.state is not MessageState.OPEN:
+                self._flush()
+                self._notice(message)
+            case Kind.SEAM:
+                self._seam(message)
+            case Kind.THOUGHT if self._context.verbose and message.state is not MessageState.OPEN:
+                self._flush()
+                self._lines(f"Thought: {line}" for line in safe(message.text).splitlines() if line.strip())
+            case _:
+                pass
+
+    def _prompt(self, message: Message, number: int) -> None:
+        context = self._context
+        typed, context.typed = context.typed, None
+        if typed != (number, message.text) or not context.echoes:
+            self._lines(rows.prompt_lines(message, number))
+        else:
+            self._lines(rows.attached_lines(message))
+        self._began, self._tools = context.clock(), 0
+
+    def _grew(self, id: str, text: str, *, open: bool = True) -> None:
+        if self._context.numbers.of(id) is None:  # a thought, or of another branch
+            return
+        cutter = self._cutters.setdefault(id, SentenceCutter())
+        self._grew_at = self._context.clock()
+        self._answer(id, cutter.feed(safe(text)))
+        if not open:
+            self._flush(only=id)
+
+    def _answer(self, id: str, lines: Sequence[SpokenLine]) -> None:
+        """Say lines of an answer; the first one behind its label, and so the next one after another line."""
+        agent = self._context.agent
+        for line in lines:
+            label = f"{agent} {self._context.numbers.of(id)}:" if self._speaker != id else ""
+            self._line(rows.answer_line(line, agent, label))
+            self._speaker = id
+
+    def _flush(self, *, only: str | None = None, but: str | None = None) -> None:
+        """Say what of answers is held back; they go on below another line, or are whole."""
+        for id, cutter in list(self._cutters.items()):
+            if (only is None or id == only) and id != but:
+                self._answer(id, cutter.rest())
+                del self._cutters[id]
+
+    def _tool(self, message: Message, *, begins: bool = False) -> None:
+        context, number = self._context, self._context.numbers.of(message.id)
+        record = ToolRecord.from_data(message.data)
+        of_subagent = bool(record.subagent_of)
+        if number is None or (of_subagent and not context.verbose):
+            return
+        directory = context.here.conversation.record.cwd
+        call = ToolCall.of(message, directory)
+        over = message.state is not MessageState.OPEN or record.status in _OVER
+        if not over:
+            if begins:
+                self._running[message.id] = f"in {call.verb} {call.object}"
+                if context.verbose:
+                    self._line(rows.tool_line(call, number, record.status or "pending"))
+            return
+        if not (begins or message.id in self._running):
+            return  # said before
+        self._running.pop(message.id, None)
+        if context.quiet and not (call.failed or call.ending):
+            return
+        self._line(rows.tool_line(call, number, record.status))
+        if context.verbose:
+            self._lines(rows.tool_details(call, directory, most=_DIFF_LINES))
+        else:
+            self._lines(rows.failure_lines(call))
+            self._lines(rows.image_lines(call))
+
+    def _say_plan(self, message: Message) -> None:
+        from catena.transcript.messages.notices import plan_entries
+
+        entries = plan_entries(message)
+        line = rows.plan_line(entries)
+        if entries and line != self._plan and not self._context.quiet:
+            self._flush()
+            self._line(line)
+            if self._context.verbose and not self._plan:
+                self._lines(rows.plan_details(entries))
+        self._plan = line
+
+    def _notice(self, message: Message) -> None:
+        from catena.transcript.messages.notices import notice_details
+
+        answered = message.data.get("elicitation") and not self._context.verbose
+        if message.data.get("trouble") or answered:  # the end of the turn says it, or the answer did
+            return
+        self._line(f"Note: {rows.spoken(safe_line(message.text))}")
+        if self._context.verbose:
+            self._lines(
+                rows.set_in(line) for line in safe(notice_details(message)).splitlines() if line.strip()
+            )
+
+    def _seam(self, message: Message) -> None:
+        from catena.transcript.messages.notices import is_drawn, seam_words
+
+        if is_drawn(message):
+            self._flush()
+            self._line(f"Seam: {rows.spoken(seam_words(message))}")
+
+    def _doing(self, doing: Doing) -> None:
+        context = self._context
+        words = {
+            Doing.STARTING: f"Waiting: {context.agent} is starting",
+            Doing.OPENING: f"Waiting: {context.agent} opens a session",
+            Doing.LOGGING_IN: f"Waiting: {context.agent} waits for the login",
+            Doing.STOPPING: f"Waiting: {context.agent} is stopping",
+        }
+        if doing in words and (context.verbose or doing in (Doing.LOGGING_IN, Doing.STOPPING)):
+            self._line(words[doing])
+
+    def _queued(self, items: tuple[QueueItem, ...]) -> None:
+        known = {item.id for item in self._queue}
+        for place, item in enumerate(items, start=1):
+            if item.id not in known:
+                self._line(f"Queued: {place}: {safe_line(item.text)}")
+        held = [item for item in items if item.held]
+        if held and not any(item.held for item in self._queue):
+            self._line(
+                f"Queued: {counted(len(held), 'prompt')} waits for you. /continue sends, /queue lists."
+            )
+        self._queue = items
+
+    # --- the end of a turn
+
+    def _ended(self, tab: Tab, event: TurnEnded) -> None:
+        self._flush()
+        self._running.clear()
+        turn, problem = event.turn, event.problem
+        if turn is None and problem is None:
+            self._began = None
+            return  # nothing was sent: a context that was cleared
+        clock = self._context.clock()
+        took = rows.duration_words(clock - (self._began if self._began is not None else clock))
+        tools = f", {counted(self._tools, 'tool')}" if self._tools else ""
+        if problem is not None:
+            self._trouble(tab, problem.text.replace(BACK_IN_COMPOSER, ""))
+            word = "Failed"
+        elif turn is not None and turn.stop_reason is StopReason.CANCELLED:
+            word = "Stopped"
+        else:
+            word = "Done"
+        self._context.out.last_line(f"{word}: {took}{tools}{self._usage(tab)}")
+        self._noted()
+        self._began, self._tools, self._plan = None, 0, ""
+
+    def _usage(self, tab: Tab) -> str:
+        usage = (tab.session or tab.window.session).usage
+        if usage is None or not self._context.verbose:
+            return ""
+        return f", {usage.used:,} of {usage.size:,} tokens of context used"
+
+    def _trouble(self, tab: Tab, text: str) -> None:
+        self._flush()
+        self._line(f"Trouble: {safe_line(text)}")
+        if (standing := tab.trouble.standing) is not None:
+            self._lines(offer_lines(standing))
+
+    # --- other tabs
+
+    def _say_elsewhere(self, tab: Tab, event: ConversationEvent) -> None:
+        match event:
+            case PermissionOpened() | ElicitationOpened(opened=False):
+                words = "asks"
+            case TurnEnded(turn=turn, problem=problem):
+                if turn is None and problem is None:
+                    return
+                words = "answered" if problem is None else safe_line(problem.text)
+            case Troubled(problem=problem):
+                words = safe_line(problem.text)
+            case _:
+                return
+        number = self._context.tabs.tabs.index(tab) + 1
+        self._line(f"Tab: {number}, {safe_line(tab.name())}, {words}. /tab {number} goes there.")
+
+
+def offer_lines(standing: StandingTrouble) -> list[str]:
+    """What can be done about a trouble, each by its command."""
+    if standing.problem.trouble is Trouble.READ_ONLY and not standing.problem.offers:
+        return []
+    words = words_of(standing, utc_now(), busy=False)
+    if words is None or not words.offers:
+        return []
+    offers = (f"{_COMMANDS[offer]}: {does}" for offer, does in words.offers)
+    return ["Choose: " + "; ".join(offers)]

@@ -1,0 +1,97 @@
+"""Lines of linear mode: appended, never moved or drawn over.
+
+Of control characters only newlines, tabs and the bell are written, whatever an agent, a file or a setting holds.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from catena.text.safe_text import safe
+
+BELL: Final = "\a"
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# How our own words are spelt where the terminal's encoding does not have them.
+_SPELLING = str.maketrans(
+    {
+        "“": '"',
+        "”": '"',
+        "‘": "'",
+        "’": "'",
+        "…": "...",
+        "–": "-",
+        "—": "-",
+        "−": "-",
+        "·": ",",
+        "×": "x",
+        "␉": " ",
+    }
+)
+
+
+class LineOutput:
+    """Writer of whole lines, behind a marker where the person types."""
+
+    def __init__(
+        self,
+        write: Callable[[str], object],
+        *,
+        encoding: str = "utf-8",
+        rings: bool = True,
+        marks: bool = True,
+    ) -> None:
+        """``rings``: the bell is rung where the person is called. ``marks``: what is typed is seen behind a marker."""
+        self._marks = marks
+        self._write = write
+        self._has_everything = codecs.lookup(encoding).name == "utf-8"
+        self._rings = rings
+        self._marker = ""  # that stands at the end, with the person's typing behind it
+
+    @property
+    def marked(self) -> bool:
+        """True while a marker stands at the end."""
+        return bool(self._marker)
+
+    def line(self, text: str = "") -> None:
+        """Append a text as a line, or as several where it has several."""
+        self._begin_line()
+        self._put(f"{text}\n")
+
+    def lines(self, texts: Iterable[str]) -> None:
+        """Append lines."""
+        for text in texts:
+            self.line(text)
+
+    def last_line(self, text: str) -> None:
+        """Append a line, and call the person with its end."""
+        self._begin_line()
+        self._put(text)
+        self._write(f"{BELL}\n" if self._rings else "\n")
+
+    def mark(self, text: str) -> None:
+        """Append a marker, behind which the person types; the same one again is not repeated."""
+        if self._marks and text != self._marker:
+            self._begin_line()
+            self._put(text)
+            self._marker = text
+
+    def entered(self) -> None:
+        """Note that the person pressed Enter: the terminal has begun a new line by its echo."""
+        self._marker = ""
+
+    def interrupted(self) -> None:
+        """Note that the terminal may have written what was typed, without a new line."""
+        if self._marks:
+            self._marker = self._marker or " "
+
+    def _begin_line(self) -> None:
+        if self._marker:
+            self._marker = ""
+            self._put("\n")
+
+    def _put(self, text: str) -> None:
+        shown = _CONTROLS.sub("", safe(text))
+        self._write(shown if self._has_everything else shown.translate(_SPELLING))

@@ -1,0 +1,289 @@
+"""Questions of agents as lines: permission requests with numbered answers, forms field by field, web pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from catena.linear import rows
+from catena.linear.context import LinearContext
+from catena.linear.input import InputLine
+from catena.text.safe_text import safe, safe_line
+from catena.workspace.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
+from catena.workspace.permission_words import (
+    asker_words,
+    diffs_of,
+    first_of,
+    first_rejection,
+    question_words,
+)
+from catena.workspace.tab import Tab
+from catena_acp.continuity.conversation_events import ElicitationOpened, PermissionOpened, Question
+from catena_acp.continuity.wording.counts import counted
+from catena_acp.permissions.proposals import first_choice, proposals
+from catena_acp.permissions.rule import Rule, rule_text
+from catena_acp.permissions.subject import subject_of
+from catena_acp.port.elicitation.checks import check
+from catena_acp.port.elicitation.requests import (
+    CANCEL,
+    DECLINE,
+    ElicitationAnswer,
+    Form,
+    UnknownField,
+    Value,
+    WebPage,
+)
+from catena_acp.port.session_events import PermissionOption
+
+_ALONE_SECONDS = 0.3  # a line that comes sooner after its question was typed before it
+_CHANGE_LINES = 12
+_RULES = 3
+_ONCE = "allow_once"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One numbered answer: an option of the agent, alone, with a rule that is kept, or with a reason."""
+
+    words: str
+    option: PermissionOption | None = None  # None: a form is filled in, or a page was opened
+    rule: Rule | None = None
+    reason: bool = False
+
+
+class Questions:
+    """The open question of the tab that is read."""
+
+    def __init__(self, context: LinearContext, *, send: Callable[[Tab, str], object]) -> None:
+        """``send`` sends a reason as the next prompt."""
+        self._context = context
+        self._send = send
+        self._asked: Question | None = None  # that was said
+        self._asked_at = 0.0
+        self._choices: tuple[Choice, ...] = ()
+
+    @property
+    def open(self) -> Question | None:
+        """The question that waits for the person, once it was said."""
+        tab = self._context.tab
+        first = tab.asks[0] if tab and tab.asks else None
+        return first if first is not None and first is self._asked and not _opened(first) else None
+
+    def announce(self) -> None:
+        """Say the first open question, unless it was said; what is shown of it is read by Enter again."""
+        tab = self._context.tab
+        first = tab.asks[0] if tab and tab.asks else None
+        if first is None or first is self._asked or _opened(first):
+            return
+        self._asked, self._asked_at = first, self._context.clock()
+        self._say(first)
+
+    def repeat(self) -> None:
+        """Say the open question again."""
+        if (asked := self.open) is not None:
+            self._say(asked)
+
+    def _say(self, asked: Question) -> None:
+        out = self._context.out
+        match asked:
+            case PermissionOpened():
+                self._choices = tuple(self._permission_choices(asked))
+                out.lines(self._permission_lines(asked))
+            case ElicitationOpened():
+                self._choices = tuple(_elicitation_choices(asked))
+                out.lines(_elicitation_lines(asked))
+            case _:
+                assert_never(asked)
+        out.lines(f"{number}: {choice.words}" for number, choice in enumerate(self._choices, start=1))
+        out.last_line(self._ways(asked))
+
+    def _ways(self, asked: Question) -> str:
+        ways = [f"1 to {len(self._choices)}"]
+        if isinstance(asked, PermissionOpened):
+            ways += ["y allows once"] if first_of(asked.options, _ONCE) else []
+            ways += ["n rejects"] if first_rejection(asked.options) else []
+            ways += ["d reads the change"] if diffs_of(asked.tool_call) else []
+        return f"Choose: {', '.join(ways)}. Enter alone reads this again."
+
+    # --- permission requests
+
+    def _permission_lines(self, asked: PermissionOpened) -> Iterator[str]:
+        tab = self._context.here
+        directory = tab.conversation.record.cwd
+        waiting = f" (1 of {len(tab.asks)})" if len(tab.asks) > 1 else ""
+        yield f"Asks:{waiting} {question_words(asked.tool_call, directory)}"
+        if asker := asker_words(asked.subagent):
+            yield f"Note: {asker}"
+        if diffs := diffs_of(asked.tool_call):
+            yield from rows.change_lines(
+                diffs, directory, most=None if self._context.verbose else _CHANGE_LINES
+            )
+        elif len(asked.tool_call.locations or ()) > 1:
+            yield "Files: " + ", ".join(safe_line(place.path) for place in asked.tool_call.locations or ())
+
+    def _permission_choices(self, asked: PermissionOpened) -> Iterator[Choice]:
+        for option in asked.options:
+            yield Choice(safe_line(option.name), option)
+        once = first_of(asked.options, _ONCE)
+        if once is not None:
+            rules = proposals(subject_of(asked.tool_call, self._context.here.conversation.record.cwd))
+            at = first_choice(rules) if rules else 0
+            for rule in rules[at : at + _RULES]:
+                yield Choice(f"Always in this project: {rule_text(rule)}", once, rule)
+        if (rejection := first_rejection(asked.options)) is not None:
+            yield Choice("Reject with a reason", rejection, reason=True)
+
+    def read_change(self) -> bool:
+        """Read the whole change that the open question is about; False if it is about none."""
+        asked = self.open
+        diffs = diffs_of(asked.tool_call) if isinstance(asked, PermissionOpened) else []
+        self._context.out.lines(rows.change_lines(diffs, self._context.here.conversation.record.cwd))
+        return bool(diffs)
+
+    # --- answers
+
+    async def answer(self, line: InputLine) -> None:
+        """Answer the open question by a line; one that is no answer, and Enter alone, decide nothing."""
+        asked, text = self.open, line.text.strip()
+        if asked is None:
+            return
+        context = self._context
+        if not text:
+            self.repeat()
+            return
+        early = context.input.terminal and context.clock() - self._asked_at < _ALONE_SECONDS
+        if line.pasted or (early and len(text) < 3):
+            context.say("That came together with something else, and answers nothing. Type it again.")
+            return
+        if text.lower() == "d" and self.read_change():
+            return
+        choice, reason = self._choice(asked, text)
+        if choice is None:
+            context.say(
+                f"{_shown(text)} is no answer. {self._ways(asked).removeprefix('Choose: ')} A space before a text "
+                "sends it as a prompt, /stop stops the agent."
+            )
+        elif isinstance(asked, PermissionOpened):
+            await self._answer_permission(asked, choice, reason)
+        else:
+            await self._answer_elicitation(asked, choice)
+
+    async def decide(self, kind: str, reason: str = "") -> bool:
+        """Allow or reject the open request by a command; False if none is open that can be."""
+        asked = self.open
+        if not isinstance(asked, PermissionOpened):
+            return False
+        option = first_of(asked.options, _ONCE) if kind == "allow" else first_rejection(asked.options)
+        if option is None:
+            return False
+        await self._answer_permission(asked, Choice(safe_line(option.name), option), reason)
+        return True
+
+    async def close(self) -> None:
+        """Reject or decline the open question: the input is over, and nobody answers it."""
+        asked = self.open
+        if isinstance(asked, PermissionOpened):
+            if not await self.decide("reject"):
+                await self._context.here.conversation.answer(asked.ask_id, None)
+        elif asked is not None:
+            await self._context.here.conversation.answer_elicitation(asked.ask_id, DECLINE)
+
+    def _choice(self, asked: Question, text: str) -> tuple[Choice | None, str]:
+        word, _, rest = text.partition(" ")
+        if word.isdecimal() and len(word) < 4 and 1 <= int(word) <= len(self._choices):
+            choice = self._choices[int(word) - 1]
+            return (choice, rest.strip()) if not rest or choice.reason else (None, "")
+        if not isinstance(asked, PermissionOpened):
+            return None, ""
+        option = None
+        if text.lower() in ("y", "yes"):
+            option = first_of(asked.options, _ONCE)
+        elif text.lower() in ("n", "no"):
+            option = first_rejection(asked.options)
+        elif word.lower() == "r" and rest.strip():
+            option = first_rejection(asked.options)
+            return (
+                (Choice(safe_line(option.name), option, reason=True), rest.strip()) if option else (None, "")
+            )
+        return (Choice(safe_line(option.name), option), "") if option else (None, "")
+
+    async def _answer_permission(self, asked: PermissionOpened, choice: Choice, reason: str) -> None:
+        context, tab = self._context, self._context.here
+        if choice.reason and not reason:
+            given = await context.ask("Reason (sent as your next prompt), Enter for none: ")
+            reason = (given or "").strip()
+            if all(ask.ask_id != asked.ask_id for ask in tab.asks):
+                context.say("The agent does not wait for that answer any more.")
+                return
+        assert choice.option is not None
+        if choice.rule is not None:
+            await tab.conversation.rules.add(choice.rule)
+        context.out.line(f"Answered: {choice.words}")
+        await tab.conversation.answer(asked.ask_id, choice.option.id)
+        if choice.rule is not None:
+            answered = await context.tabs.apply_rules(tuple)
+            also = f" It also answered {counted(answered, 'open request')}." if answered else ""
+            context.say(f"Rule saved for this project.{also} /permissions lists and removes rules.")
+        if reason:
+            self._send(tab, reason)
+
+    async def _answer_elicitation(self, asked: ElicitationOpened, choice: Choice) -> None:
+        context, tab = self._context, self._context.here
+        answer: ElicitationAnswer | None = DECLINE
+        if choice.words != DECLINED:
+            if isinstance(asked.request, WebPage):
+                answer = ElicitationAnswer("accept")
+            else:
+                answer = await self._fill(asked.request)
+        if answer is None:
+            context.say("Not sent: the form still waits.")
+            self.repeat()
+            return
+        if all(ask.ask_id != asked.ask_id for ask in tab.asks):
+            context.say("The agent does not wait for that answer any more.")
+            return
+        context.out.line("Answered: declined" if answer in (DECLINE, CANCEL) else "Answered: sent")
+        await tab.conversation.answer_elicitation(asked.ask_id, answer)
+
+    async def _fill(self, form: Form) -> ElicitationAnswer | None:
+        """Ask for each field; None where the person leaves it with `/cancel`, or the input ends."""
+        context, content = self._context, dict[str, Value]()
+        fields = [field for field in form.fields if not isinstance(field, UnknownField)]
+        for number, field in enumerate(fields, start=1):
+            title = safe_line(field.label.title)
+            needed = "" if field.label.required else ", optional"
+            context.out.line(f"Field {number} of {len(fields)}: {title}{needed}")
+            context.out.lines(about_field(field))
+            while True:
+                line = await context.ask(f"{title}: ")
+                if line is None or line.strip() == "/cancel":
+                    return None
+                checked = check(field, given_input(field, line.strip()))
+                if not checked.error:
+                    break
+                context.out.line(f"Trouble: {safe_line(checked.error)}")
+            if checked.value is not None:
+                content[field.label.name] = checked.value
+        return ElicitationAnswer("accept", content)
+
+
+def _elicitation_lines(asked: ElicitationOpened) -> Iterator[str]:
+    first, *more = safe(asked.request.message).splitlines() or ["a form"]
+    yield f"Asks: {first}"
+    yield from (rows.set_in(line) for line in more if line.strip())
+    if isinstance(asked.request, WebPage):
+        yield from page_lines(asked.request)
+
+
+def _elicitation_choices(asked: ElicitationOpened) -> Sequence[Choice]:
+    return [Choice(words) for words in ways_of(asked.request)]
+
+
+def _opened(asked: Question) -> bool:
+    return isinstance(asked, ElicitationOpened) and asked.opened
+
+
+def _shown(text: str) -> str:
+    line = safe_line(text)
+    return line if len(line) <= 30 else f"{line[:27]}..."

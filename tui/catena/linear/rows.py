@@ -1,0 +1,250 @@
+"""Messages as lines of structure: each begins with a plain word, and its number where it has one. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from catena.linear.sentences import SpokenLine, spoken_lines
+from catena.text.formats import duration_text, size_in_words
+from catena.text.safe_text import safe, safe_line
+from catena.transcript.messages.tool_call import ToolCall, relative
+from catena_acp.continuity.wording.counts import counted
+from catena_acp.diff import DiffLine, line_diff
+from catena_acp.port.session_events import ToolDiff
+from catena_store.records import Message, MessageState
+
+# Words that lines of ours begin with; a line of somebody else's that begins like one is set in by two spaces.
+WORDS: Final = (
+    "answered",
+    "asks",
+    "attached",
+    "background",
+    "catena",
+    "change",
+    "choose",
+    "code",
+    "code ends",
+    "done",
+    "draft",
+    "failed",
+    "mode",
+    "note",
+    "open",
+    "output",
+    "plan",
+    "queued",
+    "read-only",
+    "seam",
+    "session",
+    "stopped",
+    "tab",
+    "thought",
+    "tool",
+    "trouble",
+    "waiting",
+    "you",
+)
+AGENT: Final = "Agent"  # what an agent is called whose title is no plain word
+_LONGEST_NAME = 24
+_LONGEST_LINE = 160  # characters of a command, a path or a title
+_FAILURE_LINES = 1  # of a call that failed, behind its line
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9 ._-]*")
+_LABEL = re.compile(r"\s*(?P<word>[\w .-]{0,40}?)(?:\s\d+)?\s*(?P<colon>[:.：])")
+_ABOUT = re.compile(r"~(?=\d)")
+_NUMBER = re.compile(r"\s*\d+\s*:")
+_STATES = {"completed": "done", "failed": "failed", "in_progress": "running", "pending": "begun"}
+
+
+def agent_word(title: str) -> str:
+    """What lines of an agent begin with: its title, where that can be searched and is no word of ours."""
+    name = safe_line(title)[:_LONGEST_NAME].strip()
+    if not _NAME.fullmatch(name) or name.lower() in WORDS:
+        return AGENT
+    return name
+
+
+def set_in(line: str, agent: str = AGENT) -> str:
+    """A line of somebody else's, which cannot be taken for one of structure."""
+    seen = "".join(each for each in line if unicodedata.category(each) != "Cf")
+    label = _LABEL.match(seen)
+    word = label["word"].strip().lower() if label else ""
+    alike = word in WORDS or word == agent.lower() or _NUMBER.match(seen) is not None
+    return f"  {line.lstrip()}" if alike else line
+
+
+def prompt_lines(message: Message, number: int, versions: str = "") -> Iterator[str]:
+    """A prompt, with what goes along with it."""
+    first, *more = safe(message.text).split("\n")
+    version = f" ({versions})" if versions else ""
+    sent = " (not sent)" if message.state is MessageState.REFUSED else ""
+    yield f"You {number}:{version}{sent} {first}".rstrip()
+    yield from (set_in(line) for line in more if line.strip())
+    yield from attached_lines(message)
+
+
+def attached_lines(message: Message) -> Iterator[str]:
+    """The files of a message."""
+    files = message.data.get("attachments")
+    for file in files if isinstance(files, list | tuple) else ():
+        if isinstance(file, dict):
+            size = file.get("size")
+            words = f", {size_in_words(size)}" if isinstance(size, int) else ""
+            yield f"Attached: {safe_line(str(file.get('name', 'a file')))}{words}"
+
+
+def answer_lines(message: Message, number: int, agent: str) -> Iterator[str]:
+    """An answer that is whole."""
+    label = f"{agent} {number}:"
+    for line in spoken_lines(safe(message.text)):
+        yield answer_line(line, agent, label)
+        label = ""
+
+
+def answer_line(line: SpokenLine, agent: str, label: str = "") -> str:
+    """A line of an answer, behind its label where there is one; code begins on a line of its own."""
+    if label and line.ours and line.text.startswith("Code: "):
+        return f"{label}\n{line.text}"
+    if label:
+        return f"{label} {line.text.strip()}"
+    return line.text if line.ours else set_in(line.text, agent)
+
+
+def spoken(text: str) -> str:
+    """Words of ours as they are read aloud: without signs that are only for the eye."""
+    return _ABOUT.sub("about ", text.replace(" · ", ", "))
+
+
+def tool_line(call: ToolCall, number: int, status: str = "") -> str:
+    """A tool call in one line: what it did to what, how many lines it changed, how it ended."""
+    pieces = [f"{call.verb} {_shortened(call.object)}".strip()]
+    added, removed = changed_lines(call.diffs)
+    if call.diffs:
+        pieces.append(size_words(added, removed))
+    pieces.append(_state_words(call, status))
+    if call.seconds is not None and call.seconds >= 10:
+        pieces.append(duration_words(call.seconds))
+    if call.background:
+        pieces.append("goes on in the background")
+    return f"Tool {number}: {', '.join(filter(None, pieces))}"
+
+
+def failure_lines(call: ToolCall) -> Iterator[str]:
+    """The first words of a call that failed."""
+    if call.failed or call.ending:
+        said = (line.strip() for line in safe(call.body).splitlines())
+        lines = [line for line in said if line and not line.startswith("$ ")]
+        yield from (f"Output: {_shortened(line)}" for line in lines[:_FAILURE_LINES])
+
+
+def tool_details(call: ToolCall, directory: str, *, most: int | None = None) -> Iterator[str]:
+    """Everything about a tool call: what it was called with, what it changed, what it said."""
+    if call.rule:
+        yield f"Note: Answered by your rule: {call.rule}"
+    if len(call.locations) > 1:
+        yield f"Files: {', '.join(call.locations)}"
+    yield from change_lines(call.diffs, directory, most=most)
+    body = [line.rstrip() for line in safe(call.body).splitlines()]
+    if body:
+        yield f"Output: {counted(len(body), 'line')}"
+        yield from cut((set_in(line) for line in body if line.strip()), most)
+    yield from image_lines(call)
+    if not body and not call.diffs and call.raw_output:
+        yield "Output:"
+        yield from cut((set_in(line) for line in safe(call.raw_output).splitlines() if line.strip()), most)
+
+
+def image_lines(call: ToolCall) -> Iterator[str]:
+    """The images of a tool call; a file can be made of them."""
+    for line in call.images:
+        words = line.partition(" · o ")[0].removeprefix("image · ")
+        yield f"Image: {spoken(words)}. /save N FILE writes it."
+
+
+def changed_lines(diffs: Sequence[ToolDiff]) -> tuple[int, int]:
+    """How many lines changes add and remove."""
+    compared = [line_diff(safe(diff.old or ""), safe(diff.new)) for diff in diffs]
+    return sum(each.added for each in compared), sum(each.removed for each in compared)
+
+
+def change_lines(diffs: Sequence[ToolDiff], directory: str, *, most: int | None = None) -> Iterator[str]:
+    """Changes of files as sentences: a line for each line that was added or removed.
+
+    Paths below ``directory`` are relative to it.
+    """
+    for diff in diffs:
+        compared = line_diff(safe(diff.old or ""), safe(diff.new))
+        new = ", a new file" if diff.old is None else ""
+        yield f"Change: {relative(diff.path, directory)}{new}, {size_words(compared.added, compared.removed)}"
+        lines = (line for hunk in compared.hunks for line in hunk.lines if line.sign != " ")
+        yield from cut(map(line_sentence, lines), most)
+
+
+def line_sentence(line: DiffLine) -> str:
+    """A changed line as it is read aloud."""
+    act = "added" if line.sign == "+" else "removed"
+    text = line.text if line.text.strip() else "(blank)"
+    return f"Line {line.number} {act}: {text}"
+
+
+def cut(lines: Iterable[str], most: int | None, more: str = "/show reads all.") -> Iterator[str]:
+    """The first lines, and how many there are ``more``; all of them without a limit."""
+    left = 0
+    for at, line in enumerate(lines):
+        if most is None or at < most:
+            yield line
+        else:
+            left += 1
+    if left:
+        yield f"Note: {counted(left, 'more line')}; {more}"
+
+
+def size_words(added: int, removed: int) -> str:
+    """`6 added, 2 removed`; `nothing changed` where nothing is."""
+    pieces = [f"{added:,} added"] if added else []
+    return ", ".join([*pieces, f"{removed:,} removed"] if removed else pieces) or "nothing changed"
+
+
+def duration_words(seconds: float) -> str:
+    """A duration as it is spoken: `42 seconds`, `3 minutes 12 seconds`."""
+    if seconds < 1:
+        return "under 1 second"
+    words = duration_text(seconds, precise=False)
+    spoken = []
+    for number, unit in re.findall(r"(\d+) (s|min|h)\b", words):
+        spoken.append(counted(int(number), {"s": "second", "min": "minute", "h": "hour"}[unit]))
+    return " ".join(spoken)
+
+
+def plan_line(entries: Sequence[tuple[str, str]]) -> str:
+    """A plan in one line: how far it is, and what is being done."""
+    done = sum(status == "completed" for _, status in entries)
+    now = next((text for text, status in entries if status == "in_progress"), "")
+    doing = f". Now: {now}" if now else ""
+    return f"Plan: {done} of {counted(len(entries), 'step')} done{doing}"
+
+
+def plan_details(entries: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """The steps of a plan."""
+    words = {"completed": "done", "in_progress": "now"}
+    for number, (text, status) in enumerate(entries, start=1):
+        yield f"Step {number}, {words.get(status, 'to do')}: {text}"
+
+
+def _state_words(call: ToolCall, status: str) -> str:
+    if call.ending:
+        return f"failed, {call.ending}"
+    if call.failed:
+        return "failed"
+    if call.running:
+        return "running"
+    if call.glyph == "✓":
+        return "done"
+    return _STATES.get(status, "cancelled" if status == "cancelled" else "outcome unknown")
+
+
+def _shortened(text: str) -> str:
+    line = safe_line(text)
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3].rstrip()}..."

@@ -1,0 +1,156 @@
+"""Cutting an answer into sentences, however it arrives.
+
+A sentence is a line. Code comes whole, with a line before it that says so and one behind it. Where the agent is
+silent in the middle of a sentence, ``rest`` gives what there is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_END = re.compile(r"[.!?…。！？][\"'”’)\]*_`»]*(?:\s+(?=\S)|(?<=[。！？]))")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\[“\"'])(?:\d{1,3}|[A-Za-z]|e\.g|i\.e|a\.m|p\.m|etc|vs|cf|al|Dr|Mr|Mrs|Ms|St|No|Fig|approx)\.$"
+)
+_FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})\s*(?P<language>[^\s`]*)[^`]*$")
+_FENCE_BEGINS = re.compile(r"^ {0,3}(?:`{1,}|~{1,})[^`]*$")
+_HEADING = re.compile(r"^ {0,3}#{1,6}\s+(?P<title>.*?)\s*#*$")
+_RULE = re.compile(r"^ {0,3}(?:-{3,}|\*{3,}|_{3,}|=+)$")
+_DIVIDER = re.compile(r"^\s*\|?[\s:|-]*-[\s:|-]*\|[\s:|-]*$")
+_TASK = re.compile(r"^(?P<before>\s*[-*+] )\[(?P<mark>[ xX])\] ")
+_STRONG = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_QUOTE = re.compile(r"^ {0,3}(?:> ?)+")
+_LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\((\S+?)\)")
+_LONGEST = 1_000  # characters of a line without an end of a sentence
+_MOST_CODE = 200_000  # characters that are held back until a block of code ends
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenLine:
+    """A line of an answer as it is read; ``ours`` if it says what it is, as "Code:" does."""
+
+    text: str
+    ours: bool = False
+
+
+class SentenceCutter:
+    """The lines of one growing answer."""
+
+    def __init__(self) -> None:
+        self._held = ""
+        self._fence = ""  # that ends the code which is being held
+        self._language = ""
+        self._code: list[str] = []
+        self._characters = 0  # of that code
+
+    @property
+    def holds(self) -> bool:
+        """True while something was fed that is not out yet."""
+        return bool(self._held.strip() or self._fence)
+
+    @property
+    def in_code(self) -> bool:
+        """True while code is held back that has not ended."""
+        return bool(self._fence)
+
+    def feed(self, text: str) -> list[SpokenLine]:
+        """Take text that was appended; return the lines that are whole by now."""
+        self._held += text
+        return list(self._whole())
+
+    def rest(self) -> list[SpokenLine]:
+        """Return what is held back as it is: the answer ends here, or pauses."""
+        lines = list(self._whole())
+        held, self._held = self._held, ""
+        if held:
+            lines += self._line(held)
+        if self._fence:
+            lines += self._end_code()
+        return lines
+
+    def _whole(self) -> Iterator[SpokenLine]:
+        while "\n" in self._held:
+            line, _, self._held = self._held.partition("\n")
+            yield from self._line(line)
+        if self._fence or not self._held.strip() or _FENCE_BEGINS.match(self._held):
+            return
+        if self._held.lstrip().startswith(("|", "#", ">")):
+            return  # a row of a table, a heading, a quotation: they end with their line
+        *sentences, self._held = _sentences(self._held)
+        for sentence in sentences:
+            yield from _spoken(sentence)
+
+    def _line(self, line: str) -> Iterator[SpokenLine]:
+        line = line.rstrip("\r")
+        if self._fence:
+            if line.strip().startswith(self._fence) and not line.strip().strip(self._fence[0]):
+                yield from self._end_code()
+                return
+            self._code.append(line)
+            self._characters += len(line)
+            if self._characters > _MOST_CODE:
+                yield from map(SpokenLine, self._code)
+                self._code, self._characters = [], 0
+        elif fence := _FENCE.match(line):
+            self._fence, self._language = fence["fence"], fence["language"]
+        else:
+            for sentence in _sentences(line):
+                yield from _spoken(sentence)
+
+    def _end_code(self) -> Iterator[SpokenLine]:
+        count = len(self._code)
+        named = f"{self._language}, " if self._language else ""
+        yield SpokenLine(f"Code: {named}{count} {'line' if count == 1 else 'lines'}", ours=True)
+        yield from map(SpokenLine, self._code)
+        yield SpokenLine("Code ends.", ours=True)
+        self._fence, self._language, self._code, self._characters = "", "", [], 0
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a line; the last one may be unfinished, and is never left out."""
+    sentences, start = [], 0
+    for end in _END.finditer(text):
+        sentence, after = text[start : end.end()], text[end.end() : end.end() + 1]
+        if after.islower() or sentence.count("`") % 2 or _ABBREVIATION.search(text[: end.start() + 1]):
+            continue
+        sentences.append(sentence.rstrip() if start == 0 else sentence.strip())
+        start = end.end()
+    rest = text[start:]
+    while len(rest) > _LONGEST:
+        at = rest.rfind(" ", 1, _LONGEST)
+        at = at if at > 0 else _LONGEST
+        sentences.append(rest[:at])
+        rest = rest[at:].lstrip(" ")
+    return [*sentences, rest]
+
+
+def _spoken(line: str) -> Iterator[SpokenLine]:
+    """A line of Markdown as it is read aloud: without marks that are only for the eye."""
+    quote = _QUOTE.match(line)
+    if quote is not None:
+        line = line[quote.end() :]
+    if not line.strip() or _RULE.match(line) or _DIVIDER.match(line):
+        return
+    before = "Quote: " if quote is not None else ""
+    if heading := _HEADING.match(line):
+        yield SpokenLine(f"{before}Heading: {_plain(heading['title'])}", ours=True)
+    elif line.strip().startswith("|") and line.strip().endswith("|") and len(line.strip()) > 2:
+        cells = "; ".join(_plain(cell.strip()) for cell in line.strip()[1:-1].split("|"))
+        yield SpokenLine(f"{before}Row: {cells}", ours=True)
+    elif task := _TASK.match(line):
+        state = "open" if task["mark"] == " " else "finished"
+        yield SpokenLine(f"{before}{task['before']}{state}: {_plain(line[task.end() :])}", ours=bool(before))
+    else:
+        yield SpokenLine(before + _plain(line), ours=bool(before))
+
+
+def _plain(text: str) -> str:
+    return _LINK.sub(r"\1 (\2)", _STRONG.sub(r"\2", text)).removesuffix("\\")
+
+
+def spoken_lines(text: str) -> list[SpokenLine]:
+    """The lines of a text that is whole."""
+    cutter = SentenceCutter()
+    return [*cutter.feed(text), *cutter.rest()]

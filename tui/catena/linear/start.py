@@ -1,0 +1,133 @@
+"""Start of linear mode from the command line, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from catena import __version__
+from catena.linear.output import LineOutput
+from catena.settings.linear import LinearSetting
+from catena.settings.settings import Start
+from catena.terminal.background_writer import BackgroundWriter
+from catena.terminal.control.notifications import NotificationForm
+
+if TYPE_CHECKING:
+    from catena.linear.client import LinearClient
+    from catena.linear.context import LinearContext
+
+_LAST_SECONDS = 2.0  # for a reader that pauses to take the last lines
+
+
+def run_linear(
+    start: Start,
+    level: LinearSetting,
+    *,
+    by_flag: bool = True,
+    clock: Callable[[], float] = time.monotonic,
+    environment: Mapping[str, str] = os.environ,
+) -> int:
+    """Run until the person leaves or the input ends; returns the exit status. ``clock`` is in seconds."""
+    return asyncio.run(_run(start, level, by_flag, clock, environment))
+
+
+async def _run(
+    start: Start,
+    level: LinearSetting,
+    by_flag: bool,
+    clock: Callable[[], float],
+    environment: Mapping[str, str],
+) -> int:
+    ways_out: list[LinearClient] = []
+
+    def nobody_reads() -> None:
+        for client in ways_out:
+            client.end(0)
+
+    writer = BackgroundWriter(sys.stdout.fileno(), encoding=sys.stdout.encoding, on_broken=nobody_reads)
+    rings = start.settings.notifications is not NotificationForm.OFF
+    echoes = sys.stdin.isatty() and sys.stdout.isatty()
+    out = LineOutput(writer.write, encoding=sys.stdout.encoding, rings=rings, marks=echoes)
+    out.line(f"Catena: version {__version__}, linear mode, {level}. /help lists the commands.")
+    try:
+        # What is imported from here on is waited for by the first line that is typed.
+        from catena.linear.client import LinearClient
+        from catena.linear.context import LinearContext
+        from catena.linear.input import LineInput
+
+        source = LineInput(sys.stdin.fileno(), terminal=sys.stdin.isatty())
+        context = LinearContext(
+            start, out, source, level=level, environment=environment, clock=clock, echoes=echoes
+        )
+        client = LinearClient(context)
+        ways_out.append(client)
+        _handle_signals(client)
+        source.start()
+        await _serve(client, context, by_flag=by_flag)
+        return client.status
+    except Exception as error:  # noqa: BLE001 - the edge: a person is never shown a traceback
+        from catena.errors import explain
+
+        text, status = explain(error)
+        out.line(f"Trouble: {text}")
+        return status
+    finally:
+        await asyncio.wait({asyncio.ensure_future(writer.flush())}, timeout=_LAST_SECONDS)
+
+
+def _handle_signals(client: LinearClient) -> None:
+    """Let Ctrl+C stop and leave, and the end of the terminal leave; an ignored SIGHUP (``nohup``) stays ignored."""
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, client.interrupt)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            loop.add_signal_handler(number, client.end, 128 + number)
+
+
+async def _serve(client: LinearClient, context: LinearContext, *, by_flag: bool) -> None:
+    """Open the store and the conversations, serve the person, and save the tabs. Raises StoreError."""
+    from catena.app.services import serve_conversations
+    from catena.linear.client import parting_lines
+    from catena.log import log_to_file
+    from catena.settings.start_notes import StartNote, StartNotes
+    from catena.workspace.outgoing import OutgoingTexts, unsaved_draft_lines, unstored_lines
+    from catena.workspace.tab import waiting_prompt_lines
+    from catena.workspace.tabs import OpenTabs
+    from catena_store.database.database import Database, data_directory, default_path
+    from catena_store.ids import new_id, utc_now
+
+    log_to_file(data_directory())
+    start, outgoing = context.start, OutgoingTexts()
+    notes = StartNotes(data_directory())
+    last: list[str] = []
+
+    def note(has_tabs: bool, agent: str, profile: str) -> None:
+        notes.write(start.directory, StartNote(has_tabs, agent, profile))
+
+    def tell(text: str) -> None:
+        context.out.line(f"Note: {text}")
+
+    async with (
+        Database.open(default_path()) as db,
+        serve_conversations(db, start.settings, chosen=start.agent, tools=True, tell=tell) as conversations,
+    ):
+        db.on_repair(tell)
+        tabs = OpenTabs(
+            db, conversations, outgoing=outgoing, directory=start.directory, new_id=new_id, note=note
+        )
+        try:
+            await client.run(tabs)
+        finally:
+            last += waiting_prompt_lines(tabs.tabs, utc_now())
+            resume_id = await tabs.leave()
+            if trouble := tabs.store_trouble:
+                last.append(f"Trouble: {trouble}")
+            last += unsaved_draft_lines(tabs.unsaved_drafts)
+            last += unstored_lines(outgoing.unplaced)
+            last += parting_lines(resume_id, by_flag=by_flag)
+    context.out.lines(last)
