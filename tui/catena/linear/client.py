@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import re
 from collections.abc import Coroutine
 from typing import Any
 
@@ -12,6 +14,7 @@ from catena.linear.context import LinearContext, Refused
 from catena.linear.input import InputLine
 from catena.linear.narrator import Narrator
 from catena.linear.questions import Questions
+from catena.linear.rows import spoken
 from catena.text.safe_text import safe_line
 from catena.text.shell_text import SIGN
 from catena.workspace.tab import Tab
@@ -20,6 +23,8 @@ from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.errors import AgentError, GivenUp, ReadOnly
 from catena_store.errors import NotAttachable, StoreError
 
+_KEYS = re.compile("Press Esc to stop it|Esc stops it")  # of the screen, in texts that both say
+_SETTLING_SECONDS = 30.0
 _AGAIN_SECONDS = 3.0  # within which a second Ctrl+C leaves
 
 
@@ -35,6 +40,8 @@ class LinearClient:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._over = False
         self._waits_for_line = False
+        self._typed_behind = ""  # the marker that the newest line stands behind
+        self._resting: asyncio.Task[None] | None = None  # waits until a prompt would go out at once
         self._asked_to_leave = False
         self._interrupted_at: float | None = None
         self.status = 0
@@ -62,6 +69,8 @@ class LinearClient:
                     await self._take(line)
             await self._narrator.catch_up()
         finally:
+            if self._resting is not None:
+                self._tasks.add(self._resting)
             for task in (narrating, watching, *self._tasks):
                 task.cancel()
             await asyncio.gather(narrating, watching, *self._tasks, return_exceptions=True)
@@ -85,18 +94,20 @@ class LinearClient:
 
     async def _next_line(self) -> InputLine | None:
         context = self._context
-        self._waits_for_line = True
+        self._waits_for_line, self._typed_behind = True, ""
         self._ready()
         try:
             line = await context.input.line(more=self._more)
         finally:
             self._waits_for_line = False
+        self._typed_behind = self._typed_behind or context.out.marker
         if context.echoes and line is not None:
             context.out.entered()
         return line
 
     def _more(self) -> None:
         """A line of a text of several was read."""
+        self._typed_behind = self._typed_behind or self._context.out.marker
         if self._context.echoes:
             self._context.out.entered()
             self._context.out.mark("... ")
@@ -107,17 +118,25 @@ class LinearClient:
         if not (self._waits_for_line and context.echoes) or context.in_dialog:
             return
         tab = context.tab
-        if tab is not None and (self._questions.open is not None):
+        if self._questions.open is not None:
             context.out.mark("Answer: ")
-        elif tab is None or not tab.at_work:
+        elif tab is None or (tab.window.at_rest and all(item.held for item in tab.queue)):
             context.out.mark(f"You {context.numbers.next}: ")
+        elif self._resting is None or self._resting.done():
+            self._resting = asyncio.create_task(self._ready_at_rest(tab))
+
+    async def _ready_at_rest(self, tab: Tab) -> None:
+        await tab.window.wait_idle()
+        self._resting = None
+        if tab is self._context.tab and not self._context.tabs.events and not self._over:
+            self._ready()
 
     async def _ready_for_line(self) -> None:
         """Where a file or a pipe is read, wait until the agent asks something, or has answered."""
         if self._context.input.terminal:
             return
         while (tab := self._context.tab) is not None and self._questions.open is None and not self._over:
-            idle = asyncio.ensure_future(tab.window.wait_idle())
+            idle = asyncio.ensure_future(self._settled(tab))
             news = asyncio.ensure_future(self._narrator.progress())
             await asyncio.wait({idle, news}, return_when=asyncio.FIRST_COMPLETED)
             quiet = idle.done() and not self._context.tabs.events
@@ -127,6 +146,13 @@ class LinearClient:
                 return
             if self._context.tabs.events:
                 await self._narrator.catch_up()
+
+    async def _settled(self, tab: Tab) -> None:
+        """Wait for the turn, and a while for what is done behind it: prices of the next command depend on that."""
+        await tab.window.wait_idle()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_SETTLING_SECONDS):
+                await tab.window.settled()
 
     async def _take(self, line: InputLine) -> None:
         context, text = self._context, line.text
@@ -142,8 +168,14 @@ class LinearClient:
         elif (name := command_name(text)) is not None:
             await self._do(self._command_of(name, text))
         else:
-            context.typed = (context.numbers.next, text)
+            self._note_typed(text)
             await self._do(self._actions.prompts.say(text))
+
+    def _note_typed(self, text: str) -> None:
+        """Note that a prompt stands behind its marker already, if it does."""
+        context, number = self._context, self._context.numbers.next
+        behind = self._typed_behind == f"You {number}: " and context.here.window.at_rest
+        context.typed = (number, text) if behind else None
 
     async def _command_of(self, name: str, text: str) -> None:
         """Do what a command says: one of ours, a template of the person's, or one of the agent's."""
@@ -158,7 +190,7 @@ class LinearClient:
             return
         announced = await self._actions.agents.announced()
         if name in announced:
-            self._context.typed = (self._context.numbers.next, text)
+            self._note_typed(text)
             await self._actions.prompts.say(text)
         else:
             self._context.say(unknown_text(name, announced))
@@ -182,7 +214,8 @@ class LinearClient:
         except GivenUp:
             self._context.say("Stopped.")
         except (Refused, AgentError, StoreError, ReadOnly, NotAttachable) as error:
-            self._context.out.line(f"Trouble: {safe_line(str(error))}")
+            text = _KEYS.sub("/stop stops it", safe_line(str(error)))
+            self._context.out.line(f"Trouble: {spoken(text)}")
 
     def _send_reason(self, tab: Tab, text: str) -> None:
         task = asyncio.create_task(self._guarded(self._actions.prompts.say(text, tab=tab)))

@@ -163,12 +163,18 @@ class LinearContext:
         self.say("Cancelled.")
         return False
 
-    async def choose(self, heading: str, options: Sequence[str]) -> int | None:
-        """Let the person choose an option by its number, counted from 0 here; None if they do not."""
+    async def choose(self, heading: str, options: Sequence[str], *, first: bool = False) -> int | None:
+        """Let the person choose an option by its number, counted from 0 here; None if they do not.
+
+        ``first``: Enter alone takes the first one, else it cancels.
+        """
         self.out.line(heading)
         self.out.lines(f"{number}: {spoken(words)}" for number, words in enumerate(options, start=1))
         while True:
-            answer = await self.ask(f"1 to {len(options)}, Enter to cancel: ")
+            numbers = f"1 to {len(options)}" if len(options) > 1 else "1"
+            answer = await self.ask(f"{numbers}, Enter {'takes 1' if first else 'to cancel'}: ")
+            if first and answer == "":
+                return 0
             if answer is None or not answer.strip():
                 self.say("Cancelled.")
                 return None

@@ -385,7 +385,7 @@ class Narrator:
             Doing.LOGGING_IN: f"Waiting: {context.agent} waits for the login",
             Doing.STOPPING: f"Waiting: {context.agent} is stopping",
         }
-        if doing in words and (context.verbose or doing in (Doing.LOGGING_IN, Doing.STOPPING)):
+        if doing in words and (context.verbose or doing is Doing.LOGGING_IN):
             self._line(words[doing])
 
     def _queued(self, items: tuple[QueueItem, ...]) -> None:

@@ -51,9 +51,9 @@ class LineOutput:
         self._marker = ""  # that stands at the end, with the person's typing behind it
 
     @property
-    def marked(self) -> bool:
-        """True while a marker stands at the end."""
-        return bool(self._marker)
+    def marker(self) -> str:
+        """The marker that stands at the end, "" for none."""
+        return self._marker
 
     def line(self, text: str = "") -> None:
         """Append a text as a line, or as several where it has several."""

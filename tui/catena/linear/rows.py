@@ -185,7 +185,7 @@ def change_lines(diffs: Sequence[ToolDiff], directory: str, *, most: int | None 
 def line_sentence(line: DiffLine) -> str:
     """A changed line as it is read aloud."""
     act = "added" if line.sign == "+" else "removed"
-    text = line.text if line.text.strip() else "(blank)"
+    text = line.text.rstrip("\r\n") if line.text.strip() else "(blank)"
     return f"Line {line.number} {act}: {text}"
 
 

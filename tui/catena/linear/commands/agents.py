@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from catena.errors import InvalidSettings, SettingsNotWritten
 from catena.linear import rows
-from catena.linear.commands.prompts import PromptActions
+from catena.linear.commands.prompts import PromptActions, announced
 from catena.linear.commands.tabs import TabActions
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.settings.agent_choices import agent_choices, offered_agents
@@ -87,10 +87,9 @@ class AgentActions:
     async def announced(self) -> Sequence[str]:
         """The names of the commands that the agent has announced."""
         tab = self._context.here
-        session = tab.session or tab.window.session
-        if session.commands is None and not tab.busy:
-            session = await self._session()
-        return [each.name for each in session.commands or ()]
+        if (tab.session or tab.window.session).commands is None and not tab.busy:
+            await self._session()
+        return announced(tab)
 
     async def model(self, argument: str) -> None:
         """Choose a model."""

@@ -12,6 +12,7 @@ from catena.settings.agents import find_agent
 from catena.text.formats import joined, size_in_words
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.tab import Tab
+from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.port.port import AgentSpec
@@ -55,6 +56,11 @@ async def prompt_of(context: LinearContext, argument: str) -> Message:
     if prompt is None:
         raise Refused("No prompts here yet.")
     return prompt
+
+
+def announced(tab: Tab) -> tuple[str, ...]:
+    """The names of the commands that the agent of a tab has announced."""
+    return tuple(each.name for each in (tab.session or tab.window.session).commands or ())
 
 
 class PromptActions:
@@ -148,6 +154,8 @@ class PromptActions:
         if text is None or not text.strip():
             context.say("Cancelled; nothing was changed.")
             return
+        if (name := command_name(text)) is not None and name not in announced(tab):
+            raise Refused(f"/{name} is a command, so nothing was sent; a space before it makes it a prompt.")
         if tab.draft.strip() or tab.draft_files:
             await context.tabs.keep_behind(tab, tab.draft, tab.draft_files, tab.scroll)
             tab.draft, tab.draft_files = "", ()

@@ -196,8 +196,6 @@ class ReadingActions:
         if known.prior_context:
             out.line("Replayed:")
             out.lines(rows.set_in(line) for line in safe(known.prior_context).splitlines() if line.strip())
-        if known.next is not None:
-            self._context.say(next_line(known.next))
 
     async def chain(self) -> None:
         """List the sessions of the conversation, newest last; `/open` continues from one."""

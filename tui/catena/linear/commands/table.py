@@ -58,9 +58,7 @@ COMMANDS: tuple[LinearCommand, ...] = (
         "linear", "say less or more", lambda do, text: do.agents.linear(text), "[quiet|normal|verbose]"
     ),
     # prompts
-    LinearCommand(
-        "edit", "say an earlier prompt in other words", lambda do, text: do.prompts.edit(text), "[N]"
-    ),
+    LinearCommand("edit", "edit and resend an earlier prompt", lambda do, text: do.prompts.edit(text), "[N]"),
     LinearCommand(
         "retry",
         "retry the last prompt, or another, or with another agent",

@@ -75,7 +75,7 @@ class TabActions:
             await self.show(await context.tabs.open_new(default_agent(settings, last_used)))
             return
         await self._say_recent()
-        spec = await self.choose_agent("Choose: which agent?", last_used)
+        spec = await self.choose_agent("Choose: which agent?", last_used, first=True)
         if spec is not None:
             await self.show(await context.tabs.open_new(spec))
 
@@ -104,8 +104,13 @@ class TabActions:
         heading: str,
         last_used: tuple[str, str] | None,
         prices: Callable[[list[AgentSpec]], Awaitable[list[str]]] | None = None,
+        *,
+        first: bool = False,
     ) -> AgentSpec | None:
-        """The agent that the person chooses among those that are installed; None if they choose none."""
+        """The agent that the person chooses among those that are installed; None if they choose none.
+
+        ``first``: Enter alone takes the first one.
+        """
         context = self._context
         known = await asyncio.to_thread(agent_choices, context.settings, last_used)
         found = [each for each in known if each.found]
@@ -115,7 +120,9 @@ class TabActions:
             ", ".join(filter(None, (safe_line(each.title), str(each.readiness), each.about, price)))
             for each, price in zip(found, priced, strict=True)
         ]
-        at = await context.choose(f"{heading} /agents lists those that are not installed, too.", words)
+        at = await context.choose(
+            f"{heading} /agents lists those that are not installed, too.", words, first=first
+        )
         return None if at is None else specs[at]
 
     # --- showing
@@ -197,11 +204,13 @@ class TabActions:
         if shown and not tab.busy:
             from catena.linear.narrator import offer_lines
             from catena_acp.continuity.wording.problems import problem_of_notice
+            from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER
 
             kept = problem_of_notice(shown[-1])
             tab.trouble.restore(kept, agent=(tab.agent, tab.profile), leaf_id=shown[-1].id)
             if (standing := tab.trouble.standing) is not None:
-                context.out.line(f"Trouble: {safe_line(standing.problem.text)}")
+                text = standing.problem.text.replace(BACK_IN_COMPOSER, "")
+                context.out.line(f"Trouble: {safe_line(text)}")
                 context.out.lines(offer_lines(standing))
 
     def say_message(self, row: Message, *, most: int | None = None) -> None:
