@@ -1,4 +1,4 @@
-"""The whole story of a client in linear mode, line by line, as it would be read aloud.
+"""The whole story of a client in linear mode, line by line, as it is read aloud.
 
 `listening_script.txt` is what it says to the lines of `story.txt`. To change it, let the test write it, and read all of
 it: CATENA_LISTENING_SCRIPT=write pytest tests/linear/test_listening_script.py -n 0
@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 from catena import __version__
 from support.clients.command_line import Catena
+from support.clients.listening import told
 
 HERE = Path(__file__).parent
-CLIENT = HERE.parent / "support/clients/linear_client.py"
 # What another run, machine or directory has otherwise: times, ids, the sizes of texts that have paths in them.
 MASKS = (
     (r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "2026-11-24 14:09 UTC"),
@@ -35,26 +33,12 @@ def masked(text: str, home: Path) -> str:
     return text
 
 
-def told(tmp_path: Path, story: str, level: str = "normal", *flags: str) -> str:
-    """What a client says to the lines of a story; its clock stands still."""
+def test_s04_the_whole_story_can_be_listened_to(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     catena.settings('park = "off"\n')  # whether a fork is parked depends on how long that takes
-    project = catena.home / "project"
-    project.mkdir()
-    finished = subprocess.run(
-        [sys.executable, CLIENT, level, *flags],
-        input=story.encode(),
-        capture_output=True,
-        cwd=project,
-        env=catena.environment | {"TZ": "UTC", "XDG_STATE_HOME": str(tmp_path / "state")},
-        timeout=150,
-    )
-    assert finished.returncode == 0, finished.stderr.decode()
-    return masked(finished.stdout.decode(), catena.home)
-
-
-def test_s04_the_whole_story_can_be_listened_to(tmp_path: Path) -> None:
-    said = told(tmp_path, (HERE / "story.txt").read_text())
+    catena.project = catena.home / "project"
+    catena.project.mkdir()
+    said = masked(told(catena, *(HERE / "story.txt").read_text().splitlines()).decode(), catena.home)
     script = HERE / "listening_script.txt"
     if os.environ.get("CATENA_LISTENING_SCRIPT") == "write":
         script.write_text(said)

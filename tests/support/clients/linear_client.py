@@ -1,13 +1,12 @@
 """Linear mode with a clock that stands still, so that what it says is the same on every machine.
 
-    python linear_client.py LEVEL [AGENT FLAGS]
+    python linear_client.py LEVEL
 
-It works in the current directory, with the rehearsal agent and its flags.
+It works in the current directory, with the rehearsal agent.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -17,9 +16,7 @@ from catena.settings.linear import LinearSetting
 from catena.settings.settings import Start, load_settings
 
 
-def main(level: str, *flags: str) -> int:
-    if flags:
-        os.environ["CATENA_REHEARSAL_FLAGS"] = " ".join(flags)
+def main(level: str) -> int:
     settings = load_settings()
     start = Start(str(Path.cwd()), agent=find_agent("rehearsal", settings), settings=settings)
     return run_linear(start, LinearSetting(level), clock=lambda: 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import os
 import pty
 import select
@@ -25,6 +26,12 @@ class OnTerminal:
         self.seen = ""
         self._decoder = codecs.getincrementaldecoder("utf-8")()  # a read may end within a character
         self.descriptor = terminal
+
+    def read(self, seconds: float) -> None:
+        """Read what comes within so many seconds."""
+        if select.select([self.descriptor], [], [], seconds)[0]:
+            with contextlib.suppress(OSError):  # the other end is closed
+                self.seen += self._decoder.decode(os.read(self.descriptor, 4096))
 
     def wait_for(self, text: str, times: int = 1) -> None:
         """Read the screen until the text has come so often."""

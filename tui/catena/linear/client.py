@@ -159,7 +159,7 @@ class LinearClient:
         if not text.startswith("/"):
             self._asked_to_leave = False
         asked = self._questions.open
-        if asked is not None and not text.startswith(("/", " ", SIGN)):
+        if asked is not None and (not text.strip() or not text.startswith(("/", " ", SIGN))):
             await self._do(self._questions.answer(line))
         elif not text.strip():
             self._actions.reading.where()

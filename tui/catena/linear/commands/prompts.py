@@ -147,7 +147,7 @@ class PromptActions:
         context.out.lines(rows.set_in(line) for line in more if line.strip())
         stops = " Sending it stops the running turn." if tab.at_work else ""
         context.say(
-            f"The next line is the new prompt, with {price.words}; an empty one cancels.{stops} "
+            f"The next line is the new prompt; an empty one cancels. It needs: {price.words}.{stops} "
             "What came later stays, in /versions and /tree."
         )
         text = await context.ask_text(f"You {number}: ")

@@ -1,0 +1,140 @@
+"""Linear mode at a terminal, with the terminal's own line editing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from support.clients.command_line import Catena
+from support.clients.on_terminal import OnTerminal, on_terminal
+
+
+@contextmanager
+def dumb(place: Path, *arguments: str) -> Iterator[OnTerminal]:
+    """A client on a dumb terminal, with nothing said about linear mode."""
+    catena = Catena(place)
+    catena.environment |= {
+        "TERM": "dumb",
+        "CATENA_REHEARSAL_HOME": str(place / "agent"),
+        "XDG_STATE_HOME": str(place / "state"),
+    }
+    with on_terminal(catena, *arguments) as terminal:
+        yield terminal
+
+
+def give_cue(place: Path, name: str) -> None:
+    cues = place / "agent" / "cues"
+    cues.mkdir(parents=True, exist_ok=True)
+    (cues / name).touch()
+
+
+def test_s04_a_dumb_terminal_has_it_and_what_is_typed_while_an_answer_comes_is_not_lost(
+    tmp_path: Path,
+) -> None:
+    with dumb(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.type("say Begun.; cue on; say Ended.\n")
+        terminal.wait_for("Rehearsal 2: Begun.")
+        terminal.type("say Queued.\n")
+        terminal.wait_for("Queued: 1: say Queued.")
+        give_cue(tmp_path, "on")
+        terminal.wait_for("Rehearsal 4: Queued.")
+        terminal.wait_for("You 5: ")
+        terminal.type('"""\nsay One.\nsay Two.\n"""\n')
+        terminal.wait_for("Done: ", times=3)
+        terminal.wait_for("You 7: ")
+        terminal.type("\x04")
+        terminal.wait_for("To continue: catena --resume ")
+        assert terminal.status() == 0
+    seen = terminal.seen.replace("\r\n", "\n")  # as a terminal ends its lines
+    assert not {each for each in seen if ord(each) < 0x20} - {"\n", "\a"}
+    assert "You 3: say Queued.\n" in seen  # it was typed elsewhere, and is read where it goes out
+    assert seen.count("You 1: ") == 1 and seen.count("You 5: ") == 1
+
+
+def test_s04_ctrl_c_stops_the_turn_and_twice_leaves(tmp_path: Path) -> None:
+    with dumb(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.type("say Begun.; cue never\n")
+        terminal.wait_for("Rehearsal 2: Begun.")
+        terminal.type("\x03")
+        terminal.wait_for("Stopped: ")
+        terminal.wait_for("You 3: ")
+        terminal.type("edit notes.txt\n")
+        terminal.wait_for("Answer: ")
+        terminal.type("\n")
+        terminal.wait_for("Answer: ", times=2)
+        terminal.type("\x04")  # asked about, since the agent is at work
+        terminal.wait_for("is at work")
+        while (
+            "To continue: " not in terminal.seen
+        ):  # the second one comes soon after the first, sooner or later
+            terminal.type("\x03")
+            terminal.read(0.5)
+        assert terminal.status() == 130
+    assert "Answered: " not in terminal.seen
+
+
+def test_s06_a_hangup_and_a_kill_leave_everything_to_be_continued(tmp_path: Path) -> None:
+    with dumb(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.type("say Kept.; cue never\n")
+        terminal.wait_for("Rehearsal 2: Kept.")
+        terminal.process.send_signal(signal.SIGHUP)
+        assert terminal.status() == 128 + signal.SIGHUP
+    with dumb(tmp_path, "--continue") as terminal:
+        terminal.wait_for("Rehearsal 2: Kept.")
+        terminal.wait_for("You 3: ")
+        terminal.type("say Kept as well.; cue never\n")
+        terminal.wait_for("Rehearsal 4: Kept as well.")
+        os.kill(terminal.process.pid, signal.SIGKILL)
+        terminal.status()
+    with dumb(tmp_path, "--continue") as terminal:
+        terminal.wait_for("You 3: say Kept as well.; cue never")
+        terminal.wait_for("Rehearsal 4: Kept as well.")
+        terminal.wait_for("Choose: /retry: Retry")
+        terminal.type("/quit\n")
+        assert terminal.status() == 0
+
+
+def test_s04_a_second_client_reads_along_and_is_told_who_has_it(tmp_path: Path) -> None:
+    with dumb(tmp_path, "--agent", "rehearsal") as first:
+        first.wait_for("You 1: ")
+        first.type("say Mine.\n")
+        first.wait_for("Rehearsal 2: Mine.")
+        first.wait_for("You 3: ")
+        with dumb(tmp_path, "--continue") as second:
+            second.wait_for("Read-only: ")
+            second.wait_for("Rehearsal 2: Mine.")
+            second.wait_for("Another Catena is open here.")
+            second.wait_for("You 3: ")
+            second.type("say Not sent.\n")
+            second.wait_for("Trouble: Read-only: this conversation is open in Catena")
+            first.type("say Still mine.\n")
+            second.wait_for("Rehearsal 4: Still mine.")
+            second.type("/quit\n")
+            assert second.status() == 0
+        first.type("/quit\n")
+        assert first.status() == 0
+
+
+def test_s04_what_is_pasted_is_one_prompt_and_answers_nothing(tmp_path: Path) -> None:
+    with dumb(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.type("say One.\nsay Two.\nsay Three.\n")
+        terminal.wait_for("Done: ")
+        terminal.wait_for("You 3: ")
+        terminal.type("edit notes.txt\n")
+        terminal.wait_for("Answer: ")
+        terminal.type("1\n1\n")
+        terminal.wait_for("That came together with something else")
+        terminal.wait_for("Answer: ", times=2)
+        terminal.type("/reject not now\n")
+        terminal.wait_for("not now")
+        terminal.type("/quit\n/quit\n")
+        terminal.wait_for("To continue: ")
+        terminal.status()
+    assert "Answered: Allow" not in terminal.seen

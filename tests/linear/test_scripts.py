@@ -1,0 +1,112 @@
+"""Linear mode with a file or a pipe: each line waits for what the one before it brought."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from support.clients.command_line import Catena
+from support.clients.listening import lines_told
+
+
+def prompts(log: Path) -> list[str]:
+    """The prompts that the agent got, each without what was replayed before it."""
+    entries = [json.loads(line) for line in log.read_text().splitlines()]
+    return [each["blocks"][-1] for each in entries if each.get("method") == "session/prompt"]
+
+
+def test_s04_enter_alone_allows_nothing_an_unknown_command_is_never_sent_and_an_empty_line_cancels_an_edit(
+    tmp_path: Path,
+) -> None:
+    catena, log = Catena(tmp_path), tmp_path / "log"
+    said = lines_told(
+        catena,
+        "/nosuch",
+        "edit notes.txt",
+        "",
+        "   ",
+        "allow it",
+        "8",
+        "/nosuch 4",
+        "/reject",
+        "say Two.",
+        "/edit 4",
+        "",
+        "/edit 4",
+        "say Two, again.",
+        "/versions 4",
+        "/open 1",
+        "/edit 9",
+        CATENA_REHEARSAL_LOG=str(log),
+    )
+    answers = [json.loads(line) for line in log.read_text().splitlines() if '"answer"' in line]
+    assert [each["result"]["outcome"]["optionId"] for each in answers] == ["no"]
+    assert said.count("Asks: Allow the edit of notes.txt?") == 3  # Enter alone reads it again
+    unknown = [line.partition(".")[0] for line in said if "Unknown" in line]
+    assert unknown == ["Catena: Unknown command /nosuch"] * 2
+    assert prompts(log) == ["edit notes.txt", "say Two.", "say Two, again."]
+    assert "Catena: Cancelled; nothing was changed." in said
+    assert said.count("You 4: say Two.") == 2 and "Rehearsal 5: Two, again." in said
+    assert "Trouble: There is no 9 here: the last number is 5." in said
+
+
+def test_s04_numbers_stay_and_a_start_reads_the_last_exchange(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    lines_told(catena, "tool read a.txt; say One.", "fork is not a command; say Two.")
+    said = lines_told(catena, "/tab 1", "/read 1", "/fork 3", "y")
+    assert said[3].endswith("5 messages")
+    assert said[4:10] == [
+        "You 4: fork is not a command; say Two.",
+        "Rehearsal 5: Two.",
+        "You 1: tool read a.txt; say One.",
+        "Tool 2: Read a.txt:1, done",
+        "Rehearsal 3: One.",
+        "You 4: fork is not a command; say Two.",
+    ]
+    assert any(line.startswith("Catena: Forked; the original is in the history.") for line in said)
+
+
+def test_s04_a_login_that_is_needed_is_done_and_its_prompt_goes_out(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    said = lines_told(catena, "say Hello.", "/login", CATENA_REHEARSAL_FLAGS="--auth=required")
+    trouble = next(line for line in said if line.startswith("Trouble: "))
+    assert "login" in trouble and "/login: Log in" in said[said.index(trouble) + 1]
+    assert "Catena: Logged in to Rehearsal." in said
+    assert said.index("Rehearsal 2: Hello.") > said.index("Catena: Logged in to Rehearsal.")
+
+
+def test_s04_quiet_says_answers_and_failures_and_verbose_says_everything(tmp_path: Path) -> None:
+    story = ("think first; plan; tool read a.txt; fail it; edit! b.txt; say The end.",)
+    quiet = lines_told(Catena(tmp_path / "quiet"), *story, level="quiet")
+    words = [re.sub(r"[ \d]*:.*", "", line) for line in quiet]
+    assert words[2:] == ["You", "Tool", "Output", "Rehearsal", "The end.", "Done", "To continue"]
+    verbose = lines_told(Catena(tmp_path / "verbose"), *story, level="verbose")
+    kinds = {re.sub(r"[ \d]*:.*", "", line) for line in verbose}
+    assert {"Thought", "Plan", "Tool", "Output", "Change", "Line 1 removed", "Done"} <= kinds | {
+        line.partition(":")[0] for line in verbose
+    }
+
+
+def test_s04_it_starts_without_the_screen(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    finished = catena(
+        "--linear",
+        "--agent",
+        "rehearsal",
+        stdin="edit notes.txt\n1\n/tree\n/help\n",
+        PYTHONPROFILEIMPORTTIME="1",
+    )
+    imported = {line.rpartition("|")[2].strip() for line in finished.err.splitlines()}
+    assert finished.status == 0 and "catena.linear.client" in imported
+    assert not imported & {"textual", "rich", "markdown_it", "catena.app.app"}
+
+
+def test_s04_a_file_on_standard_input_is_never_sent_unasked(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    finished = catena("--agent", "rehearsal", stdin="say This is a file.\n", TERM="dumb")
+    assert finished.status == 2 and "catena --linear" in finished.err
+    asked = catena("--agent", "rehearsal", stdin="say This is meant.\n", CATENA_LINEAR="quiet")
+    assert asked.status == 0 and "Rehearsal 2: This is meant.\n" in asked.out
+    wrong = catena("--linear=loud")
+    assert wrong.status == 2 and "--linear must be one of" in wrong.err
