@@ -213,7 +213,9 @@ class LinearClient:
             await act
         except GivenUp:
             self._context.say("Stopped.")
-        except (Refused, AgentError, StoreError, ReadOnly, NotAttachable) as error:
+        except Refused as refused:
+            self._context.say(str(refused))
+        except (AgentError, StoreError, ReadOnly, NotAttachable) as error:
             text = _KEYS.sub("/stop stops it", safe_line(str(error)))
             self._context.out.line(f"Trouble: {spoken(text)}")
 

@@ -250,6 +250,7 @@ class Questions:
         """Ask for each field; None where the person leaves it with `/cancel`, or the input ends."""
         context, content = self._context, dict[str, Value]()
         fields = [field for field in form.fields if not isinstance(field, UnknownField)]
+        context.say("/cancel leaves the form, and it still waits.")
         for number, field in enumerate(fields, start=1):
             title = safe_line(field.label.title)
             needed = "" if field.label.required else ", optional"

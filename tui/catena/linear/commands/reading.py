@@ -55,25 +55,6 @@ class ReadingActions:
         else:
             context.say(f"{context.title} is ready; type a prompt, or /help.")
 
-    async def help(self, argument: str) -> None:
-        """List the commands, or what one does."""
-        from catena.linear.commands.table import COMMANDS, command_of
-
-        out = self._context.out
-        if argument:
-            found = command_of(argument.removeprefix("/"))
-            if found is None:
-                raise Refused(f"There is no command {safe_line(argument)}; /help lists them.")
-            out.line(f"/{found.usage}: {found.summary}")
-            return
-        out.line("Help: a line is a prompt, a line that begins with / is a command.")
-        out.line(
-            'Help: a line that ends in \\ goes on in the next; """ begins and ends a prompt of several lines.'
-        )
-        out.line("Help: Ctrl+C stops the agent, twice leaves; Ctrl+D leaves. Enter alone says where you are.")
-        out.line("Help: while an agent asks, a number answers; a space before a text makes it a prompt.")
-        out.lines(f"/{each.usage}: {each.summary}" for each in COMMANDS)
-
     # --- messages
 
     async def show(self, argument: str) -> None:

@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from catena.linear.commands.actions import LinearActions
 
 _LONGEST = 40  # characters of a name that are shown
+_WAYS = (
+    "a line is a prompt; one that begins with / is a command, one that begins with a space is text",
+    'a line that ends in \\ goes on in the next; """ begins and ends a prompt of several lines',
+    "Ctrl+C stops the agent, twice leaves; Ctrl+D leaves; Enter alone says what goes on",
+    "while an agent asks, a number answers",
+    "the commands follow; N is the number of a message",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +41,27 @@ async def _decide(do: LinearActions, kind: str, reason: str = "") -> None:
         do.context.say("No request is open that this answers.")
 
 
+async def _help(do: LinearActions, argument: str) -> None:
+    """List the commands, or what one does."""
+    out = do.context.out
+    if argument:
+        found = command_of(argument.removeprefix("/"))
+        if found is None:
+            do.context.say(f"There is no command {_cut(argument)}; /help lists them.")
+        else:
+            out.line(f"/{found.usage}: {found.summary}")
+        return
+    out.lines(f"Help: {line}" for line in _WAYS)
+    out.lines(f"/{each.usage}: {each.summary}" for each in COMMANDS)
+
+
 async def _leave(do: LinearActions) -> None:
     do.context.leave()
 
 
 COMMANDS: tuple[LinearCommand, ...] = (
     # reading
-    LinearCommand("help", "list the commands", lambda do, text: do.reading.help(text), "[COMMAND]"),
+    LinearCommand("help", "list the commands", _help, "[COMMAND]"),
     LinearCommand(
         "show", "read all of a message or a tool call", lambda do, text: do.reading.show(text), "N"
     ),
