@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from catena.history.entries import HistoryEntry
 from catena.history.finding import FoundConversation, MessageFinder, ranked
@@ -14,12 +17,16 @@ from catena.history.scopes import HistoryScope
 from catena.linear.commands.branches import BranchActions
 from catena.linear.commands.tabs import TabActions
 from catena.linear.context import LinearContext, ListRow, Refused
+from catena.text.changes_text import shown_path
 from catena.text.formats import from_home, time_or_day
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording.counts import counted
 from catena_store.conversations import branches, conversations
 from catena_store.errors import Ambiguous, NotFound
 from catena_store.ids import utc_now
+
+if TYPE_CHECKING:
+    from catena_acp.blame.authorship import Block
 
 _LISTED = 20
 _HERE, _TOOLS = "here", "all-sources"
@@ -85,6 +92,47 @@ class HistoryActions:
         number = context.numbers.of(message_id)
         if number is not None:
             context.say(f"Found in {number}: /show {number} reads it.")
+
+    async def blame(self, argument: str) -> None:
+        """Say who wrote the lines of a file; `/open` goes to the prompt that brought some of them."""
+        from catena.text.blame_text import FileLines, full_words, prompt_words
+        from catena_acp.blame.reading import blame
+
+        context, tab = self._context, self._context.here
+        if not argument:
+            raise Refused(
+                "/blame FILE says which prompt wrote its lines; /blame FILE:12 or FILE:12-20 of those."
+            )
+        await tab.conversation.settle()
+        directory = tab.conversation.record.cwd
+        asked = await asyncio.to_thread(FileLines.read, argument, Path(directory))
+        now = utc_now()
+        file = await blame(context.tabs.store, asked.path, now)
+        last = asked.last or len(file.lines)
+        blocks = [each for each in file.blocks if each.end >= asked.first and each.first < last]
+
+        def row(block: Block) -> ListRow:
+            lines = (
+                f"line {block.first + 1}" if block.count == 1 else f"lines {block.first + 1} to {block.end}"
+            )
+            writer = file.writers.get(block.author.turn_id or "")
+            said = f": {prompt_words(writer)}" if writer else ""
+
+            async def go() -> None:
+                if writer is None or writer.prompt.deleted:
+                    raise Refused("No prompt is known that wrote these lines.")
+                await self._tabs.open_conversation(writer.prompt.conversation_id)
+                await self._go_to_hit(writer.prompt.prompt_id)
+
+            return ListRow(f"{lines}, {full_words(file, block.author, now)}{said}", go)
+
+        if not blocks:
+            raise Refused(f"The file ends with line {len(file.lines)}.")
+        context.show(
+            f"Blame: {shown_path(str(file.path), directory)}, {counted(len(file.lines), 'line')}. "
+            "/open and a number goes to the prompt.",
+            [row(block) for block in blocks],
+        )
 
     async def open(self, argument: str) -> None:
         """Take a number of the last list, or open a conversation by its id, the start of it, or its title."""

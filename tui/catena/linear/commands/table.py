@@ -229,6 +229,12 @@ COMMANDS: tuple[LinearCommand, ...] = (
         lambda do, text: do.reading.changes(text),
         "[turn|look|CHECKPOINT]",
     ),
+    LinearCommand(
+        "blame",
+        "say which prompt wrote the lines of a file",
+        lambda do, text: do.history.blame(text),
+        "FILE[:LINE]",
+    ),
     LinearCommand("background", "list what runs in the background", lambda do, _: do.reading.background()),
     LinearCommand("stderr", "read the agent's error output", lambda do, _: do.reading.stderr()),
     LinearCommand("btw", "ask side questions (not saved)", lambda do, text: do.asides.btw(text), "QUESTION"),
