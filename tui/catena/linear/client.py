@@ -34,7 +34,9 @@ class LinearClient:
     def __init__(self, context: LinearContext) -> None:
         self._context = context
         self._questions = Questions(context, send=self._send_reason)
-        self._narrator = Narrator(context, announce=self._questions.announce, ready=self._ready)
+        self._narrator = Narrator(
+            context, announce=self._questions.announce, closed=self._questions.closed, ready=self._ready
+        )
         self._actions = LinearActions(context, self._narrator, self._questions)
         self._command: asyncio.Task[None] | None = None  # that is being done
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -57,6 +59,8 @@ class LinearClient:
         watching = asyncio.create_task(tabs.watch_store(self._say_trouble))
         try:
             await self._do(self._actions.tabs.begin())
+            if self._context.start.picker:
+                await self._do(self._actions.history.history(""))
             while not self._over:
                 await self._ready_for_line()
                 if self._over:

@@ -58,7 +58,8 @@ class LinearContext:
         self.clock = clock
         self.echoes = echoes
         self.numbers = BranchNumbers()
-        self.listed: Sequence[ListRow] = ()
+        self.listed: Sequence[ListRow] = ()  # the last list
+        self._listed_in: Tab | None = None  # that it is about; None for one that is about all of them
         self._dialogs = 0  # that wait for a line: questions of agents wait until they have it
         self.open_tab: Callable[[Tab], Awaitable[None]] = _nowhere
         self.leave: Callable[[], None] = lambda: None
@@ -116,11 +117,22 @@ class LinearContext:
         """Say something of our own."""
         self.out.line(f"Catena: {spoken(text)}")
 
-    def show(self, heading: str, rows: Iterable[ListRow]) -> None:
-        """Read a list; `/open` takes a number of it from now on."""
+    def show(self, heading: str, rows: Iterable[ListRow], *, everywhere: bool = False) -> None:
+        """Read a list; `/open` takes a number of it from now on, in this tab only unless it holds ``everywhere``."""
         self.listed = tuple(rows)
+        self._listed_in = None if everywhere else self.tab
         self.out.line(heading)
         self.out.lines(f"{number}: {spoken(row.words)}" for number, row in enumerate(self.listed, start=1))
+
+    def listed_row(self, number: int) -> ListRow:
+        """A row of the last list, counted from 1. Raises Refused."""
+        if not self.listed:
+            raise Refused("There is no list yet; try /history.")
+        if self._listed_in is not None and self._listed_in is not self.tab:
+            raise Refused("The last list was about another tab.")
+        if not 1 <= number <= len(self.listed):
+            raise Refused(f"The last list has no {number}.")
+        return self.listed[number - 1]
 
     # --- dialogs
 

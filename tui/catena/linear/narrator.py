@@ -66,9 +66,18 @@ class Narrator:
     """Says what happens in the tabs, in the order in which it is published."""
 
     def __init__(
-        self, context: LinearContext, *, announce: Callable[[], None], ready: Callable[[], None]
+        self,
+        context: LinearContext,
+        *,
+        announce: Callable[[], None],
+        closed: Callable[[str], None],
+        ready: Callable[[], None],
     ) -> None:
-        """``announce`` says the open question of the tab that is read; ``ready`` shows where the person types."""
+        """``announce`` says the open question of the tab that is read, and ``closed`` that one is over.
+
+        ``ready`` shows where the person types.
+        """
+        self._closed = closed
         self._context = context
         self._announce = announce
         self._ready = ready
@@ -166,7 +175,7 @@ class Narrator:
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             tab = self._context.tab
-            if tab is None or not tab.at_work or self._context.in_dialog:
+            if tab is None or not tab.window.busy or self._context.in_dialog:
                 self._said_at, self._waited = self._context.clock(), False
                 continue
             now = self._context.clock()
@@ -220,8 +229,8 @@ class Narrator:
                 self._doing(doing)
             case PermissionOpened() | ElicitationOpened():
                 self._flush()
-            case PermissionClosed() | ElicitationClosed():
-                pass
+            case PermissionClosed(ask_id=ask_id) | ElicitationClosed(ask_id=ask_id):
+                self._closed(ask_id)
             case SessionChanged(session=session):
                 if self._mode is not None and session.mode not in (None, self._mode):
                     names = {each.id: each.name for each in session.modes}
@@ -449,6 +458,8 @@ class Narrator:
                 words = safe_line(problem.text)
             case _:
                 return
+        if tab not in self._context.tabs.tabs:  # it was closed meanwhile
+            return
         number = self._context.tabs.tabs.index(tab) + 1
         self._line(f"Tab: {number}, {safe_line(tab.name())}, {words}. /tab {number} goes there.")
 

@@ -61,6 +61,7 @@ class Questions:
         self._send = send
         self._asked: Question | None = None  # that was said
         self._asked_at = 0.0
+        self._answered: set[str] = set()  # by the person
         self._choices: tuple[Choice, ...] = ()
 
     @property
@@ -78,6 +79,14 @@ class Questions:
             return
         self._asked, self._asked_at = first, self._context.clock()
         self._say(first)
+
+    def closed(self, ask_id: str) -> None:
+        """Say that a question is over which the person did not answer: the agent, a stop or a rule did."""
+        if self._asked is not None and self._asked.ask_id == ask_id:
+            self._asked = None
+            if ask_id not in self._answered:
+                self._context.out.line("Note: That question is over.")
+        self._answered.discard(ask_id)
 
     def repeat(self) -> None:
         """Say the open question again."""
@@ -220,6 +229,7 @@ class Questions:
         if choice.rule is not None:
             await tab.conversation.rules.add(choice.rule)
         context.out.line(f"Answered: {choice.words}")
+        self._answered.add(asked.ask_id)
         await tab.conversation.answer(asked.ask_id, choice.option.id)
         if choice.rule is not None:
             answered = await context.tabs.apply_rules(tuple)
@@ -244,6 +254,7 @@ class Questions:
             context.say("The agent does not wait for that answer any more.")
             return
         context.out.line("Answered: declined" if answer in (DECLINE, CANCEL) else "Answered: sent")
+        self._answered.add(asked.ask_id)
         await tab.conversation.answer_elicitation(asked.ask_id, answer)
 
     async def _fill(self, form: Form) -> ElicitationAnswer | None:

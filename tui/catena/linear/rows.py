@@ -49,6 +49,7 @@ WORDS: Final = (
 )
 AGENT: Final = "Agent"  # what an agent is called whose title is no plain word
 _LONGEST_NAME = 24
+_LABEL_WITHIN = 100  # characters of a line, in which a label would stand
 _LONGEST_LINE = 160  # characters of a command, a path or a title
 _FAILURE_LINES = 1  # of a call that failed, behind its line
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9 ._-]*")
@@ -68,7 +69,7 @@ def agent_word(title: str) -> str:
 
 def set_in(line: str, agent: str = AGENT) -> str:
     """A line of somebody else's, which cannot be taken for one of structure."""
-    seen = "".join(each for each in line if unicodedata.category(each) != "Cf")
+    seen = "".join(each for each in line[:_LABEL_WITHIN] if unicodedata.category(each) != "Cf").lstrip()
     label = _LABEL.match(seen)
     word = label["word"].strip().lower() if label else ""
     alike = word in WORDS or word == agent.lower() or _NUMBER.match(seen) is not None

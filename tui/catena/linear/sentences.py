@@ -18,11 +18,13 @@ _FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})\s*(?P<language>[^\s`]*)[^`]*
 _FENCE_BEGINS = re.compile(r"^ {0,3}(?:`{1,}|~{1,})[^`]*$")
 _HEADING = re.compile(r"^ {0,3}#{1,6}\s+(?P<title>.*?)\s*#*$")
 _RULE = re.compile(r"^ {0,3}(?:-{3,}|\*{3,}|_{3,}|=+)$")
-_DIVIDER = re.compile(r"^\s*\|?[\s:|-]*-[\s:|-]*\|[\s:|-]*$")
 _TASK = re.compile(r"^(?P<before>\s*[-*+] )\[(?P<mark>[ xX])\] ")
 _STRONG = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 _QUOTE = re.compile(r"^ {0,3}(?:> ?)+")
-_LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\((\S+?)\)")
+_LINK = re.compile(r"(?<!!)\[([^\[\]\n]+)\]\(([^\s()]+)\)")
+_DIVIDER = frozenset("|:- \t")  # of the head of a table and its rows
+_LONGEST_FENCE = 200  # characters
+_TOKEN = 12  # characters, more than an abbreviation has
 _LONGEST = 1_000  # characters of a line without an end of a sentence
 _MOST_CODE = 200_000  # characters that are held back until a block of code ends
 
@@ -74,7 +76,7 @@ class SentenceCutter:
         while "\n" in self._held:
             line, _, self._held = self._held.partition("\n")
             yield from self._line(line)
-        if self._fence or not self._held.strip() or _FENCE_BEGINS.match(self._held):
+        if self._fence or not self._held.strip() or _begins_fence(self._held):
             return
         if self._held.lstrip().startswith(("|", "#", ">")):
             return  # a row of a table, a heading, a quotation: they end with their line
@@ -93,7 +95,7 @@ class SentenceCutter:
             if self._characters > _MOST_CODE:
                 yield from map(SpokenLine, self._code)
                 self._code, self._characters = [], 0
-        elif fence := _FENCE.match(line):
+        elif len(line) <= _LONGEST_FENCE and (fence := _FENCE.match(line)):
             self._fence, self._language = fence["fence"], fence["language"]
         else:
             for sentence in _sentences(line):
@@ -113,17 +115,28 @@ def _sentences(text: str) -> list[str]:
     sentences, start = [], 0
     for end in _END.finditer(text):
         sentence, after = text[start : end.end()], text[end.end() : end.end() + 1]
-        if after.islower() or sentence.count("`") % 2 or _ABBREVIATION.search(text[: end.start() + 1]):
+        before = text[max(0, end.start() - _TOKEN) : end.start() + 1]
+        if after.islower() or sentence.count("`") % 2 or _ABBREVIATION.search(before):
             continue
-        sentences.append(sentence.rstrip() if start == 0 else sentence.strip())
+        sentences += _cut(sentence.rstrip() if start == 0 else sentence.strip())
         start = end.end()
-    rest = text[start:]
-    while len(rest) > _LONGEST:
-        at = rest.rfind(" ", 1, _LONGEST)
+    return [*sentences, *_cut(text[start:])]
+
+
+def _cut(text: str) -> list[str]:
+    """A text without an end of a sentence, in pieces that are not too long; the last one may be empty."""
+    pieces = []
+    while len(text) > _LONGEST:
+        at = text.rfind(" ", 1, _LONGEST)
         at = at if at > 0 else _LONGEST
-        sentences.append(rest[:at])
-        rest = rest[at:].lstrip(" ")
-    return [*sentences, rest]
+        pieces.append(text[:at])
+        text = text[at:].lstrip(" ")
+    return [*pieces, text]
+
+
+def _begins_fence(text: str) -> bool:
+    """True for the beginning of a line that may become a fence."""
+    return len(text) <= _LONGEST_FENCE and _FENCE_BEGINS.match(text) is not None
 
 
 def _spoken(line: str) -> Iterator[SpokenLine]:
@@ -131,7 +144,7 @@ def _spoken(line: str) -> Iterator[SpokenLine]:
     quote = _QUOTE.match(line)
     if quote is not None:
         line = line[quote.end() :]
-    if not line.strip() or _RULE.match(line) or _DIVIDER.match(line):
+    if not line.strip() or _RULE.match(line) or (set(line) <= _DIVIDER and {"-", "|"} <= set(line)):
         return
     before = "Quote: " if quote is not None else ""
     if heading := _HEADING.match(line):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from catena import __version__
+from catena.errors import ExitStatus
 from catena.linear.output import LineOutput
 from catena.settings.linear import LinearSetting
 from catena.settings.settings import Start
@@ -47,7 +48,7 @@ async def _run(
 
     def nobody_reads() -> None:
         for client in ways_out:
-            client.end(0)
+            client.end(ExitStatus.STOPPED)
 
     writer = BackgroundWriter(sys.stdout.fileno(), encoding=sys.stdout.encoding, on_broken=nobody_reads)
     rings = start.settings.notifications is not NotificationForm.OFF

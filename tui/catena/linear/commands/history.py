@@ -69,6 +69,7 @@ class HistoryActions:
         context.show(
             f"History: {counted(len(found), 'conversation')}{more}. /open and a number opens one.",
             [ListRow(_words(each), partial(self._open, each, others)) for each in found[:_LISTED]],
+            everywhere=True,
         )
 
     async def _open(self, found: FoundConversation, others: OtherTools) -> None:
@@ -138,13 +139,7 @@ class HistoryActions:
         """Take a number of the last list, or open a conversation by its id, the start of it, or its title."""
         context = self._context
         if argument.isdecimal() and len(argument) < 6:
-            if not 1 <= int(argument) <= len(context.listed):
-                raise Refused(
-                    f"The last list has no {argument}."
-                    if context.listed
-                    else "There is no list yet; try /history."
-                )
-            await context.listed[int(argument) - 1].open()
+            await context.listed_row(int(argument)).open()
             return
         if not argument:
             await self.history("")

@@ -60,7 +60,7 @@ class TabActions:
             await self.show(context.tab)
         elif not (start.picker or tabs.read_only):
             await self._first()
-        if start.picker or context.tab is None:
+        if context.tab is None and not start.picker:
             context.say("/history lists the conversations, /new begins one.")
         if not (tabs.workspace_is_ours or tabs.read_only):
             context.say("Another Catena is open here. /history opens its conversations read-only.")
@@ -257,7 +257,9 @@ class TabActions:
             words = (safe_line(tab.name()), state.get(tab.mark, ""), "here" if tab is context.tab else "")
             return ListRow(", ".join(filter(None, words)), lambda: self.show(tab))
 
-        context.show(f"Tabs: {len(context.tabs.tabs)}", [row(tab) for tab in context.tabs.tabs])
+        context.show(
+            f"Tabs: {len(context.tabs.tabs)}", [row(tab) for tab in context.tabs.tabs], everywhere=True
+        )
 
     async def tab(self, argument: str) -> None:
         """Go to a tab by its number."""
