@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from support.clients.command_line import Catena
-from support.clients.listening import lines_told
+from support.clients.listening import CLIENT, lines_told
 
 
 def prompts(log: Path) -> list[str]:
@@ -86,6 +88,30 @@ def test_s04_quiet_says_answers_and_failures_and_verbose_says_everything(tmp_pat
     assert {"Thought", "Plan", "Tool", "Output", "Change", "Line 1 removed", "Done"} <= kinds | {
         line.partition(":")[0] for line in verbose
     }
+
+
+def test_s04_waiting_is_a_line_and_then_one_every_thirty_seconds(tmp_path: Path) -> None:
+    catena, cues = Catena(tmp_path), tmp_path / "agent" / "cues"
+    cues.mkdir(parents=True)
+    client = subprocess.Popen(
+        [sys.executable, CLIENT, "normal", "20"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=catena.project,
+        env=catena.environment | {"CATENA_REHEARSAL_HOME": str(cues.parent)},
+        text=True,
+    )
+    with client:
+        assert client.stdin and client.stdout
+        client.stdin.write("begin execute make; cue go; say The end.\n")
+        client.stdin.close()
+        waited = 0
+        while waited < 2:
+            line = client.stdout.readline()
+            assert line
+            waited += bool(re.fullmatch(r"Waiting: Rehearsal is at work for .+, in Run make\n", line))
+        (cues / "go").touch()
+        assert "Rehearsal 3: The end.\n" in client.stdout.read()
 
 
 def test_s04_it_starts_without_the_screen(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ from catena_store.records import Kind, Message, MessageState, QueueItem, StopRea
 LOOK_SECONDS = 0.25  # between two looks at the clock, while an agent is at work
 _SILENCE = 1.5  # seconds without text, after which a sentence that is not whole is read
 _FIRST_WAIT, _NEXT_WAIT = 5.0, 30.0  # seconds without a line, until one says that the agent is at work
+_LAST_ROWS = 60  # among which calls are looked for that have not ended
 _DIFF_LINES = 12  # of a change, where everything is said
 _OVER = frozenset({"completed", "failed", "cancelled", "unknown"})
 _COMMANDS = {
@@ -106,6 +107,18 @@ class Narrator:
         self._began = self._context.clock() if tab.window.busy else None
         self._tools = 0
         await self._number(tab.leaf_id)
+        if tab.window.busy:
+            await self._follow_calls(tab)
+
+    async def _follow_calls(self, tab: Tab) -> None:
+        """Follow the tool calls that have begun before the tab was read: their ends are still to be said."""
+        async with self._context.tabs.store.read() as reader:
+            found = await messages.page(reader, tab.leaf_id, _LAST_ROWS)
+        for row in found:
+            if row.kind is Kind.TOOL and row.state is MessageState.OPEN:
+                call = ToolCall.of(row, tab.conversation.record.cwd)
+                self._running[row.id] = f"in {call.verb} {call.object}"
+                self._tools += 1
 
     async def _number(self, leaf_id: str | None) -> None:
         async with self._context.tabs.store.read() as reader:
