@@ -99,6 +99,7 @@ def _screen(arguments: Sequence[str]) -> int:
     )
     parser.add_argument(
         "--linear",
+        nargs="?",
         metavar="LEVEL",
         help="lines instead of a screen, for screen readers, dumb terminals and logs: --linear, --linear=quiet, "
         "--linear=verbose; --linear=off for the screen",

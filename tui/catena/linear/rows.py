@@ -121,9 +121,8 @@ def spoken(text: str) -> str:
 def tool_line(call: ToolCall, number: int, status: str = "") -> str:
     """A tool call in one line: what it did to what, how many lines it changed, how it ended."""
     pieces = [f"{call.verb} {_shortened(call.object)}".strip()]
-    added, removed = changed_lines(call.diffs)
-    if call.diffs:
-        pieces.append(size_words(added, removed))
+    if call.diffs and not (call.failed or status == "cancelled"):  # else nothing was changed
+        pieces.append(size_words(*changed_lines(call.diffs)))
     pieces.append(_state_words(call, status))
     if call.seconds is not None and call.seconds >= 10:
         pieces.append(duration_words(call.seconds))
