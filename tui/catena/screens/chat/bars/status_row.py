@@ -10,7 +10,6 @@ from textual.content import Content
 from textual.widgets import Static
 
 from catena import __version__
-from catena.programs.colour_line import coloured_line
 from catena.themes.depth import ColourDepth, colour_depth
 
 if TYPE_CHECKING:  # the first frame needs none of these
@@ -78,4 +77,6 @@ class StatusRow(Static):
         )
 
     def _draw(self, output: str) -> None:
+        from catena.programs.colour_line import coloured_line
+
         self.update(coloured_line(output, coloured=self._coloured) if output else Content(""))

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from catena.screens.chat.panels.start import AgentRow, FoldRow, StartPanel
 from catena.settings.settings import config_directory
-from catena.settings.templates import Template, find_templates
 from catena.widgets.composer import Composer
 from catena.workspace.outgoing import OutgoingTexts, UnplacedDraft
 
 if TYPE_CHECKING:
     from catena.screens.chat.commands.area_commands import ChatEvent
+    from catena.settings.templates import Template
     from catena.text.shell_text import ShellText
     from catena.workspace.tab import Tab
 
@@ -87,6 +87,8 @@ class StartupCommands:
 
     async def templates(self, directory: str) -> Sequence[Template]:
         """The templates, without the person's answers: the store is not open."""
+        from catena.settings.templates import find_templates
+
         return await asyncio.to_thread(find_templates, config_directory(), directory)
 
     async def mentioned_paths(self) -> Sequence[str]:

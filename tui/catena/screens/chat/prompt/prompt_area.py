@@ -27,7 +27,6 @@ from catena.screens.chat.panels.shell import ShellPanel
 from catena.screens.chat.prompt.completions import Completions
 from catena.screens.chat.prompt.mention_completion import MentionCompletion
 from catena.screens.chat.prompt.template_reading import TemplateReading
-from catena.settings.templates import named_template
 from catena.text.shell_text import ShellText, may_be_shell_text, shell_text
 from catena.widgets.column import Centred
 from catena.widgets.commands import split_slash
@@ -285,6 +284,8 @@ class PromptArea(Centred):
         slash = split_slash(text)
         if slash is None or not self._may_name_template(text):
             return False
+        from catena.settings.templates import named_template
+
         template = named_template(self.templates.known, slash[0])
         if template is None:
             return False

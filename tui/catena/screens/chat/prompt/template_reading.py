@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING
 
-from catena.settings.templates import Template
+if TYPE_CHECKING:  # the first frame offers none
+    from catena.settings.templates import Template
 
 _PATIENCE = 0.8  # seconds; less than the keys wait for an action
 
