@@ -196,6 +196,8 @@ def _above(path: str) -> Iterator[str]:
 def _restore_one(root: _Root, contents: ContentReader, step: RestoreStep) -> bool:
     found = root.entry(step.path)
     root.clear(step.path)
+    if step.now is None and step.wanted is not None:
+        root.remove_empty(step.path)
     if root.is_other(step.path) or found not in (step.now, step.wanted):
         return False
     if step.wanted is None:
@@ -279,6 +281,13 @@ class _Root:
                 return
             above, _, _ = above.rpartition("/")
 
+    def remove_empty(self, path: str) -> None:
+        """Remove a directory in which, however deep, there is no file."""
+        absent = suppress(FileNotFoundError, NotADirectoryError, PermissionError)
+        with absent, self._parent(path) as (parent, name):
+            if _is_without_files(parent, name):
+                _remove_directories(parent, name)
+
     def write(self, path: str, entry: TreeEntry, content: bytes) -> None:
         """Put a file or a link at a path, whole or not at all."""
         with self._parent(path, make=True) as (parent, name):
@@ -310,6 +319,32 @@ class _Root:
             yield directory, name
         finally:
             os.close(directory)
+
+
+def _is_without_files(parent: int, name: str) -> bool:
+    with _directory_at(parent, name) as directory, os.scandir(directory) as entries:
+        return all(
+            each.is_dir(follow_symlinks=False) and _is_without_files(directory, each.name) for each in entries
+        )
+
+
+def _remove_directories(parent: int, name: str) -> None:
+    """Remove a directory with those below it. Raises OSError at the first file."""
+    with _directory_at(parent, name) as directory:
+        with os.scandir(directory) as entries:
+            names = [each.name for each in entries]
+        for each in names:
+            _remove_directories(directory, each)
+    os.rmdir(name, dir_fd=parent)
+
+
+@contextmanager
+def _directory_at(parent: int, name: str) -> Iterator[int]:
+    directory = _opened(name, parent)
+    try:
+        yield directory
+    finally:
+        os.close(directory)
 
 
 def _temporary(name: str) -> str:

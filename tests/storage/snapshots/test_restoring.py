@@ -65,6 +65,26 @@ def test_g04_a_file_and_a_directory_take_each_others_place_and_go_back(tree: Wor
     assert tree.files() == before
 
 
+def test_g04_an_empty_directory_in_the_place_of_a_file_makes_room_and_one_with_a_file_does_not(
+    tree: WorkTree,
+) -> None:
+    (tree / ".gitignore").write_text("*.ignored\n")
+    for name in ("empty", "full"):
+        (tree / name).write_text("start\n")
+    tree.begin()
+    for name in ("empty", "full"):
+        (tree / name).unlink()
+        (tree / name / "below").mkdir(parents=True)
+    tree.end()
+    (tree / "full/below/mine.ignored").write_text("mine\n")
+    assert [step.path for step in tree.go_back()] == ["full"]
+    assert tree.files() == {
+        ".gitignore": "*.ignored\n",
+        "empty": "start\n",
+        "full/below/mine.ignored": "mine\n",
+    }
+
+
 def test_g04_what_somebody_else_changed_is_named_and_left(tree: WorkTree) -> None:
     for name in ("since", "between", "before", "untouched", "theirs"):
         (tree / name).write_text("start\n")
