@@ -88,7 +88,15 @@ def test_s04_code_waits_for_its_end_and_a_silence_reads_what_there_is() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["You 4: hello", "done: 3 seconds", "Claude 7: x", "asks: Allow it?", "12: Allow", "\u200bTool 3: x"],
+    [
+        "You 4: hello",
+        "done: 3 seconds",
+        "Claude 7: x",
+        "asks: Allow it?",
+        "12: Allow",
+        "\u200bTool 3: x",
+        "Line 3 added: x",
+    ],
 )
 def test_s04_a_line_of_the_agent_is_never_taken_for_one_of_structure(line: str) -> None:
     assert set_in(line, "Claude").startswith("  ")

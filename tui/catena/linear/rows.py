@@ -17,35 +17,64 @@ from catena_acp.port.session_events import ToolDiff
 from catena_store.records import Message, MessageState
 
 # Words that lines of ours begin with; a line of somebody else's that begins like one is set in by two spaces.
-WORDS: Final = (
-    "answered",
-    "asks",
-    "attached",
-    "background",
-    "catena",
-    "change",
-    "choose",
-    "code",
-    "code ends",
-    "done",
-    "draft",
-    "failed",
-    "mode",
-    "note",
-    "open",
-    "output",
-    "plan",
-    "queued",
-    "read-only",
-    "seam",
-    "session",
-    "stopped",
-    "tab",
-    "thought",
-    "tool",
-    "trouble",
-    "waiting",
-    "you",
+WORDS: Final = frozenset(
+    (
+        "agent",
+        "answer",
+        "answered",
+        "asks",
+        "attached",
+        "background",
+        "blame",
+        "catena",
+        "change",
+        "changes",
+        "checkpoints",
+        "choose",
+        "code",
+        "context",
+        "done",
+        "draft",
+        "failed",
+        "field",
+        "file",
+        "files",
+        "forks",
+        "found",
+        "help",
+        "history",
+        "image",
+        "input",
+        "left",
+        "mode",
+        "note",
+        "open",
+        "output",
+        "plan",
+        "prompt",
+        "queue",
+        "queued",
+        "read-only",
+        "replayed",
+        "retry",
+        "seam",
+        "server",
+        "session",
+        "sessions",
+        "setting",
+        "step",
+        "stopped",
+        "tab",
+        "tabs",
+        "templates",
+        "thought",
+        "tool",
+        "tree",
+        "trouble",
+        "usage",
+        "waiting",
+        "you",
+    )
 )
 AGENT: Final = "Agent"  # what an agent is called whose title is no plain word
 _LONGEST_NAME = 24
@@ -55,7 +84,7 @@ _FAILURE_LINES = 1  # of a call that failed, behind its line
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9 ._-]*")
 _LABEL = re.compile(r"\s*(?P<word>[\w .-]{0,40}?)(?:\s\d+)?\s*(?P<colon>[:.：])")
 _ABOUT = re.compile(r"~(?=\d)")
-_NUMBER = re.compile(r"\s*\d+\s*:")
+_COUNTED = re.compile(r"(?:line \d+ \w+|step \d+,[^:]*|field \d+ of \d+|left out|\d+)\s*:", re.IGNORECASE)
 _STATES = {"completed": "done", "failed": "failed", "in_progress": "running", "pending": "begun"}
 
 
@@ -72,7 +101,7 @@ def set_in(line: str, agent: str = AGENT) -> str:
     seen = "".join(each for each in line[:_LABEL_WITHIN] if unicodedata.category(each) != "Cf").lstrip()
     label = _LABEL.match(seen)
     word = label["word"].strip().lower() if label else ""
-    alike = word in WORDS or word == agent.lower() or _NUMBER.match(seen) is not None
+    alike = word in WORDS or word == agent.lower() or _COUNTED.match(seen) is not None
     return f"  {line.lstrip()}" if alike else line
 
 
