@@ -79,6 +79,13 @@ async def _run(
         return status
     finally:
         await asyncio.wait({asyncio.ensure_future(writer.flush())}, timeout=_LAST_SECONDS)
+        _ignore_interrupts()
+
+
+def _ignore_interrupts() -> None:
+    """Ignore Ctrl+C from here on: all is saved and said, and one too many is no error."""
+    asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _handle_signals(client: LinearClient) -> None:
