@@ -132,7 +132,9 @@ class Course:
         self._tree: str | None = None
         for turn in turns:
             self._others(turn.before, Why.CHANGED_BETWEEN)
-            for change in repository.changes(turn.before, turn.after):
+            changes = repository.changes(turn.before, turn.after)
+            self._came_back_unseen(turn.before, changes)
+            for change in changes:
                 self.first.setdefault(change.path, change.old)
                 self.last[change.path] = change.new
             if turn.certain is not None:
@@ -150,6 +152,12 @@ class Course:
     def end(self, now: str) -> None:
         """Look at what others changed from the end of the last turn until now."""
         self._others(now, Why.CHANGED_SINCE)
+
+    def _came_back_unseen(self, before: str, changes: Iterable[TreeChange]) -> None:
+        """Doubt what a turn seems to have made anew where it was only ignored: anybody may have written it."""
+        new = [each.path for each in changes if each.path in self.last and self.last[each.path] is None]
+        for path in self._repository.ignored(before, new) if new else ():
+            self.conflicts.setdefault(path, Why.NOT_KEPT)
 
     def _others(self, tree: str, why: Why) -> None:
         for change in self._repository.changes(self._tree, tree) if self._tree else ():

@@ -321,6 +321,20 @@ def test_g09_what_the_persons_own_rules_ignored_when_the_turn_began_is_not_taken
     assert tree.go_back() == [] and (tree / "secret").read_text() == "mine"
 
 
+def test_g09_what_somebody_wrote_while_a_file_was_ignored_between_turns_is_left_alone(tree: WorkTree) -> None:
+    (tree / "mine").write_text("kept\n")
+    tree.begin()
+    (tree / ".gitignore").write_text("mine\n")
+    tree.end()
+    tree.begin()
+    (tree / "mine").write_text("written by me, and seen by no snapshot\n")
+    (tree / ".gitignore").unlink()
+    tree.end()
+    assert [(step.path, step.conflict) for step in tree.plan()] == [("mine", Why.NOT_KEPT)]
+    tree.go_back()
+    assert (tree / "mine").read_text() == "written by me, and seen by no snapshot\n"
+
+
 def test_g09_a_file_that_changes_while_it_is_read_stops_no_snapshot(tree: WorkTree) -> None:
     (tree / "steady").write_text("steady")
     over = threading.Event()
