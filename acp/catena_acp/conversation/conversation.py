@@ -22,6 +22,7 @@ from catena_acp.conversation.access.mcp_servers import ConversationServers
 from catena_acp.conversation.access.permission_rules import ConversationRules
 from catena_acp.conversation.asides.asides import Asides
 from catena_acp.conversation.branches.branches import Branches
+from catena_acp.conversation.branches.files import BranchFiles
 from catena_acp.conversation.checkpoints.checkpoints import Checkpoints
 from catena_acp.conversation.inspection.changes import ConversationChanges
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
@@ -55,6 +56,7 @@ class Conversation:
             str, Window
         ] = {}  # also of windows that were closed: a turn goes on without its window
         self.branches = Branches(runtime)
+        self.files = BranchFiles(runtime)
         self.tree = ConversationTree(runtime)
         self.chain = ConversationChain(runtime)
         self.changes = ConversationChanges(runtime)
@@ -129,7 +131,7 @@ class Conversation:
         """The window of this id; it is open in this client from now on."""
         window = self._windows.get(window_id)
         if window is None:
-            window = self._windows[window_id] = Window(self._runtime, window_id, self._take_over)
+            window = self._windows[window_id] = Window(self._runtime, window_id, self._take_over, self.files)
         window.enter()
         return window
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from catena_acp.snapshots.restoring import FilesMoved
 from catena_store.conversations import conversations
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound
 from catena_store.records import ConversationRecord, WindowRecord
+from catena_store.snapshots import unfinished
 from catena_store.windows import journal, queue, windows
 from catena_store.windows.journal import Act, WindowPlace
 
@@ -25,10 +27,11 @@ async def move_window(
     act: Act,
     journal: bool = True,
     agent: tuple[str, str] | None = None,
+    files: FilesMoved | None = None,
 ) -> None:
     """Let a window stand on another leaf, of this or another conversation; with ``agent`` (and profile) from there on.
 
-    The only place where a person's act moves a window. Raises NotFound.
+    ``files`` came along. The only place where a person's act moves a window. Raises NotFound.
     """
     window = await _window(tx, window_id)
     before: dict[str, Any] = WindowPlace(window.conversation_id, window.leaf_id).as_mapping()
@@ -39,8 +42,20 @@ async def move_window(
         before |= {"agent": record.agent, "profile": record.profile}
         after |= {"agent": agent[0], "profile": agent[1]}
         await conversations.set_agent(tx, conversation_id, *agent)
+    if files is not None:
+        before["files"], after["files"] = files.before_and_after(tx.now())
+        await unfinished.end(tx, files.note_id)
     if journal:
         await _record(tx, window, act, before, after)
+
+
+async def files_followed(tx: Writer, *, window_id: str, files: FilesMoved) -> None:
+    """Files came to where their window stands already. Raises NotFound."""
+    window = await _window(tx, window_id)
+    place = WindowPlace(window.conversation_id, window.leaf_id).as_mapping()
+    before, after = files.before_and_after(tx.now())
+    await unfinished.end(tx, files.note_id)
+    await _record(tx, window, Act.FILES, {**place, "files": before}, {**place, "files": after})
 
 
 async def opened_window(tx: Writer, *, window_id: str, act: Act = Act.FORK) -> None:

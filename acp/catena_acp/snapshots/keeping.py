@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -70,6 +70,11 @@ class FileSnapshots:
         self._at_work: set[SnapshotRepository] = set()
         self._packing: set[SnapshotRepository] = set()
         self._ended = scope is SnapshotScope.OFF
+        self._restores: set[str] = set()  # changes of files that this process is at
+
+    def today(self) -> int:
+        """The number of today, by which snapshots are kept."""
+        return int(self._clock().timestamp()) // _DAY
 
     async def begin(self, turn_id: str, directory: str, tell: Tell) -> None:
         """Keep the files as they are before a turn; return once they are kept, or after 0.15 s."""
@@ -135,6 +140,23 @@ class FileSnapshots:
         if self._program is None:
             return "Files are not kept: git is not installed."
         return f"Files are not kept: {root} holds your home directory." if self._is_too_wide(root) else None
+
+    def repository_at(self, root: Path) -> SnapshotRepository | None:
+        """The snapshots of a root, also where none are made any more; None without git."""
+        return SnapshotRepository(self._program, self._directory, root) if self._program else None
+
+    @contextlib.contextmanager
+    def restoring(self, id: str) -> Iterator[None]:
+        """This process is at a change of files within the block."""
+        self._restores.add(id)
+        try:
+            yield
+        finally:
+            self._restores.discard(id)
+
+    def is_restoring(self, id: str) -> bool:
+        """Whether this process is at a change of files."""
+        return id in self._restores
 
     async def _keep_and_pack(self, directory: str, write: Write, tell: Tell) -> None:
         await self._keep(directory, write, tell)

@@ -1,40 +1,58 @@
-"""Files of a conversation's directory, brought back to what they were at an earlier message.
+"""Files of a conversation's directory, brought back to what they were at an earlier message, or across to a branch.
 
-A restore is noted with its steps before the first of them, and the note goes after the last: one that a killed process
-left is finished, or undone, by the same steps.
+A restore is noted with its steps before the first of them, and the note goes with what it was done for, or after the
+last step: one that a killed process left is finished, or undone, by the same steps.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Sequence
+import contextlib
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from catena_acp.errors import FilesNotKept
 from catena_store import ancestry
 from catena_store.conversations import messages
-from catena_store.database.database import Database
+from catena_store.database.database import Database, Reader
+from catena_store.errors import SnapshotFailed
+from catena_store.records import Owner
 from catena_store.snapshots import turns, unfinished
 from catena_store.snapshots.repository import SnapshotRepository
 from catena_store.snapshots.restoring import RestoreStep, TurnSnapshots, plan, restore
 from catena_store.snapshots.trees import LineCounts
-from catena_store.snapshots.unfinished import UnfinishedRestore
+from catena_store.snapshots.unfinished import UnfinishedRestore, WindowMove
+
+_NOT_KEPT = "the files were not kept around every turn between the two messages"
 
 
 @dataclass(frozen=True, slots=True)
+class FileChoice:
+    """The choice that files come along: those that nobody else changed since, and these paths, too."""
+
+    also: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class RestorePlan:
     """What would become of files, by path."""
 
     repository: SnapshotRepository
     steps: tuple[RestoreStep, ...]
     now: str  # the tree of this moment
-    wanted: str  # and of afterwards
+    wanted: str  # and of afterwards, with every step
     kept_later: bool = False  # the end of a turn: its changes may be the person's
 
     @property
     def free(self) -> tuple[RestoreStep, ...]:
         """The steps that nobody else's change is in the way of."""
         return tuple(step for step in self.steps if step.conflict is None)
+
+    @property
+    def conflicts(self) -> tuple[RestoreStep, ...]:
+        """The steps that are not taken unless the person chooses them."""
+        return tuple(step for step in self.steps if step.conflict is not None)
 
     def choose(self, paths: Collection[str]) -> tuple[RestoreStep, ...]:
         """The steps of these paths, and of all below them, also where somebody else changed them."""
@@ -45,78 +63,191 @@ class RestorePlan:
             if any(step.path == path or step.path.startswith(f"{path}/") for path in wanted)
         )
 
+    def chosen(self, choice: FileChoice) -> tuple[RestoreStep, ...]:
+        """The steps of a choice."""
+        return tuple(step for step in self.steps if step.conflict is None or step.path in choice.also)
+
     def line_counts(self) -> list[LineCounts]:
-        """The lines that would be added and removed. Blocks."""
+        """The lines that would be added and removed. Blocks the first time."""
+        return self._line_counts
+
+    @cached_property
+    def _line_counts(self) -> list[LineCounts]:
         return self.repository.line_counts(self.now, self.wanted)
 
 
+@dataclass(frozen=True, slots=True)
+class FilesMoved:
+    """Files that came along, until it is stored what they came along with."""
+
+    note_id: str
+    root: str
+    before: str  # the tree of before
+    after: str  # and of afterwards
+    done: tuple[RestoreStep, ...]
+    left: tuple[RestoreStep, ...]  # somebody else's change was in the way
+
+    def before_and_after(self, moved_at: int) -> tuple[dict[str, object], dict[str, object]]:
+        """Both trees as the journal of acts has them; ``moved_at`` in milliseconds."""
+        before: dict[str, object] = {"root": self.root, "tree": self.before, "moved_at": moved_at}
+        return before, {**before, "tree": self.after}
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreNote:
+    """What is noted of a restore while it is under way."""
+
+    id: str
+    conversation_id: str | None
+    owner: Owner | None = None  # the process that is at it
+    move: WindowMove | None = None  # what comes once the files are there
+    day: int = 0
+
+
 async def plan_restore(
-    db: Database, repository: SnapshotRepository, leaf_id: str, message_id: str, *, day: int
+    db: Database,
+    repository: SnapshotRepository,
+    leaf_id: str | None,
+    message_id: str | None,
+    *,
+    day: int,
+    running: bool = False,
 ) -> RestorePlan:
     """What bringing the files back to a message would change; the branches of both may part above it.
 
-    A snapshot of now is taken for it. Raises FilesNotKept where a turn that is left or entered has no snapshots, and
-    StoreError.
+    A snapshot of now is taken for it; None is the beginning. With ``running`` the last turn of the branch may be under
+    way. Raises FilesNotKept where a turn that is left or entered has no snapshots, and StoreError.
     """
     async with db.read() as reader:
-        shared = await ancestry.meeting(reader, leaf_id, message_id)
-        depth = -1 if shared is None else await messages.depth(reader, shared)
-        left = await turns.of_span(reader, leaf_id, depth, None)
+        depth = await _depth_shared(reader, leaf_id, message_id)
+        left = await turns.of_span(reader, leaf_id, depth, None, running=running)
         entered = await turns.of_span(reader, message_id, depth, None)
-    if (
-        left is None
-        or entered is None
-        or any(each.root != str(repository.root) for each in (*left, *entered))
-    ):
-        raise FilesNotKept("the files were not kept around every turn between the two messages")
+    if left is None or entered is None or not _all_in(repository, (*left, *entered)):
+        raise FilesNotKept(_NOT_KEPT)
+    return await asyncio.to_thread(_planned, repository, left, entered, day)
 
-    def planned() -> RestorePlan:
-        taken = repository.capture(day=day)
-        now, turns_between = taken.tree, (*left, *entered)
-        lacking = {
-            each.path
-            for each in (*taken.left_out, *(each for turn in turns_between for each in turn.left_out))
-        }
-        steps = plan(repository, _pairs(left), now, _pairs(entered), unkept=lacking)
-        wanted = repository.tree_with(now, {step.path: step.wanted for step in steps})
-        kept_later = any(turn.certain is not None for turn in turns_between)
-        return RestorePlan(repository, tuple(steps), now, wanted, kept_later)
 
-    return await asyncio.to_thread(planned)
+async def plan_return(
+    db: Database,
+    repository: SnapshotRepository,
+    then: str,
+    since: str,
+    *,
+    from_leaf: str | None,
+    leaf_id: str | None,
+    day: int,
+) -> RestorePlan:
+    """What taking back an act would change that made the tree ``since`` of the tree ``then``.
+
+    The turns that came after it, from the leaf ``from_leaf`` on, are left with it. Raises StoreError.
+    """
+    async with db.read() as reader:
+        depth = await _depth_shared(reader, leaf_id, from_leaf)
+        after = await turns.of_span(reader, leaf_id, depth, None)
+    # Turns that were not kept changed files as anybody else did.
+    after = after if after is not None and _all_in(repository, after) else []
+    act = turns.TurnFiles("", str(repository.root), then, since)
+    return await asyncio.to_thread(_planned, repository, [act, *after], [], day)
+
+
+def _planned(
+    repository: SnapshotRepository,
+    left: Sequence[turns.TurnFiles],
+    entered: Sequence[turns.TurnFiles],
+    day: int,
+) -> RestorePlan:
+    taken, between = repository.capture(day=day), (*left, *entered)
+    now = taken.tree
+    lacking = {each.path for each in (*taken.left_out, *(each for turn in between for each in turn.left_out))}
+    steps = plan(repository, _pairs(left, now), now, _pairs(entered, now), unkept=lacking)
+    wanted = repository.tree_with(now, {step.path: step.wanted for step in steps}) if steps else now
+    kept_later = any(turn.certain is not None for turn in between)
+    found = RestorePlan(repository, tuple(steps), now, wanted, kept_later)
+    found.line_counts()
+    return found
+
+
+async def bring(
+    db: Database, plan: RestorePlan, steps: Sequence[RestoreStep], note: RestoreNote
+) -> FilesMoved:
+    """Take the steps; the note of them stays until the caller ends it with what they were taken for.
+
+    Where one fails, those before it are taken back. Raises SnapshotFailed, StoreError.
+    """
+    repository, free = plan.repository, [replace(step, conflict=None) for step in steps]
+
+    def kept(done: Iterable[RestoreStep]) -> str:
+        tree = repository.tree_with(plan.now, {step.path: step.wanted for step in done})
+        repository.keep(tree, day=note.day)
+        return tree
+
+    after = await asyncio.to_thread(kept, free)
+    async with db.write() as tx:
+        await unfinished.begin(
+            tx,
+            note.id,
+            repository.root,
+            note.conversation_id,
+            free,
+            owner=note.owner,
+            trees=(plan.now, after),
+            move=note.move,
+        )
+    try:
+        refused = await asyncio.to_thread(restore, repository, free)
+    except SnapshotFailed:
+        await take_back(db, repository, note.id, free)
+        raise
+    done = tuple(step for step in free if step not in refused)
+    if refused:
+        after = await asyncio.to_thread(kept, done)
+    stayed = tuple(step for step in plan.steps if step.conflict is not None and step not in steps)
+    return FilesMoved(note.id, str(repository.root), plan.now, after, done, (*refused, *stayed))
+
+
+async def take_back(
+    db: Database, repository: SnapshotRepository, note_id: str, steps: Iterable[RestoreStep]
+) -> None:
+    """Take steps back that may have been taken; where that fails, too, their note stays and is asked about."""
+    with contextlib.suppress(SnapshotFailed):
+        await asyncio.to_thread(restore, repository, [step.reversed for step in steps])
+        async with db.write() as tx:
+            await unfinished.end(tx, note_id)
 
 
 async def carry_out(
-    db: Database,
-    repository: SnapshotRepository,
-    steps: Sequence[RestoreStep],
-    conversation_id: str | None,
-    new_id: Callable[[], str],
+    db: Database, plan: RestorePlan, steps: Sequence[RestoreStep], note: RestoreNote
 ) -> list[RestoreStep]:
-    """Take the steps; return those that were left since somebody changed their file meanwhile. Raises StoreError."""
-    id = new_id()
+    """Take the steps alone; return those that were left since somebody changed their file meanwhile.
+
+    Raises SnapshotFailed, StoreError.
+    """
+    moved = await bring(db, plan, steps, note)
     async with db.write() as tx:
-        await unfinished.begin(tx, id, repository.root, conversation_id, steps)
-    return await _take(db, repository, id, [replace(step, conflict=None) for step in steps])
+        await unfinished.end(tx, note.id)
+    return [step for step in moved.left if any(step.path == each.path for each in steps)]
 
 
-async def finish(db: Database, repository: SnapshotRepository, begun: UnfinishedRestore) -> list[RestoreStep]:
+async def finish(repository: SnapshotRepository, begun: UnfinishedRestore) -> list[RestoreStep]:
     """Take the rest of a restore that was broken off; return the steps that somebody is in the way of."""
-    return await _take(db, repository, begun.id, begun.steps)
+    return await asyncio.to_thread(restore, repository, begun.steps)
 
 
-async def undo(db: Database, repository: SnapshotRepository, begun: UnfinishedRestore) -> list[RestoreStep]:
+async def undo(repository: SnapshotRepository, begun: UnfinishedRestore) -> list[RestoreStep]:
     """Take back what of a restore was done before it was broken off."""
-    return await _take(db, repository, begun.id, [step.reversed for step in begun.steps])
+    return await asyncio.to_thread(restore, repository, [step.reversed for step in begun.steps])
 
 
-async def _take(
-    db: Database, repository: SnapshotRepository, id: str, steps: Iterable[RestoreStep]
-) -> list[RestoreStep]:
-    refused = await asyncio.to_thread(restore, repository, list(steps))
-    async with db.write() as tx:
-        await unfinished.end(tx, id)
-    return refused
+async def _depth_shared(reader: Reader, one: str | None, other: str | None) -> int:
+    """The depth of the last row that two branches share; -1 where they share none."""
+    shared = await ancestry.meeting(reader, one, other) if one is not None and other is not None else None
+    return -1 if shared is None else await messages.depth(reader, shared)
 
 
-def _pairs(kept: Iterable[turns.TurnFiles]) -> list[TurnSnapshots]:
-    return [TurnSnapshots(each.before, each.after, each.certain) for each in kept if each.after is not None]
+def _all_in(repository: SnapshotRepository, kept: Iterable[turns.TurnFiles]) -> bool:
+    return all(each.root == str(repository.root) for each in kept)
+
+
+def _pairs(kept: Iterable[turns.TurnFiles], now: str) -> list[TurnSnapshots]:
+    """The trees of turns; that of the one under way ends now."""
+    return [TurnSnapshots(each.before, each.after or now, each.certain) for each in kept]

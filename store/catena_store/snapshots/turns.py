@@ -125,10 +125,13 @@ async def of_turns(r: Reader, turn_ids: Iterable[str]) -> dict[str, TurnFiles]:
     return {row[0]: _turn_files(row) for row in found}
 
 
-async def of_span(r: Reader, leaf: str | None, after: int, until: int | None) -> list[TurnFiles] | None:
+async def of_span(
+    r: Reader, leaf: str | None, after: int, until: int | None, *, running: bool = False
+) -> list[TurnFiles] | None:
     """The trees of the turns with rows below a depth of a branch, down to another, oldest first.
 
-    None where one of them, or its end, was not kept, or they worked in several roots.
+    None where one of them, or its end, was not kept, or they worked in several roots. With ``running`` the last one
+    may be under way, without an end.
     """
     found = await r.all(
         """
@@ -141,15 +144,16 @@ async def of_span(r: Reader, leaf: str | None, after: int, until: int | None) ->
             SELECT turn_id, min(depth) FROM branch
              WHERE depth > ?2 AND depth <= coalesce(?3, depth) AND turn_id IS NOT NULL GROUP BY turn_id
         )
-        SELECT t.id, f.root, f.before, f.after, f.left_out, f.certain
+        SELECT t.id, f.root, f.before, f.after, f.left_out, f.certain, t.ended_at IS NULL
           FROM of_turn o CROSS JOIN turn t ON t.id = o.turn_id LEFT JOIN turn_files f ON f.turn_id = t.id
          ORDER BY o.depth, t.started_at
         """,
         (leaf, after, until),
     )
-    if any(row[3] is None for row in found) or len({row[1] for row in found}) > 1:
+    ended = found[:-1] if running and found and found[-1][6] else found
+    if any(row[3] is None for row in ended) or any(row[2] is None for row in found):
         return None
-    return [_turn_files(row) for row in found]
+    return [_turn_files(row[:6]) for row in found] if len({row[1] for row in found}) <= 1 else None
 
 
 async def roots(r: Reader) -> list[str]:
@@ -213,10 +217,13 @@ async def not_kept(r: Reader, root: str, directories: Sequence[str], alive_since
 
 
 async def trees(r: Reader, *, without: Iterable[str] = ()) -> set[str]:
-    """Every tree that a turn refers to; ``without`` are conversations whose turns do not count."""
+    """Every tree that a turn, or an act that can be undone, refers to; ``without`` are conversations whose turns do not count."""
     found = await r.all(
         "SELECT f.before, f.after, f.certain FROM turn_files f CROSS JOIN turn t ON t.id = f.turn_id"
-        " WHERE t.conversation_id NOT IN (SELECT value FROM json_each(?))",
+        " WHERE t.conversation_id NOT IN (SELECT value FROM json_each(?1)) UNION ALL"
+        " SELECT before, after, NULL FROM file_restore UNION ALL"
+        " SELECT json_extract(before, '$.files.tree'), json_extract(after, '$.files.tree'), NULL FROM journal"
+        " WHERE conversation_id NOT IN (SELECT value FROM json_each(?1))",
         (json.dumps(list(without)),),
     )
     return {tree for row in found for tree in row if tree is not None}

@@ -4,6 +4,7 @@ An act belongs to one window, or to none where it was done in the history. ``bef
 of what the act changed:
 
 * ``conversation_id`` and ``leaf_id``: what its window shows,
+* ``files``: a directory (``root``) and its files as a tree, where these went along, and when they did (``moved_at``),
 * ``windows``: those of the windows that it opened or closed which are open,
 * ``agent`` and ``profile``, ``cwd``, ``title``, ``archived``, ``deleted``: of the conversation,
 * ``conversations``: the same and ``pinned``, by conversation, of an act on any number of them.
@@ -42,6 +43,7 @@ class Act(StrEnum):
     REWIND = "rewind"
     SIBLING = "sibling"
     GO_TO = "go_to"
+    FILES = "files"  # went where the window stands
     PICK = "pick"  # an older link to go on from
     AGENT = "agent"
     DIRECTORY = "directory"
@@ -160,6 +162,19 @@ async def mark_undone(
     )
     if not changed:
         raise NotFound("journal", str(id))
+
+
+async def add_files(
+    tx: Writer, entry: JournalEntry, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> None:
+    """Note that files went along with an act afterwards. Raises NotFound."""
+    await mark_undone(
+        tx,
+        entry.id,
+        entry.undone,
+        before={**entry.before, "files": before},
+        after={**entry.after, "files": after},
+    )
 
 
 def _entry(row: rows.Row) -> JournalEntry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,8 +62,12 @@ class Desk:
 
     async def say(self, text: str, answer: str | None = None) -> TurnEnded:
         """Say it and wait for the end of its turn; questions are answered with the option of id ``answer``."""
+        return await self.over(self.window.say(text), answer)
+
+    async def over(self, sending: Awaitable[None], answer: str | None = None) -> TurnEnded:
+        """Send a prompt in some way, and wait as ``say`` does."""
         at = len(self.told)
-        await self.window.say(text)
+        await sending
         answered: dict[str, asyncio.Task[None]] = {}
 
         def ended() -> TurnEnded | None:

@@ -178,6 +178,8 @@ def what(done: JournalLine) -> str:
             return "switching branches"
         case Act.GO_TO:
             return "the jump to another branch"
+        case Act.FILES:
+            return "bringing files along"
         case Act.PICK:
             return "continuing from an older session"
         case Act.AGENT:

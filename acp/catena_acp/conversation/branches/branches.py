@@ -10,12 +10,14 @@ from dataclasses import replace
 from catena_acp.continuity.conversation_events import LeafMoved
 from catena_acp.continuity.sessions.fork_points import is_part_of, point_at, settled_point
 from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.conversation.branches.files import BranchFiles
 from catena_acp.conversation.branches.forked_session import forked_session
 from catena_acp.conversation.branches.logout_barrier import remark_on_logout
 from catena_acp.conversation.journal import move_window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import NotOfThisBranch
 from catena_acp.port.port import AgentSpec
+from catena_acp.snapshots.restoring import FileChoice, FilesMoved
 from catena_store import ancestry
 from catena_store.conversations import lineage, messages
 from catena_store.conversations.branches import last_leaf, siblings
@@ -52,12 +54,20 @@ class Branches:
 class WindowLeaf:
     """The row that a window stands on, from which its next prompt hangs."""
 
-    def __init__(self, runtime: ConversationRuntime, window_id: str) -> None:
+    def __init__(self, runtime: ConversationRuntime, window_id: str, files: BranchFiles) -> None:
         self._runtime = runtime
         self.window_id = window_id
+        self.files = files
 
-    async def move(self, tx: Writer, leaf_id: str | None, act: Act, agent: AgentSpec | None = None) -> None:
-        """Move the window in the caller's transaction; ``agent`` answers from there on."""
+    async def move(
+        self,
+        tx: Writer,
+        leaf_id: str | None,
+        act: Act,
+        agent: AgentSpec | None = None,
+        moved: FilesMoved | None = None,
+    ) -> None:
+        """Move the window in the caller's transaction; ``agent`` answers from there on, ``moved`` files came along."""
         window = await windows.get(tx, self.window_id)
         if window and window.conversation_id != self._runtime.record.id:
             raise StoreError("this tab now shows another conversation")
@@ -68,6 +78,7 @@ class WindowLeaf:
             leaf_id=leaf_id,
             act=act,
             agent=(agent.name, agent.profile) if agent else None,
+            files=moved,
         )
 
     def moved(self, leaf_id: str | None, agent: AgentSpec | None = None) -> None:
@@ -84,8 +95,8 @@ class WindowLeaf:
             self._runtime.record = replace(record, agent=agent.name, profile=agent.profile)
             self._runtime.clear_carrier(self.window_id)
 
-    async def move_leaf(self, leaf_id: str | None, act: Act) -> None:
-        """Move the window's leaf to a row; the caller keeps prompts away meanwhile."""
+    async def move_leaf(self, leaf_id: str | None, act: Act, choice: FileChoice | None = None) -> None:
+        """Move the window's leaf to a row, with the files by ``choice``; the caller keeps prompts away meanwhile."""
         await self._runtime.settle()
         async with self._runtime.services.db.read() as reader:
             if leaf_id is not None and not await is_part_of(reader, self._runtime.record, leaf_id):
@@ -93,8 +104,11 @@ class WindowLeaf:
             leaf_id = await point_at(reader, leaf_id)
         # Where another client holds the conversation, a window of ours may still look around in it.
         tenure = self._runtime.tenure
-        async with tenure.write() if tenure else self._runtime.services.db.write() as tx:
-            await self.move(tx, leaf_id, act)
+        async with (
+            self.files.along(self.window_id, leaf_id, act, choice) as moved,
+            tenure.write() if tenure else self._runtime.services.db.write() as tx,
+        ):
+            await self.move(tx, leaf_id, act, moved=moved)
         self.moved(leaf_id)
         await remark_on_logout(self._runtime, self.window_id, leaf_id)
 

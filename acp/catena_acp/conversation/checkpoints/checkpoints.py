@@ -26,6 +26,7 @@ from catena_acp.conversation.checkpoints.agent_rewinds import RewindRequests
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, NoCheckpoint, ReadOnly
+from catena_acp.snapshots.restoring import FileChoice
 from catena_store.chains import link_history, links, turns
 from catena_store.conversations import messages
 from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
@@ -150,13 +151,15 @@ class Checkpoints:
             await self._drop_parked([gone], store)
         return gone
 
-    async def rewind(self, window: Window, key: str | None = None) -> Checkpoint:
-        """Let a window stand at a checkpoint again; a running turn is stopped first. Files are not touched.
+    async def rewind(
+        self, window: Window, key: str | None = None, *, choice: FileChoice | None = None
+    ) -> Checkpoint:
+        """Let a window stand at a checkpoint again; a running turn is stopped first. Files go back by ``choice`` alone.
 
         What came later can still be reached. Raises NoCheckpoint, AgentError, StoreError.
         """
         checkpoint = await self.find(key)
-        await window.rewind(checkpoint.message_id)
+        await window.rewind(checkpoint.message_id, choice=choice)
         return checkpoint
 
     # --- those that are made by themselves

@@ -7,16 +7,19 @@ said is in the history. What stood there when an act was taken back is where doi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.journal import marks_of, set_marks
 from catena_acp.errors import NotToBeUndone
+from catena_acp.snapshots.restoring import FilesMoved
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, Reader, Writer
 from catena_store.errors import NotFound
+from catena_store.snapshots import unfinished
 from catena_store.windows import journal, windows
 from catena_store.windows.journal import Act, JournalEntry
 
@@ -35,6 +38,7 @@ class UndoStep:
     opened: tuple[str, ...]  # windows
     closed: tuple[str, ...]
     next: JournalEntry | None  # what one more such step would take
+    files: FilesMoved | None = None  # those that came along
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +91,11 @@ class ConversationUndo:
         """Do the step; None if everything is as it would be after it, so that nobody would see it."""
 
         async def work() -> UndoStep | None:
-            async with self._db.write() as tx:
+            async with self._files(live, entry, undone=undone) as moved, self._db.write() as tx:
                 self._refuse_in_turn(entry)  # one may have begun while this waited for the store
                 if entry.act is not Act.PIN:
                     await self._live.refuse_held(tx, subjects_of(entry))
-                step = await _put(tx, scope, entry, undone=undone)
+                step = await _put(tx, scope, entry, moved, undone=undone)
             await self._live.reload(subjects_of(entry))
             if step is not None and step.moved is not None:
                 await self._tell_moved(step.moved)
@@ -100,6 +104,15 @@ class ConversationUndo:
         window_id = entry.window_id if "conversation_id" in entry.before else None
         live = next((each for each in self._live.live if window_id in each.windows), None)
         return await live.window(window_id).run_between_turns(work) if live and window_id else await work()
+
+    @staticmethod
+    def _files(
+        live: Conversation | None, entry: JournalEntry, *, undone: bool
+    ) -> AbstractAsyncContextManager[FilesMoved | None]:
+        """The files that went along with the act go back within the block, or along again."""
+        if live is None or entry.window_id is None or "files" not in entry.before:
+            return nullcontext()
+        return live.files.returned(entry, entry.window_id, undone=undone)
 
     async def _tell_moved(self, window_id: str) -> None:
         async with self._db.read() as reader:
@@ -125,14 +138,21 @@ async def _next(r: Reader, scope: Scope, *, undone: bool) -> JournalEntry | None
     return await find(r, scope.window_id, scope.workspace_id)
 
 
-async def _put(tx: Writer, scope: Scope, entry: JournalEntry, *, undone: bool) -> UndoStep | None:
+async def _put(
+    tx: Writer, scope: Scope, entry: JournalEntry, moved: FilesMoved | None, *, undone: bool
+) -> UndoStep | None:
     wanted = entry.before if undone else entry.after
     present = await _present(tx, entry)
+    if moved is not None:
+        present["files"], _ = moved.before_and_after(tx.now())
+        await unfinished.end(tx, moved.note_id)
+    elif "files" in entry.before:
+        present["files"] = (entry.after if undone else entry.before)["files"]
     if undone:
         await journal.mark_undone(tx, entry.id, after=present)
     else:
         await journal.mark_undone(tx, entry.id, False, before=present)
-    if present == wanted:
+    if _without_files(present) == _without_files(wanted) and not (moved and moved.done):
         return None
     if "conversation_id" in wanted and entry.window_id is not None:
         if await conversations.get(tx, wanted["conversation_id"]) is None:
@@ -153,15 +173,16 @@ async def _put(tx: Writer, scope: Scope, entry: JournalEntry, *, undone: bool) -
     for window_id in closed:
         await windows.close(tx, window_id)
     places = ("conversation_id", "leaf_id")
-    moved = any(present.get(key) != wanted.get(key) for key in places)
+    went = any(present.get(key) != wanted.get(key) for key in places)
     return UndoStep(
         entry=entry,
         undone=undone,
-        moved=entry.window_id if moved else None,
+        moved=entry.window_id if went else None,
         opened=opened,
         closed=closed,
         # One more is wanted from where this one leads to.
         next=await _next(tx, replace(scope, window_id=opened[-1]) if opened else scope, undone=undone),
+        files=moved,
     )
 
 
@@ -184,6 +205,10 @@ async def _present(tx: Writer, entry: JournalEntry) -> dict[str, Any]:
             with suppress(NotFound):
                 present["conversations"][conversation_id] = await marks_of(tx, conversation_id, values)
     return present
+
+
+def _without_files(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key != "files"}
 
 
 def _windows(values: Mapping[str, Any]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation.branches.branches import WindowLeaf
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.port.port import AgentSpec
+from catena_acp.snapshots.restoring import FileChoice
 from catena_store.chains import turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Writer
@@ -81,15 +82,20 @@ class PromptRows:
         files: Sequence[Attachment],
         agent: AgentSpec | None,
         kept_as: str | None = None,
+        choice: FileChoice | None = None,
     ) -> Birth:
         """Make a sibling of a prompt, and move the leaf to it; ``agent`` answers from there on.
 
-        ``kept_as`` is the queue item that kept the text until now.
+        ``kept_as`` is the queue item that kept the text until now. By ``choice`` the files go back before it. Raises
+        FilesNotKept.
         """
         act = Act.EDIT if agent is None and text != prompt.text else Act.RETRY
-        async with self._runtime.writable().write() as tx:
+        async with (
+            self._leaf.files.along(self._window_id, prompt.parent_id, act, choice) as moved,
+            self._runtime.writable().write() as tx,
+        ):
             await inputs.add(tx, text, self._runtime.record.cwd)
-            await self._leaf.move(tx, prompt.parent_id, act, agent)
+            await self._leaf.move(tx, prompt.parent_id, act, agent, moved)
             row = await self.add(tx, text, files)
             if kept_as is not None:
                 await queue.remove(tx, kept_as)

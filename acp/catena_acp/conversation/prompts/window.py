@@ -22,6 +22,7 @@ from catena_acp.continuity.sessions.settings import MODE, set_mode, set_option
 from catena_acp.continuity.turns.background import BackgroundTask
 from catena_acp.conversation import journal
 from catena_acp.conversation.branches.branches import WindowLeaf, prompt_of
+from catena_acp.conversation.branches.files import BranchFiles, CutRestore
 from catena_acp.conversation.prompts.consumer import PromptConsumer
 from catena_acp.conversation.prompts.queue import PromptQueue
 from catena_acp.conversation.prompts.rows import Birth, PromptRows, clears
@@ -30,8 +31,10 @@ from catena_acp.conversation.prompts.steering import can_be_steered, may_stop_fo
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, GivenUp, StillAtWork
 from catena_acp.port.port import AgentSpec
+from catena_acp.snapshots.restoring import FileChoice, FilesMoved
 from catena_store.errors import StoreError
 from catena_store.records import Attachment, Message
+from catena_store.snapshots.restoring import RestoreStep
 from catena_store.windows import attachments
 from catena_store.windows.journal import Act
 
@@ -46,12 +49,17 @@ class Window:
     """
 
     def __init__(
-        self, runtime: ConversationRuntime, window_id: str, take_over: Callable[[], Awaitable[None]]
+        self,
+        runtime: ConversationRuntime,
+        window_id: str,
+        take_over: Callable[[], Awaitable[None]],
+        files: BranchFiles,
     ) -> None:
         self._runtime = runtime
         self._take_over = take_over
         self.id = window_id
-        self.leaf = WindowLeaf(runtime, window_id)
+        self.files = files
+        self.leaf = WindowLeaf(runtime, window_id, files)
         self.rows = PromptRows(runtime, self.leaf)
         self.queue = PromptQueue(runtime, window_id, self.rows)
         self._prompts = PromptConsumer(runtime, window_id, self.rows, self.queue)
@@ -144,11 +152,18 @@ class Window:
         else:
             await self._prompts.say(lambda: self.rows.add_prompt(text, files), text, files)
 
-    async def edit(self, prompt_id: str, text: str, files: Sequence[Attachment] = ()) -> None:
+    async def edit(
+        self,
+        prompt_id: str,
+        text: str,
+        files: Sequence[Attachment] = (),
+        *,
+        choice: FileChoice | None = None,
+    ) -> None:
         """Say a prompt in other words, as a sibling of it; returns when its row is committed.
 
-        A running turn is stopped first and seen to its end. Raises AgentError if it is no prompt of this
-        conversation.
+        A running turn is stopped first and seen to its end. By ``choice`` the files of the directory go back before the
+        prompt goes out; where they cannot, it does not. Raises AgentError if it is no prompt of this conversation.
         """
         if self._runtime.tenure is None:
             await self.take_over()
@@ -157,7 +172,7 @@ class Window:
         # The turn may take its time to stop, and our own end may come first.
         kept_as = None if self.at_rest else await self.queue.keep_edit(prompt_id, text, files)
         try:
-            await self._say_instead(prompt, text, files, None, kept_as)
+            await self._say_instead(prompt, text, files, None, kept_as, choice)
         finally:
             if kept_as is not None:
                 await shielded(self.queue.forget_edit(kept_as))
@@ -166,11 +181,17 @@ class Window:
         ):  # the edit is on its way, whatever comes of the remark
             await announce(self._runtime.send_context(), self.id, self._runtime.agent_title)
 
-    async def retry(self, *, agent: AgentSpec | None = None, prompt_id: str | None = None) -> None:
+    async def retry(
+        self,
+        *,
+        agent: AgentSpec | None = None,
+        prompt_id: str | None = None,
+        choice: FileChoice | None = None,
+    ) -> None:
         """Send the last prompt again, or another one: the same row where its turn brought nothing, else as a sibling.
 
         ``agent`` answers it and what comes after it. A prompt that is named is always said as a sibling, and a
-        running turn is stopped for it.
+        running turn is stopped for it; by ``choice`` the files go back before it.
         """
         self._runtime.writable()
         if prompt_id is None:
@@ -179,7 +200,7 @@ class Window:
         prompt = await self._prompt_of(prompt_id)
         async with self._runtime.services.db.read() as reader:
             files = await attachments.of_message(reader, prompt.id)
-        await self._say_instead(prompt, prompt.text, files, agent)
+        await self._say_instead(prompt, prompt.text, files, agent, choice=choice)
 
     async def clear(self) -> None:
         """`/clear`: add a barrier, so that nothing above goes into prior context; send nothing.
@@ -310,12 +331,29 @@ class Window:
 
     # --- switching branches
 
-    async def go_to(self, leaf_id: str | None, act: Act = Act.GO_TO) -> None:
+    async def go_to(
+        self, leaf_id: str | None, act: Act = Act.GO_TO, *, choice: FileChoice | None = None
+    ) -> None:
         """Move the leaf to another row, None for the beginning; also in a conversation that can only be read.
 
-        Raises StillAtWork while the turn runs, AgentError for a row of another conversation.
+        By ``choice`` the files come along. Raises StillAtWork while the turn runs, AgentError for a row of another
+        conversation.
         """
-        await self.run_exclusively(lambda: self.leaf.move_leaf(leaf_id, act))
+        await self.run_exclusively(lambda: self.leaf.move_leaf(leaf_id, act, choice))
+
+    async def bring_files(self, choice: FileChoice) -> FilesMoved | None:
+        """Bring the files to where the window stands, as a part of the act that took it there without them.
+
+        None where there is nothing to bring. Raises StillAtWork while the turn runs, FilesNotKept, StoreError.
+        """
+        return await self.run_exclusively(lambda: self.files.follow(self.id, choice))
+
+    async def end_cut(self, cut: CutRestore, *, finished: bool) -> list[RestoreStep] | None:
+        """Finish a change of files that was cut off, or take it back; the steps that somebody is in the way of.
+
+        None where another process ended it. Raises StillAtWork while the turn runs, StoreError.
+        """
+        return await self.run_exclusively(lambda: self.files.end_cut(cut, finished=finished))
 
     async def to_sibling(self, prompt_id: str, step: int) -> bool:
         """Go to the sibling of a prompt that is ``step`` further, where the window last stood in it.
@@ -328,15 +366,15 @@ class Window:
         await self.go_to(leaf_id, Act.SIBLING)
         return True
 
-    async def rewind(self, message_id: str | None) -> None:
+    async def rewind(self, message_id: str | None, *, choice: FileChoice | None = None) -> None:
         """Go back to a row; a running turn is stopped first, and what waits then waits for the person.
 
-        What came later can still be reached.
+        What came later can still be reached. By ``choice`` the files go back, too.
         """
         ran = self.busy
 
         async def back() -> None:
-            await self.leaf.move_leaf(message_id, Act.REWIND)
+            await self.leaf.move_leaf(message_id, Act.REWIND, choice)
             if ran:
                 await self.queue.hold()
 
@@ -374,11 +412,12 @@ class Window:
         files: Sequence[Attachment],
         agent: AgentSpec | None,
         kept_as: str | None = None,
+        choice: FileChoice | None = None,
     ) -> None:
         async def birth() -> Birth:
             # What the turn before still tells belongs to the branch that is left.
             await self._runtime.settle()
-            return await self.rows.add_sibling(prompt, text, files, agent, kept_as)
+            return await self.rows.add_sibling(prompt, text, files, agent, kept_as, choice)
 
         if not clears(text):
             await self._prompts.say(birth, text, files, stop=True)

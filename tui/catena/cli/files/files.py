@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,13 +17,21 @@ from catena.text.json_shapes import FORMAT, dumps
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.snapshots.keeping import FileSnapshots
-from catena_acp.snapshots.restoring import RestorePlan, carry_out, finish, plan_restore, undo
 from catena_acp.snapshots.scope import SnapshotScope
+from catena_acp.process_group import is_running, process_start_time
+from catena_acp.snapshots.restoring import (
+    RestoreNote,
+    RestorePlan,
+    carry_out,
+    finish,
+    plan_restore,
+    undo,
+)
 from catena_store.conversations import conversations, messages
 from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Database, default_path
 from catena_store.ids import new_id, utc_now
-from catena_store.records import ConversationRecord
+from catena_store.records import ConversationRecord, Owner
 from catena_store.snapshots import turns, unfinished
 from catena_store.snapshots.git import executable
 from catena_store.snapshots.repository import SnapshotRepository, existing, snapshots_beside
@@ -146,7 +156,8 @@ async def _restore(
         day = int(utc_now().timestamp()) // _SECONDS_OF_DAY
         plan = await plan_restore(db, repository, leaf, target.id, day=day)
         chosen = plan.choose(paths) if paths else plan.free
-        refused = await carry_out(db, repository, chosen, conversation.id, new_id) if yes and chosen else []
+        note = RestoreNote(new_id(), conversation.id, _this_process(), day=day)
+        refused = await carry_out(db, plan, chosen, note) if yes and chosen else []
     return plan, chosen, refused
 
 
@@ -155,14 +166,24 @@ async def _end(named: str, ending: RestoreEnding) -> list[str]:
         async with db.read() as reader:
             conversation = await conversations.find(reader, named)
             begun = [
-                each for each in await unfinished.every(reader) if each.conversation_id == conversation.id
+                each
+                for each in await unfinished.every(reader)
+                if each.conversation_id == conversation.id
+                and not (each.owner and is_running(each.owner, each.begun_at, utc_now()))
             ]
         if not begun:
             raise CommandRefused("no restore of its files was broken off")
         repository, left = _repository(db, conversation), []
         for each in begun if ending is RestoreEnding.FINISH else reversed(begun):
-            left += await (finish if ending is RestoreEnding.FINISH else undo)(db, repository, each)
+            left += await (finish if ending is RestoreEnding.FINISH else undo)(repository, each)
+            async with db.write() as tx:
+                await unfinished.end(tx, each.id)
     return [step.path for step in left]
+
+
+def _this_process() -> Owner:
+    """The owner of a change of files, by whose end others know that it was cut off."""
+    return Owner(new_id(), socket.gethostname(), os.getpid(), process_start_time(os.getpid()) or "")
 
 
 def _repository(db: Database, conversation: ConversationRecord) -> SnapshotRepository:

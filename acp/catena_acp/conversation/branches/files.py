@@ -1,0 +1,271 @@
+"""The files of a conversation's directory, where they follow its windows from branch to branch."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from catena_acp.continuity.cancellation import shielded
+from catena_acp.continuity.conversation_events import LeafMoved, Remarked
+from catena_acp.conversation.journal import files_followed, move_window
+from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.errors import FilesNotKept
+from catena_acp.process_group import is_running
+from catena_acp.snapshots.restoring import (
+    FileChoice,
+    FilesMoved,
+    RestoreNote,
+    RestorePlan,
+    bring,
+    finish,
+    plan_restore,
+    plan_return,
+    take_back,
+    undo,
+)
+from catena_store.database.database import Writer
+from catena_store.snapshots import unfinished
+from catena_store.snapshots.repository import SnapshotRepository, work_tree
+from catena_store.snapshots.restoring import RestoreStep, count_done
+from catena_store.snapshots.unfinished import UnfinishedRestore, WindowMove
+from catena_store.snapshots.window_files import leaf_of_files
+from catena_store.windows import journal, windows
+from catena_store.windows.journal import Act, JournalEntry
+
+
+@dataclass(frozen=True, slots=True)
+class CutRestore:
+    """A change of files that a killed process left half done."""
+
+    begun: UnfinishedRestore
+    done: int  # of its steps
+
+
+class BranchFiles:
+    """What going from one place of a conversation to another does to its files, and the doing of it."""
+
+    def __init__(self, runtime: ConversationRuntime) -> None:
+        self._runtime = runtime
+        self._planning = asyncio.Lock()
+
+    # --- what would be
+
+    async def plan(self, window_id: str, target: str | None) -> RestorePlan | None:
+        """What bringing a window's files along to a row would change; None is the beginning.
+
+        None where no files are kept, and where nothing lies between. One is made at a time. Raises FilesNotKept,
+        StoreError.
+        """
+        snapshots = self._runtime.services.snapshots
+        if snapshots is None or (repository := await self._repository()) is None:
+            return None
+        async with self._planning:
+            await snapshots.settled()
+            async with self._runtime.services.db.read() as reader:
+                window = await windows.get(reader, window_id)
+                leaf = window.leaf_id if window else None
+                origin = await leaf_of_files(reader, window_id, self._runtime.record.id, leaf)
+            if origin == target:
+                return None
+            # Who gives it up does not let the next one begin beside it.
+            return await shielded(
+                plan_restore(
+                    self._runtime.services.db,
+                    repository,
+                    origin,
+                    target,
+                    day=snapshots.today(),
+                    running=True,
+                )
+            )
+
+    async def plan_of_act(self, entry: JournalEntry, window_id: str, *, undone: bool) -> RestorePlan | None:
+        """What undoing an act with files would change, or doing it again; None where it had none. Raises StoreError."""
+        wanted, present = (entry.before, entry.after) if undone else (entry.after, entry.before)
+        snapshots = self._runtime.services.snapshots
+        if "files" not in wanted or "files" not in present or snapshots is None:
+            return None
+        repository = await self._repository()
+        if repository is None or str(repository.root) != present["files"]["root"]:
+            return None
+        await snapshots.settled()
+        async with self._runtime.services.db.read() as reader:
+            window = await windows.get(reader, window_id)
+        return await plan_return(
+            self._runtime.services.db,
+            repository,
+            wanted["files"]["tree"],
+            present["files"]["tree"],
+            from_leaf=present.get("leaf_id"),
+            leaf_id=window.leaf_id if window else None,
+            day=snapshots.today(),
+        )
+
+    # --- doing it
+
+    @asynccontextmanager
+    async def along(
+        self, window_id: str, target: str | None, act: Act, choice: FileChoice | None
+    ) -> AsyncIterator[FilesMoved | None]:
+        """The files are at a row within the block, which moves the window there; None without a choice.
+
+        Whoever moves it ends the note of it in that transaction. Where the block fails they are taken back. Raises
+        FilesNotKept, SnapshotFailed and StoreError, with nothing changed.
+        """
+        plan = await self.plan(window_id, target) if choice is not None else None
+        if plan is None or choice is None:
+            yield None
+            return
+        move = WindowMove(window_id, self._runtime.record.id, target, act)
+        async with self._brought(plan, plan.chosen(choice), move) as moved:
+            yield moved
+        self._tell_left(window_id, moved)
+
+    @asynccontextmanager
+    async def returned(
+        self, entry: JournalEntry, window_id: str, *, undone: bool
+    ) -> AsyncIterator[FilesMoved | None]:
+        """The files are as before an act within the block, or as after it; None where it took none along."""
+        plan = await self.plan_of_act(entry, window_id, undone=undone)
+        if plan is None:
+            yield None
+            return
+        async with self._brought(plan, plan.free, None) as moved:
+            yield moved
+
+    async def follow(self, window_id: str, choice: FileChoice) -> FilesMoved | None:
+        """Bring the files to where the window stands; it went there without them.
+
+        Undoing the act that took it there then takes them back with it. None where there is nothing to bring. Raises
+        FilesNotKept, StoreError.
+        """
+        async with self._runtime.services.db.read() as reader:
+            window = await windows.get(reader, window_id)
+        leaf = window.leaf_id if window else None
+        async with self.along(window_id, leaf, Act.FILES, choice) as moved:
+            if moved is not None:
+                async with self._runtime.writable().write() as tx:
+                    await self._note_behind(tx, window_id, leaf, moved)
+        return moved
+
+    async def _note_behind(self, tx: Writer, window_id: str, leaf_id: str | None, moved: FilesMoved) -> None:
+        """Write files that came along later into the act that took the window here, or as an act of their own."""
+        before, after = moved.before_and_after(tx.now())
+        done, again = await journal.newest(tx, window_id), await journal.newest_undone(tx, window_id)
+        if done is not None and _leads(done.after, leaf_id) and "files" not in done.after:
+            await journal.add_files(tx, done, before, after)
+            await unfinished.end(tx, moved.note_id)
+        elif again is not None and _leads(again.before, leaf_id) and "files" not in again.after:
+            await journal.add_files(tx, again, after, before)
+            await unfinished.end(tx, moved.note_id)
+        else:
+            await files_followed(tx, window_id=window_id, files=moved)
+
+    @asynccontextmanager
+    async def _brought(
+        self, plan: RestorePlan, steps: tuple[RestoreStep, ...], move: WindowMove | None
+    ) -> AsyncIterator[FilesMoved]:
+        services, snapshots = self._runtime.services, self._runtime.services.snapshots
+        assert snapshots is not None  # there is a plan
+        note = RestoreNote(
+            services.new_id(), self._runtime.record.id, services.owner, move, snapshots.today()
+        )
+        with snapshots.restoring(note.id):
+            moved = await bring(services.db, plan, steps, note)
+            try:
+                yield moved
+            except BaseException:
+                await shielded(take_back(services.db, plan.repository, note.id, moved.done))
+                raise
+
+    def _tell_left(self, window_id: str, moved: FilesMoved) -> None:
+        if moved.left:
+            named = ", ".join(step.path for step in moved.left[:3])
+            more = len(moved.left) - 3
+            listed = f"{named} and {more} more" if more > 0 else named
+            self._runtime.publish(Remarked(window_id, f"Changed since by someone else, so left: {listed}"))
+
+    # --- what was cut off
+
+    async def cut(self) -> CutRestore | None:
+        """The oldest change of files of this conversation, or of its directory, that nobody is at any more."""
+        services = self._runtime.services
+        async with services.db.read() as reader:
+            begun = await unfinished.every(reader)
+        if not begun:
+            return None
+        root = await asyncio.to_thread(self._root)
+        for each in begun:
+            ours = each.conversation_id == self._runtime.record.id or str(each.root) == root
+            if ours and not self._is_worked_on(each):
+                repository = self._repository_at(each)
+                done = await asyncio.to_thread(count_done, repository, each.steps) if repository else 0
+                return CutRestore(each, done)
+        return None
+
+    async def end_cut(self, cut: CutRestore, *, finished: bool) -> list[RestoreStep] | None:
+        """Finish a change of files that was cut off, with the move that it was done for, or take it back.
+
+        Returns the steps that somebody is in the way of; None where another process ended it. Raises StoreError.
+        """
+        begun, services = cut.begun, self._runtime.services
+        repository, snapshots = self._repository_at(begun), services.snapshots
+        if repository is None or snapshots is None:
+            raise FilesNotKept("snapshots are off")
+        with snapshots.restoring(begun.id):
+            async with services.db.write() as tx:
+                if not await unfinished.take_over(tx, begun, services.owner):
+                    return None
+            left = await (finish if finished else undo)(repository, begun)
+            move = begun.move if finished else None
+            async with services.db.write() as tx:
+                await unfinished.end(tx, begun.id)
+                moved = move is not None and await self._move(tx, begun, move)
+        if moved and move is not None:
+            self._runtime.publish(LeafMoved(move.window_id, move.leaf_id))
+            self._runtime.clear_carrier(move.window_id)
+        return left
+
+    async def _move(self, tx: Writer, begun: UnfinishedRestore, move: WindowMove) -> bool:
+        """Let the window of a cut change follow its files, where it is still of this conversation."""
+        window = await windows.get(tx, move.window_id)
+        if window is None or window.conversation_id != move.conversation_id or not begun.before:
+            return False
+        await move_window(
+            tx,
+            window_id=move.window_id,
+            conversation_id=move.conversation_id,
+            leaf_id=move.leaf_id,
+            act=Act(move.act),
+            files=FilesMoved(begun.id, str(begun.root), begun.before, begun.after or "", begun.steps, ()),
+        )
+        return True
+
+    # --- the snapshots
+
+    async def _repository(self) -> SnapshotRepository | None:
+        snapshots = self._runtime.services.snapshots
+        return await asyncio.to_thread(snapshots.repository, self._runtime.record.cwd) if snapshots else None
+
+    def _repository_at(self, begun: UnfinishedRestore) -> SnapshotRepository | None:
+        snapshots = self._runtime.services.snapshots
+        return snapshots.repository_at(begun.root) if snapshots else None
+
+    def _root(self) -> str:
+        return str(work_tree(Path(self._runtime.record.cwd)))
+
+    def _is_worked_on(self, begun: UnfinishedRestore) -> bool:
+        services = self._runtime.services
+        if begun.owner is None:
+            return False
+        if begun.owner.id == services.owner.id:
+            return services.snapshots is not None and services.snapshots.is_restoring(begun.id)
+        return is_running(begun.owner, begun.begun_at, services.clock())
+
+
+def _leads(values: Mapping[str, Any], leaf_id: str | None) -> bool:
+    return "leaf_id" in values and values["leaf_id"] == leaf_id

@@ -1,0 +1,250 @@
+"""Files that follow a window from branch to branch, by choice, and back with undo."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from catena_acp.continuity.conversation_events import Remarked
+from catena_acp.conversation.undo import ConversationUndo, Scope
+from catena_acp.snapshots.keeping import FileSnapshots
+from catena_acp.snapshots.restoring import FileChoice, RestorePlan
+from catena_acp.snapshots.scope import SnapshotScope
+from catena_store.database.database import Database
+from catena_store.errors import SnapshotFailed
+from catena_store.ids import utc_now
+from catena_store.records import Kind
+from catena_store.snapshots import restoring, turns, unfinished
+from catena_store.snapshots.repository import SnapshotRepository
+from catena_store.snapshots.restoring import RestoreStep
+from support.conversations.rehearsed import Desk, World
+from support.storage.work_trees import GIT
+
+TOO = FileChoice()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    world = World(tmp_path)
+    (world.project / ".git").mkdir()
+    return world
+
+
+def keeping(world: World, db: Database) -> FileSnapshots:
+    place = world.store.parent / "snapshots"
+    return FileSnapshots(db, place, GIT, SnapshotScope.REPOSITORIES, clock=utc_now)
+
+
+def files(world: World) -> dict[str, str]:
+    return {path.name: path.read_text() for path in world.project.iterdir() if path.is_file()}
+
+
+async def prompts(desk: Desk) -> list[str]:
+    return [row.id for row in await desk.branch() if row.kind is Kind.USER]
+
+
+async def end_of_first(desk: Desk) -> str:
+    """The last row of the first turn."""
+    rows = await desk.branch()
+    second = [row for row in rows if row.kind is Kind.USER][1]
+    assert second.parent_id is not None
+    return second.parent_id
+
+
+async def settled(desk: Desk) -> None:
+    found = desk.conversations._services.snapshots
+    assert found is not None
+    await found.settled()
+
+
+async def four_turns(desk: Desk) -> list[str]:
+    """Turns that write files by a tool and by a shell; their prompts."""
+    for prompt in (
+        "write a.txt one",
+        "write b.txt two",
+        "terminal rm a.txt; write c.txt three",
+        "write b.txt four",
+    ):
+        await desk.say(prompt, "allow")
+        await settled(desk)
+    return await prompts(desk)
+
+
+def changed(plan: RestorePlan | None) -> list[str]:
+    assert plan is not None
+    return [step.path for step in plan.steps]
+
+
+def undo_of(desk: Desk) -> tuple[ConversationUndo, Scope]:
+    return ConversationUndo(desk.db, desk.conversations), Scope(desk.window_id, None)
+
+
+async def test_g04_an_edit_brings_files_back_before_its_prompt_and_undo_brings_both_back(
+    world: World,
+) -> None:
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        _, second, *_ = await four_turns(desk)
+        after = files(world)
+        assert after == {"b.txt": "four\n", "c.txt": "three\n"}
+        plan = await desk.conversation.files.plan(desk.window_id, await end_of_first(desk))
+        assert plan is not None and {each.path for each in plan.steps} == {"a.txt", "b.txt", "c.txt"}
+
+        before_leaf = (await desk.stored_window()).leaf_id
+        await desk.over(desk.window.edit(second, "say nothing is written", choice=TOO))
+        await settled(desk)
+        assert files(world) == {"a.txt": "one\n"}
+        last = (await desk.turns())[-1]
+        async with desk.db.read() as reader:
+            (kept,) = (await turns.of_turns(reader, [last.id])).values()
+        assert kept.before == kept.after  # the turn saw them gone back
+
+        undoing, scope = undo_of(desk)
+        step = await undoing.undo(scope)
+        assert step is not None and step.files is not None and len(step.files.done) == 3
+        assert files(world) == after and (await desk.stored_window()).leaf_id == before_leaf
+        again = await undoing.redo(scope)
+        assert again is not None and files(world) == {"a.txt": "one\n"}
+        assert await undoing.undo(scope) is not None and files(world) == after
+
+
+async def test_g04_without_the_choice_files_stay_and_can_follow_afterwards_as_one_act(world: World) -> None:
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        first, *_ = await four_turns(desk)
+        after = files(world)
+        await desk.over(desk.window.edit(first, "write new.txt new"), "allow")
+        await settled(desk)
+        assert files(world) == {**after, "new.txt": "new\n"}
+        (edited, *_) = await prompts(desk)
+        assert (
+            await desk.conversation.files.plan(desk.window_id, (await desk.stored_window()).leaf_id) is None
+        )
+
+        assert await desk.window.to_sibling(edited, -1)
+        assert files(world) == {**after, "new.txt": "new\n"}
+        leaf = (await desk.stored_window()).leaf_id
+        plan = await desk.conversation.files.plan(desk.window_id, leaf)
+        assert plan is not None and [step.path for step in plan.free] == ["new.txt"]
+        moved = await desk.window.bring_files(TOO)
+        assert moved is not None and files(world) == after
+        assert await desk.conversation.files.plan(desk.window_id, leaf) is None
+
+        undoing, scope = undo_of(desk)
+        step = await undoing.undo(scope)
+        assert step is not None and files(world) == {**after, "new.txt": "new\n"}
+        assert (await prompts(desk))[0] == edited
+        assert await undoing.redo(scope) is not None and files(world) == after
+
+
+async def test_g04_what_somebody_else_changed_is_left_and_named_and_goes_back_when_chosen(
+    world: World,
+) -> None:
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        await four_turns(desk)
+        first = await end_of_first(desk)
+        (world.project / "b.txt").write_text("mine\n")
+        await desk.window.rewind(first, choice=TOO)
+        assert files(world) == {"a.txt": "one\n", "b.txt": "mine\n"}
+        told = await desk.until_told(Remarked)
+        assert told.text == "Changed since by someone else, so left: b.txt"
+        undoing, scope = undo_of(desk)
+        assert await undoing.undo(scope) is not None
+        assert files(world) == {"b.txt": "mine\n", "c.txt": "three\n"}
+        await desk.window.rewind(first, choice=FileChoice(frozenset({"b.txt"})))
+        assert files(world) == {"a.txt": "one\n"}
+        (world.project / "a.txt").write_text("mine, too\n")
+        step = await undoing.undo(scope)
+        assert step is not None and step.files is not None
+        assert [each.path for each in step.files.left] == ["a.txt"]
+        assert files(world) == {"a.txt": "mine, too\n", "b.txt": "mine\n", "c.txt": "three\n"}
+
+
+async def test_g04_where_files_cannot_go_back_nothing_is_sent_and_nothing_changed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, refuse = restoring._Root.write, []
+
+    def full(root: restoring._Root, path: str, *rest: object) -> None:
+        if refuse and path == "b.txt":
+            raise OSError(28, os.strerror(28))
+        write(root, path, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(restoring._Root, "write", full)
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        *_, third, _ = await four_turns(desk)
+        after, leaf, sent = files(world), (await desk.stored_window()).leaf_id, len(world.prompts())
+        refuse.append(True)
+        with pytest.raises(SnapshotFailed, match=r"b.txt: No space left"):
+            await desk.window.edit(third, "say again", choice=TOO)
+        assert files(world) == after and len(world.prompts()) == sent
+        assert (await desk.stored_window()).leaf_id == leaf
+        assert await desk.conversation.files.cut() is None
+
+
+@pytest.mark.parametrize("finished", [True, False])
+async def test_g06_a_move_that_was_killed_half_way_is_finished_with_its_files_or_undone(
+    world: World, finished: bool
+) -> None:
+    class Killed(Exception):
+        pass
+
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        await four_turns(desk)
+        first = await end_of_first(desk)
+        after, leaf = files(world), (await desk.stored_window()).leaf_id
+        plan = await desk.conversation.files.plan(desk.window_id, first)
+        assert plan is not None
+        services = desk.conversations._services
+        move = unfinished.WindowMove(desk.window_id, desk.conversation.id, first, "rewind")
+        gone = replace(services.owner, id="gone", started="long ago")
+        async with desk.db.write() as tx:
+            trees = (plan.now, plan.wanted)
+            await unfinished.begin(
+                tx,
+                "note",
+                plan.repository.root,
+                desk.conversation.id,
+                plan.steps,
+                owner=gone,
+                trees=trees,
+                move=move,
+            )
+        restoring.restore(plan.repository, plan.steps[:1])
+        cut = await desk.conversation.files.cut()
+        assert cut is not None and (cut.done, len(cut.begun.steps)) == (1, 3)
+
+        assert await desk.window.end_cut(cut, finished=finished) == []
+        assert files(world) == ({"a.txt": "one\n"} if finished else after)
+        assert (await desk.stored_window()).leaf_id == (first if finished else leaf)
+        assert await desk.window.end_cut(cut, finished=finished) is None
+        if finished:
+            undoing, scope = undo_of(desk)
+            assert await undoing.undo(scope) is not None
+            assert files(world) == after and (await desk.stored_window()).leaf_id == leaf
+
+
+async def test_g06_what_a_live_process_is_at_is_nobody_elses(world: World) -> None:
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        await four_turns(desk)
+        live = replace(desk.conversations._services.owner, id="another window")
+        steps = [RestoreStep("b.txt", None, None)]
+        async with desk.db.write() as tx:
+            await unfinished.begin(tx, "note", world.project, desk.conversation.id, steps, owner=live)
+        assert await desk.conversation.files.cut() is None
+
+
+async def test_g04_files_of_acts_that_can_be_undone_are_spared(world: World) -> None:
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        await four_turns(desk)
+        first = await end_of_first(desk)
+        (world.project / "b.txt").write_text("mine alone\n")
+        await desk.window.rewind(first, choice=FileChoice(frozenset({"b.txt"})))
+        async with desk.db.read() as reader:
+            kept = await turns.trees(reader)
+        repository = SnapshotRepository(GIT, world.store.parent / "snapshots", world.project)
+        repository.forget(kept, before=10**9)
+        undoing, scope = undo_of(desk)
+        assert await undoing.undo(scope) is not None
+        assert files(world)["b.txt"] == "mine alone\n"
