@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.continuity.conversation_events import Remarked
-from catena_acp.conversation.undo import ConversationUndo, Scope
+from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import FileChoice, RestorePlan
 from catena_acp.snapshots.scope import SnapshotScope

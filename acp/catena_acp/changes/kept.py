@@ -19,6 +19,7 @@ from catena_acp.changes.changed_file import (
 )
 from catena_acp.changes.on_disk import FilesOnDisk
 from catena_acp.changes.reported import ReportedChanges
+from catena_acp.snapshots.restoring import RestorePlan
 from catena_store.database.database import Reader
 from catena_store.snapshots import turns
 from catena_store.snapshots.repository import SnapshotRepository
@@ -83,7 +84,7 @@ class KeptFile:
 
     repository: SnapshotRepository
     change: TreeChange
-    disk: FilesOnDisk
+    disk: FilesOnDisk | None  # None: what is there now is not asked
 
     @property
     def path(self) -> str:
@@ -121,12 +122,21 @@ class KeptFile:
         return old, new
 
     def _on_disk(self, new: str | None) -> OnDisk:
+        if self.disk is None:
+            return OnDisk.SAME
         found, text = self.disk.text(self.path)
         if new is None:
             return OnDisk.SAME if found is OnDisk.GONE else OnDisk.CHANGED
         if found is not OnDisk.SAME:
             return found
         return OnDisk.SAME if text == new else OnDisk.CHANGED
+
+
+def planned_files(plan: RestorePlan) -> list[KeptFile]:
+    """The files that a restore would write, as they are and as they would be."""
+    return [
+        KeptFile(plan.repository, TreeChange(step.path, step.now, step.wanted), None) for step in plan.steps
+    ]
 
 
 def _text(content: bytes) -> str | FileContents:

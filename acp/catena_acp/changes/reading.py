@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from catena_acp.changes.changed_file import ChangeSpan, UnreadFile
-from catena_acp.changes.kept import source_of
+from catena_acp.changes.kept import planned_files, source_of
+from catena_acp.snapshots.restoring import RestorePlan
 from catena_store import ancestry
 from catena_store.conversations import messages
 from catena_store.conversations.seen_changes import last_look, seen_hunks
@@ -23,6 +24,7 @@ class Since(Enum):
     TURN = "turn"  # the beginning of a turn, until its end
     LOOK = "look"  # the last look at the changes of the conversation
     CHECKPOINT = "checkpoint"
+    PLANNED = "planned"  # nothing yet: what files would become that go along with a branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +69,21 @@ async def read_changes(
     return Changes(scope, leaf_id, directories[0], tuple(files), seen, source.caveat)
 
 
+def planned_changes(plan: RestorePlan, directory: str) -> Changes:
+    """What files would become by a restore, in a conversation of this directory."""
+    named = ", ".join(step.path for step in plan.conflicts)
+    caveat = f"Changed since by someone else: {named}." if named else ""
+    return Changes(
+        ChangeScope(Since.PLANNED), None, directory, tuple(planned_files(plan)), frozenset(), caveat
+    )
+
+
 async def span_of(reader: Reader, leaf_id: str | None, scope: ChangeScope) -> ChangeSpan:
     """The part of a branch that a scope means. Raises StoreError."""
     if leaf_id is None:
         return ChangeSpan(None)
     match scope.since:
-        case Since.BRANCH:
+        case Since.BRANCH | Since.PLANNED:
             return ChangeSpan(leaf_id)
         case Since.TURN:
             return await _turn(reader, leaf_id, scope.message_id)

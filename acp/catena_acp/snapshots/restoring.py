@@ -32,6 +32,7 @@ class FileChoice:
     """The choice that files come along: those that nobody else changed since, and these paths, too."""
 
     also: frozenset[str] = frozenset()
+    where_kept: bool = False  # made by a setting: where files were not kept they stay
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class RestorePlan:
     now: str  # the tree of this moment
     wanted: str  # and of afterwards, with every step
     kept_later: bool = False  # the end of a turn: its changes may be the person's
+    across: bool = False  # another branch is entered
 
     @property
     def free(self) -> tuple[RestoreStep, ...]:
@@ -162,7 +164,7 @@ def _planned(
     steps = plan(repository, _pairs(left, now), now, _pairs(entered, now), unkept=lacking)
     wanted = repository.tree_with(now, {step.path: step.wanted for step in steps}) if steps else now
     kept_later = any(turn.certain is not None for turn in between)
-    found = RestorePlan(repository, tuple(steps), now, wanted, kept_later)
+    found = RestorePlan(repository, tuple(steps), now, wanted, kept_later, across=bool(entered))
     found.line_counts()
     return found
 

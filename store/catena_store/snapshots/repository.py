@@ -148,10 +148,6 @@ class SnapshotRepository:
         lines = self._git.run("cat-file", "--batch-check", stdin=asked).decode().splitlines()
         return {line.removesuffix(" missing") for line in lines if line.endswith(" missing")}
 
-    def keep(self, tree: str, *, day: int) -> None:
-        """Keep a tree that was made of another one, as if it had been a snapshot of that day."""
-        self._git.run("update-ref", f"{_REFS}/{day}/{tree}", tree)
-
     def patch(self, old: str, new: str) -> bytes:
         """The difference of two snapshots, for ``git apply``."""
         return self._git.run("diff-tree", "-r", "-p", "--binary", *_PLAIN, old, new)

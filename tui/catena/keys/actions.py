@@ -96,6 +96,8 @@ _ANYWHERE: tuple[Row, ...] = (
     ("other_pane", "f6", "the other of two panes"),
     ("next_question", "f8", "next tab whose agent asks"),
     ("queue", "ctrl+n", "queued prompts; again: back"),
+    ("files_too", "f4", "files too: they go back, or along to another branch"),
+    ("show_files", "f3", "show what would become of files"),
     ("find", "ctrl+f", "find in the transcript"),
     ("palette", "ctrl+p", "all commands"),
     ("scroll_up", "pageup", "scroll up"),
@@ -164,6 +166,10 @@ _BRANCH: tuple[Row, ...] = (
     ("branch_do", "enter", "do it"),
     ("branch_agent", "a", "with another agent"),
     ("branch_beside", "s", "in a new tab, or in this one"),
+    ("branch_files", "f4", "files too"),
+    ("branch_show_files", "d f3", "show what would become of files"),
+    ("branch_finish", "f", "finish what was cut off"),
+    ("branch_take_back", "u", "undo what was cut off"),
 )
 _FORM: tuple[Row, ...] = (
     ("next_field", "tab down", "next field"),

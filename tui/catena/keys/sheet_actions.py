@@ -100,6 +100,8 @@ SHEETS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("tree_compare", "d", "compare branches"),
         ("tree_fork", "f", "fork from there"),
         ("tree_quote", "q", "quote it into the composer"),
+        ("tree_files", "f4", "files too, when you go there"),
+        ("tree_show_files", "f3", "show what would become of files"),
     ),
     "checkpoints": (
         ("checkpoint_rewind", "enter", "go back to it"),
@@ -107,6 +109,8 @@ SHEETS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("checkpoint_fork_beside", "F", "fork there in a new tab"),
         ("checkpoint_name", "r", "name it"),
         ("checkpoint_remove", "d", "remove it"),
+        ("checkpoint_files", "f4", "files too, when you go back"),
+        ("checkpoint_show_files", "f3", "show what would become of files"),
     ),
     "sessions": (
         ("session_details", "enter", "details"),

@@ -213,6 +213,14 @@ SETTINGS: tuple[SettingDefinition, ...] = (
         choices=tuple(SnapshotScope),
     ),
     SettingDefinition(
+        "files_follow",
+        Group.ACCESS,
+        SettingKind.ON_OFF,
+        "files go back with the conversation unless you choose otherwise",
+        lambda on: _word(on.files_follow),
+        Applies.NOW,
+    ),
+    SettingDefinition(
         "notifications",
         Group.NOTIFICATIONS,
         SettingKind.CHOICE,

@@ -49,6 +49,7 @@ _KEYS = (
     "images",
     "notifications",
     "snapshots",
+    "files_follow",
     "vim",
     "linear",
     "keys",
@@ -118,6 +119,9 @@ class Settings:
     images: ImageDrawing = ImageDrawing.AUTO  # of agents, below their lines
     notifications: NotificationForm = NotificationForm.AUTO
     snapshots: SnapshotScope = SnapshotScope.REPOSITORIES
+    files_follow: bool = (
+        False  # an edit, a retry or a move takes the files along where nothing else is chosen
+    )
     vim: bool = False  # vi's keys in the composer
     linear: LinearSetting = LinearSetting.AUTO
     keys: KeyMap = DEFAULT_KEYS
@@ -207,6 +211,7 @@ def _settings(document: SettingsDocument) -> Settings:
         images=document.checked("images", one_of(ImageDrawing.AUTO)),
         notifications=document.checked("notifications", one_of(NotificationForm.AUTO)),
         snapshots=document.checked("snapshots", one_of(SnapshotScope.REPOSITORIES)),
+        files_follow=document.switch("files_follow", default=False),
         vim=document.switch("vim", default=False),
         linear=document.checked("linear", one_of(LinearSetting.AUTO)),
         keys=keys,

@@ -21,6 +21,8 @@ def scope_words(scope: ChangeScope) -> str:
             return "since your last look"
         case Since.CHECKPOINT:
             return f"since checkpoint {safe_line(scope.name)}"
+        case Since.PLANNED:
+            return "if the files come along"
 
 
 def shown_path(path: str, directory: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from catena.text.formats import joined, title_of
 from catena.text.safe_text import safe_line
+from catena.workspace.files_along import FilesAlong
 from catena.workspace.form_draft import FormDraft
 from catena.workspace.trouble import StandingTrouble, TabTrouble
 from catena_acp.continuity.conversation_events import (
@@ -44,6 +45,7 @@ from catena_acp.trouble.troubles import Trouble
 from catena_store.records import Attachment, Kind, Message, MessageState, QueueItem, WindowRecord
 
 if TYPE_CHECKING:
+    from catena_acp.conversation.branches.files import CutRestore
     from catena_acp.conversation.conversation import Conversation
     from catena_acp.conversation.inspection.todos import LeftOpen, Todo
     from catena_acp.conversation.prompts.window import Window
@@ -69,11 +71,20 @@ class Editing:
     price: str = ""  # what sending it would need, in words; "" until that is known
     priced_for: object = None  # what that depended on
     prompt_files: tuple[Attachment, ...] = ()
+    along: FilesAlong = field(default_factory=FilesAlong)  # the files of the directory
 
     @property
     def differs(self) -> bool:
         """True if the text or the attachments of the prompt were changed."""
         return self.text != self.prompt.text or self.files != self.prompt_files
+
+
+@dataclass(frozen=True, slots=True)
+class FilesBehind:
+    """Files that did not go along to the leaf where a tab stands."""
+
+    leaf_id: str | None
+    along: FilesAlong
 
 
 STOP_PATIENCE = 5.0  # seconds after which ending the agent's process is offered
@@ -109,6 +120,8 @@ class Tab:
     growing: dict[str, list[str]] = field(default_factory=dict)  # published text of messages that still grow
     editing: Editing | None = None  # a prompt is in the composer to be sent again, and the draft waits
     left_edits: dict[str, LeftEdit] = field(default_factory=dict)  # by prompt
+    behind: FilesBehind | None = None  # it went elsewhere, and its files did not
+    cut: CutRestore | None = None  # a change of files that was cut off, and waits for a decision
 
     @property
     def window_id(self) -> str:
@@ -138,6 +151,15 @@ class Tab:
     def written(self) -> str:
         """The text in the composer: the draft, or the prompt that is edited."""
         return self.editing.text if self.editing else self.draft
+
+    @property
+    def along(self) -> FilesAlong | None:
+        """The files that the edit, or the last move, may take along; None where there is nothing to choose."""
+        if self.editing is not None:
+            found: FilesAlong | None = self.editing.along
+        else:
+            found = self.behind.along if self.behind and self.behind.leaf_id == self.leaf_id else None
+        return found if found is not None and found.offered else None
 
     @property
     def attachments(self) -> tuple[Attachment, ...]:

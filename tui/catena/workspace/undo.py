@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, assert_never
 
 from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
+from catena.workspace.files_along import moved_words
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, Reader
 from catena_store.windows.journal import Act, JournalEntry
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from catena.workspace.tab import Tab
     from catena_acp.conversation.conversations.conversations import Conversations
     from catena_acp.conversation.conversations.undo import Scope, UndoStep
+    from catena_acp.snapshots.restoring import FilesMoved
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class UndoResult:
     acts: tuple[JournalLine, ...]
     next: JournalLine | None
     look_at: Tab | None  # the tab to show afterwards
+    files: FilesMoved | None = None  # those that came along with the last of the acts
 
 
 class MovableTabs(Protocol):
@@ -94,7 +97,7 @@ class TabUndo:
                 return taken
             acts = (*taken.acts, *step.acts) if taken else step.acts
             look_at = step.look_at or look_at
-            taken = UndoResult(acts, step.next, look_at)
+            taken = UndoResult(acts, step.next, look_at, step.files)
             reached = step.acts[-1].entry.id
             if (reached <= wanted.id) if not wanted.undone else (reached >= wanted.id):
                 return taken
@@ -135,7 +138,7 @@ class TabUndo:
         async with self._db.read() as reader:
             done = await _named(reader, step.entry)
             coming = await _named(reader, step.next) if step.next else None
-        return UndoResult((done,), coming, look_at)
+        return UndoResult((done,), coming, look_at, step.files)
 
     async def _bring_along(self, step: UndoStep) -> Tab | None:
         """Move, open and close the tabs of a step; return the tab that the step was about, if it is open."""
@@ -204,13 +207,18 @@ def what(done: JournalLine) -> str:
 def undone(taken: UndoResult) -> str:
     """Text on what was undone, and what one more `/undo` would undo."""
     coming = f"/undo again for: {what(taken.next)}." if taken.next else "Nothing more to undo."
-    return f"Undone: {_acts(taken)}. {coming} /redo to redo."
+    return f"Undone: {_acts(taken)}. {_files(taken)}{coming} /redo to redo."
 
 
 def done_again(taken: UndoResult) -> str:
     """Text on what was redone, and what one more `/redo` would redo."""
-    coming = f" /redo again for: {what(taken.next)}." if taken.next else ""
-    return f"Redone: {_acts(taken)}.{coming}"
+    coming = f"/redo again for: {what(taken.next)}." if taken.next else ""
+    return f"Redone: {_acts(taken)}. {_files(taken)}{coming}".rstrip()
+
+
+def _files(taken: UndoResult) -> str:
+    words = moved_words(taken.files)
+    return f"{words} " if words else ""
 
 
 def _acts(taken: UndoResult) -> str:

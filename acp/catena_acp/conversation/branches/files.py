@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -116,7 +117,10 @@ class BranchFiles:
         Whoever moves it ends the note of it in that transaction. Where the block fails they are taken back. Raises
         FilesNotKept, SnapshotFailed and StoreError, with nothing changed.
         """
-        plan = await self.plan(window_id, target) if choice is not None else None
+        plan = None
+        if choice is not None:
+            with contextlib.suppress(*((FilesNotKept,) if choice.where_kept else ())):
+                plan = await self.plan(window_id, target)
         if plan is None or choice is None:
             yield None
             return

@@ -16,9 +16,8 @@ from catena.text.formats import truncate
 from catena.text.json_shapes import FORMAT, dumps
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.snapshots.keeping import FileSnapshots
-from catena_acp.snapshots.scope import SnapshotScope
 from catena_acp.process_group import is_running, process_start_time
+from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import (
     RestoreNote,
     RestorePlan,
@@ -27,6 +26,7 @@ from catena_acp.snapshots.restoring import (
     plan_restore,
     undo,
 )
+from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.conversations import conversations, messages
 from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Database, default_path

@@ -313,6 +313,8 @@ class ChangesScreen(Dialog[None]):
 
     def action_scope(self) -> None:
         """Go from this branch to its newest turn, to what came since the last look, and back."""
+        if self._asked.since is Since.PLANNED:
+            return
         scopes = [ChangeScope(), ChangeScope(Since.TURN), ChangeScope(Since.LOOK)]
         if self._asked not in scopes:
             scopes.append(self._asked)

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from catena.keys.keymap import DEFAULT_KEYS, KeyMap
-from catena.screens.chat.bars.composer_edges import ComposerEdges, EditWords, Status, acts_unasked
+from catena.screens.chat.bars.composer_edges import (
+    ComposerEdges,
+    EditWords,
+    FilesWords,
+    Status,
+    acts_unasked,
+)
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.bars.tabs import TabLabel, labels_of, marks_of
 from catena.screens.chat.conversation_area import ConversationArea
@@ -29,6 +35,7 @@ from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
 from catena.widgets.composer import Composer
 from catena.widgets.hint_line import HintLine
+from catena.workspace.files_along import cut_words
 from catena.workspace.panes import Pane
 from catena.workspace.tab import STOP_PATIENCE, Editing, Tab
 from catena.workspace.tabs import OpenTabs
@@ -158,6 +165,16 @@ def edit_words(editing: Editing | None, version: tuple[int, int] | None, *, busy
     at = f"{editing.prompt.created_at.astimezone():%H:%M}"
     place, count = version or (1, 2)
     return EditWords(at, editing.price, f"{place}/{count}", stops_turn=busy)
+
+
+def files_words(tab: Tab, keys: KeyMap = DEFAULT_KEYS) -> FilesWords | None:
+    """What becomes of the files of a tab's directory, in words: by an edit, after a move, or since that was cut off."""
+    key = keys.shown("files_too")
+    if tab.cut is not None:
+        return FilesWords(f"{cut_words(tab.cut)}: {key} decides", cut=True)
+    if (along := tab.along) is None:
+        return None
+    return FilesWords(along.words_with(key), chosen=along.choice is not None)
 
 
 def _short(number: int) -> str:
@@ -571,5 +588,6 @@ class TabPresenter:
         siblings = self._parts.transcript.siblings_of(tab.editing.prompt.id) if tab.editing else None
         version = (siblings.position, siblings.of) if siblings is not None else None
         edges.show_edit(edit_words(tab.editing, version, busy=tab.at_work))
+        edges.show_files(files_words(tab, self._keys()))
         edges.show_queued(len(tab.queue))
         edges.show_status(status_of(tab, stopping_for=stopping_for, keys=self._keys()))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
+from textual.worker import WorkType
 
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import STYLES
@@ -28,12 +32,19 @@ from catena.widgets.row_list import Row, RowList, Word
 from catena.widgets.sheet_head import SheetWords, Subject
 from catena.widgets.text_fields import SafeInput
 from catena.widgets.typing_box import EdgeWord, TypingBox
+from catena.workspace.files_along import FilesAlong
 from catena_acp.conversation.checkpoints.checkpoints import Listed
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.inspection.price import Price
 from catena_acp.conversation.prompts.window import Window
+from catena_acp.snapshots.restoring import FileChoice, RestorePlan
 from catena_store.conversations.checkpoints import Checkpoint
 
+_FILES_KEYS = (
+    SheetKey("{checkpoint_files}", "files too", "files_too"),
+    SheetKey("{checkpoint_show_files}", "show them", "show_files"),
+)
+_PAUSE = 0.1  # seconds on a checkpoint after which its files are looked at
 _NARROW = 70  # cells; below, the agent is left out of the rows
 
 
@@ -51,6 +62,7 @@ class CheckpointChoice:
 
     act: CheckpointAct
     checkpoint: Checkpoint
+    files: FileChoice | None = None  # they go back, too
 
 
 class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
@@ -75,13 +87,27 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
             checkpoint_rewind="choose('REWIND')",
             checkpoint_fork="choose('FORK')",
             checkpoint_fork_beside="choose('FORK_BESIDE')",
+            checkpoint_files="files_too",
+            checkpoint_show_files="show_files",
             checkpoint_name="name",
             checkpoint_remove="remove",
         ),
     ]
 
-    def __init__(self, conversation: Conversation, window: Window, *, subject: Subject | None = None) -> None:
+    def __init__(
+        self,
+        conversation: Conversation,
+        window: Window,
+        *,
+        along: Callable[[], FilesAlong] = FilesAlong,
+        show_files: Callable[[RestorePlan], None] = lambda plan: None,
+        subject: Subject | None = None,
+    ) -> None:
+        """``along`` makes the files of a way back; ``show_files`` shows what would become of them."""
         super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
+        self._make_along = along
+        self._along = along()  # to the checkpoint under the cursor
+        self._show_plan = show_files
         self._conversation = conversation
         self._of_window = window
         self._checkpoints: list[Listed] = []
@@ -162,16 +188,50 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
         price = self._prices.get(checkpoint.message_id) if checkpoint else None
         facts = checkpoint_facts(checkpoint) if checkpoint else ""
         key = keys_of(self).said("{checkpoint_rewind}")
-        act = f"{key} goes back to it: {price.words}. Files are not changed." if price else ""
-        self.say(" · ".join(filter(None, (facts, act))))
+        act = f"{key} goes back to it: {price.words}." if price else ""
+        self.say(" · ".join(filter(None, (facts, act, self._along.words))))
         self._message = False
+
+    async def _look_at_files(self, at: str | None) -> None:
+        """Say what going back to the checkpoint under the cursor does to files, once it is known."""
+        await asyncio.sleep(_PAUSE)
+        along = self._along
+        await along.look(self._conversation.files, self._of_window.id, at)
+        if along is self._along and along.offered:
+            self._show_keys()
+            if not self._message:
+                self._say_price()
+
+    def _show_keys(self) -> None:
+        offered = self._along.offered
+        self.show_keys(
+            *(self.KEYS[:1] if offered else ()), *(_FILES_KEYS if offered else ()), *self.KEYS[offered:]
+        )
+
+    def action_files_too(self) -> None:
+        """Choose that files go back, too, or that they stay."""
+        if self._along.offered:
+            self._along.choose_next()
+            self._say_price()
+        else:
+            self.say("No files to bring along here.")
+
+    def action_show_files(self) -> None:
+        """Show what would become of files."""
+        if self._along.plan is not None and self._along.offered:
+            self._show_plan(self._along.plan)
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         """Show the price of the checkpoint under the cursor, and forget a removal that was not confirmed."""
         event.stop()
         if event.key != self._cursor_key:
             self._cursor_key, self._removal = event.key, None
+            self._along = self._make_along()
+            self._show_keys()
             self._say_price()
+            if (checkpoint := self._chosen) is not None:
+                looking: WorkType[None] = partial(self._look_at_files, checkpoint.message_id)
+                self.run_worker(looking, group="files", exclusive=True)
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """Ignore a click, which only moves the cursor: going back takes a key."""
@@ -187,7 +247,10 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
     def action_choose(self, act: str) -> None:
         """Close the screen with an act on the checkpoint."""
         if (checkpoint := self._chosen) is not None:
-            self.dismiss(CheckpointChoice(CheckpointAct[act], checkpoint))
+            back = CheckpointAct[act] is CheckpointAct.REWIND
+            self.dismiss(
+                CheckpointChoice(CheckpointAct[act], checkpoint, self._along.choice if back else None)
+            )
 
     def action_name(self) -> None:
         """Open the field with the label of the checkpoint."""

@@ -58,18 +58,26 @@ class BranchEnd(Vertical):
         self._rule = _Rule()
         self._answer = Static("", id="answer", markup=False)
         self._price = Static("", id="price", markup=False)
+        self._files = Static("", id="files", markup=False)
 
     def compose(self) -> ComposeResult:
-        """Rule, answer, price."""
+        """Rule, answer, price, files."""
         yield self._rule
         yield self._answer
         yield self._price
+        yield self._files
 
     def show(self, word: str, rows: Sequence[Message], price: str) -> None:
         """Show the end of a turn's rows, and a price."""
         self._rule.show(word)
         self._answer.update(_with_code(_end_of(rows), marked=not tells_code(self.app.current_theme)))
         self._price.update(Content(safe_line(price)))
+        self.show_files("")
+
+    def show_files(self, words: str, *, chosen: bool = False) -> None:
+        """Show what becomes of files; ``chosen``: they go along."""
+        self._files.display = bool(words)
+        self._files.update(Content.styled(words, "bold $accent" if chosen else ""))
 
     def empty(self) -> None:
         """Show nothing but the rule."""

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -29,19 +29,22 @@ from catena.text.formats import time_or_day
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, RowsOnDemand
 from catena.widgets.sheet_head import SheetWords, Subject
+from catena.workspace.files_along import FilesAlong
 from catena_acp.conversation.inspection.changes import ConversationChanges
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError, ReadOnly
+from catena_acp.snapshots.restoring import FileChoice, RestorePlan
 from catena_store.conversations.tree import FamilyTree, TreeNode
 from catena_store.errors import StoreError
 from catena_store.records import MessageState
 
 
-def tree_keys(*, lines: bool, typing: bool, found: bool) -> Sequence[SheetKey]:
+def tree_keys(*, lines: bool, typing: bool, found: bool, files: bool = False) -> Sequence[SheetKey]:
     """The keys of the tree, most important first, the way out last.
 
-    ``lines``: there are any; ``typing``: letters go into the search; ``found``: the lines are search hits.
+    ``lines``: there are any; ``typing``: letters go into the search; ``found``: the lines are search hits; ``files``:
+    going there may take files along.
     """
     back = SheetKey("{leave}", "whole tree" if typing or found else "close", "leave")
     if typing:
@@ -51,6 +54,8 @@ def tree_keys(*, lines: bool, typing: bool, found: bool) -> Sequence[SheetKey]:
         return (search, back) if found else (back,)
     return (
         SheetKey("{tree_go}", "go there", "go"),
+        *((SheetKey("{tree_files}", "files too", "files_too"),) if files else ()),
+        *((SheetKey("{tree_show_files}", "show them", "show_files"),) if files else ()),
         search,
         *(() if found else (SheetKey("{tree_fold}", "fold", "fold"),)),
         SheetKey("{tree_mark}", "mark", "mark"),
@@ -80,6 +85,20 @@ class TreeChoice:
     act: Literal["go", "fork", "quote"]
     tree: TreeLayout
     nodes: Sequence[TreeNode]
+    files: FileChoice | None = None  # they go along
+
+
+class TreeFiles(Protocol):
+    """The files that may go along to a prompt of the tree."""
+
+    def along(self) -> FilesAlong:
+        """Those of a way that nothing is known of yet."""
+
+    async def look(self, along: FilesAlong, leaf_id: str) -> None:
+        """Find out what going to a row would change."""
+
+    def show(self, plan: RestorePlan) -> None:
+        """Show what would become of files."""
 
 
 class TreeScreen(ListScreen[TreeChoice | None]):
@@ -104,6 +123,8 @@ class TreeScreen(ListScreen[TreeChoice | None]):
             tree_compare="compare",
             tree_fork="fork",
             tree_quote="quote",
+            tree_files="files_too",
+            tree_show_files="show_files",
         ),
     ]
 
@@ -116,6 +137,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         clock: Callable[[], datetime],
         updates: TreeUpdates,
         price: Callable[[str], Awaitable[str]],
+        files: TreeFiles,
         subject: Subject,
         at: str | None = None,
     ) -> None:
@@ -125,6 +147,8 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         """
         super().__init__(SheetWords(self.HEADING, subject=subject))
         self._price = price
+        self._files = files
+        self._along = files.along()  # to the prompt under the cursor
         self._updates = updates
         self._branches = branches
         self._of_window = window
@@ -229,14 +253,18 @@ class TreeScreen(ListScreen[TreeChoice | None]):
     def _show_keys(self) -> None:
         search = self._search
         typing, found = search.has_focus, bool(search.wanted)
-        self.show_keys(*tree_keys(lines=bool(self._lines), typing=typing, found=found))
+        self.show_keys(
+            *tree_keys(lines=bool(self._lines), typing=typing, found=found, files=self._along.offered)
+        )
 
     def _select(self) -> None:
-        self._selected = self.chosen_key or self._selected
-        if self.query_one(BranchEnd).display:
-            # Not a coroutine: where the cursor moves on at once, it is never begun.
-            end: WorkType[None] = partial(self._show_end, self._node)
-            self.run_worker(end, group="end", exclusive=True)
+        selected, self._selected = self._selected, self.chosen_key or self._selected
+        if selected != self._selected:
+            self._along = self._files.along()
+            self._show_keys()
+        # Not a coroutine: where the cursor moves on at once, it is never begun.
+        end: WorkType[None] = partial(self._show_end, self._node)
+        self.run_worker(end, group="end", exclusive=True)
 
     async def _show_end(self, node: TreeNode | None) -> None:
         """Show the end of the turn under the cursor, and what the next prompt there would need."""
@@ -245,6 +273,37 @@ class TreeScreen(ListScreen[TreeChoice | None]):
             end.empty()
             return
         await asyncio.sleep(_PAUSE)
+        if end.display:
+            await self._show_turn(end, node)
+        if not self._tree.foreign(node.id) and node.state is not MessageState.REFUSED:
+            along = self._along
+            await self._files.look(along, node.end_id)
+            if along is self._along and along.offered:
+                self._show_keys()
+                self._say_files()
+
+    def _say_files(self) -> None:
+        """Say what becomes of files, below the price where that is shown."""
+        end = self.query_one(BranchEnd)
+        if end.display:
+            end.show_files(self._along.words, chosen=self._along.choice is not None)
+        else:
+            self.say(self._along.words)
+
+    def action_files_too(self) -> None:
+        """Choose that files go along, or that they stay."""
+        if self._along.offered:
+            self._along.choose_next()
+            self._say_files()
+        else:
+            self.say("No files to bring along here.")
+
+    def action_show_files(self) -> None:
+        """Show what would become of files."""
+        if self._along.plan is not None and self._along.offered:
+            self._files.show(self._along.plan)
+
+    async def _show_turn(self, end: BranchEnd, node: TreeNode) -> None:
         word, price = (
             "here" if node.id == self._tree.places.here else time_or_day(node.created_at, self._clock()),
             "",
@@ -376,7 +435,8 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         if node.state is MessageState.REFUSED and act != "quote":
             self.say(keys_of(self).said(_NOTHING_THERE))
         else:
-            self.dismiss(TreeChoice(act, self._tree, (node,)))
+            files = self._along.choice if act == "go" and not self._tree.foreign(node.id) else None
+            self.dismiss(TreeChoice(act, self._tree, (node,), files))
 
     def action_mark(self) -> None:
         """Mark or unmark the prompt; at most the latest two stay marked."""

@@ -16,6 +16,7 @@ from catena.screens.chat.actions.branching.asking import AskActions
 from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.checkpoints import CheckpointActions
 from catena.screens.chat.actions.branching.editing import EditActions
+from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.branching.undo import UndoActions
 from catena.screens.chat.actions.conversations.blame import BlameActions
 from catena.screens.chat.actions.conversations.changes import ChangesActions
@@ -71,18 +72,20 @@ class ChatActions:
         self.usage = UsageActions(context)
         self.blaming = BlameActions(context, self._open_prompt)
         self.changes = ChangesActions(context, self.blaming)
-        self.undo = UndoActions(context, self.tabs)
+        self.along = AlongActions(context, self.changes)
+        self.tabs.shown_first = self.along.look_for_cut
+        self.undo = UndoActions(context, self.tabs, self.along)
         self.asides = AsideActions(context, self.tabs)
-        self.edits = EditActions(context)
-        self.branches = BranchActions(context, self.tabs, self.edits)
+        self.edits = EditActions(context, self.along)
+        self.branches = BranchActions(context, self.tabs, self.edits, self.along)
         self.asking = AskActions(context, self.tabs, self.edits, self.prompts)
-        self.trees = TreeActions(context, self.tabs, self.branches)
+        self.trees = TreeActions(context, self.tabs, self.branches, self.along)
         self.exports = ExportActions(context)
         self.start = StartActions(context, self.tabs, history=self.choose_from_history)
         self.panes = PaneActions(
             context, self.tabs, fork=self.branches.fork_beside, history=self.choose_beside
         )
-        self.checkpoints = CheckpointActions(context, self.branches)
+        self.checkpoints = CheckpointActions(context, self.branches, self.along)
         self.templates = TemplateActions(context, commands)
         self.view = ViewActions(context, commands=commands, do=do, templates=self.templates)
         self.quitting = QuitActions(context)

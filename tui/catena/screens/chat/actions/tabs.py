@@ -32,6 +32,9 @@ class TabActions:
             None  # the active tab, where it could not be shown, and no other one is
         )
         self._named_before_closing: tuple[str, tuple[str, ...]] | None = None  # window and work
+        self.shown_first: Callable[
+            [Tab], Awaitable[None]
+        ]  # called once a tab is on the screen for the first time
         self.beginning = True  # until the first tab is there, or its choice is the person's
 
     @property
@@ -238,6 +241,7 @@ class TabActions:
     def _prepare(self, tab: Tab) -> None:
         if tab in self._context.tabs.tabs:
             self._context.run(self._prepared(tab))
+            self._context.run(self.shown_first(tab))
 
     async def _prepared(self, tab: Tab) -> None:
         if await self._directories.is_gone(tab):

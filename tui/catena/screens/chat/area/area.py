@@ -16,7 +16,7 @@ from catena.screens.chat.area.beginning import Beginning
 from catena.screens.chat.area.panel_stack import PanelStack
 from catena.screens.chat.bars.composer_edges import Away
 from catena.screens.chat.bars.find import FindBar
-from catena.screens.chat.bars.hints import HINTS, LEFT_HINTS, OTHER_PANE, WRITING, with_vi_modes
+from catena.screens.chat.bars.hints import FILES, HINTS, LEFT_HINTS, OTHER_PANE, WRITING, with_vi_modes
 from catena.screens.chat.bars.pane_head import PaneHead
 from catena.screens.chat.bars.status_row import StatusRow
 from catena.screens.chat.commands.area_commands import AreaCommands
@@ -217,6 +217,8 @@ class ChatArea(Vertical):
         keys, hints = self.start.settings.keys, HINTS[place]
         if place in WRITING and self._panes is not None and self._panes.several:
             hints = (*hints[:-2], OTHER_PANE, *hints[-2:])
+        if self.prompt.edges.files is not None and place == "browsing":
+            hints = (*hints[:-1], FILES, *hints[-1:])
         if place in WRITING:
             hints = with_vi_modes(hints, inserting=self.prompt.composer.inserting)
         right, left = keys.hints(hints), keys.hints(LEFT_HINTS.get(place, ()))

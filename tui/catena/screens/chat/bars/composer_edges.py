@@ -73,6 +73,15 @@ class Away:
     answered: bool = False  # the turn has ended meanwhile
 
 
+@dataclass(frozen=True, slots=True)
+class FilesWords:
+    """What becomes of files, in words; ``chosen``: they go along with what is sent next."""
+
+    words: str
+    chosen: bool = False
+    cut: bool = False  # a change of them was cut off
+
+
 class ComposerEdges:
     """The words on the edges, drawn anew when one of them changes."""
 
@@ -82,6 +91,7 @@ class ComposerEdges:
         self._narrow = narrow
         self.status = Status()
         self.edit: EditWords | None = None
+        self.files: FilesWords | None = None
         self.away: Away | None = None
         self._frame = 0  # of the spinner
         self._queued = 0
@@ -101,6 +111,12 @@ class ComposerEdges:
         """Show that a prompt is edited."""
         if edit != self.edit:
             self.edit = edit
+            self.draw()
+
+    def show_files(self, files: FilesWords | None) -> None:
+        """Show what becomes of files."""
+        if files != self.files:
+            self.files = files
             self.draw()
 
     def show_queued(self, count: int) -> None:
@@ -170,6 +186,9 @@ class ComposerEdges:
             if edit.version:
                 stays = f"what follows stays in ‹ {edit.version} ›"
                 words.append(EdgeWord(Content.styled(stays, "$muted"), 0))
+        if (files := self.files) is not None:
+            style = "$asking" if files.cut else "bold $accent" if files.chosen else "$muted"
+            words.append(EdgeWord(Content.styled(safe_line(files.words), style), 5))
         if (waiting := self._queued) and not status.busy:
             opens = "" if self._narrow() else f"{{Queue}} opens {'it' if waiting == 1 else 'them'}"
             ways = self._keys_in_effect().fill(f"{{Send}} sends, {opens}" if opens else "{Send} sends")
@@ -183,6 +202,8 @@ class ComposerEdges:
     def _beside(self) -> list[EdgeWord]:
         """What can be done, what waits, and how far the end is."""
         words = []
+        if self.files is not None and not self.files.cut:
+            words.append(EdgeWord(hint_words(self._keys_in_effect().shown("show_files"), "show them"), 1))
         if self.edit is not None:
             if self.edit.stops_turn:
                 words.append(EdgeWord(hint_words(self._keys_in_effect().shown("send"), "stop and send"), 1))

@@ -60,6 +60,7 @@ HINTS: dict[str, tuple[Hint, ...]] = {  # where there is no room, the first ones
     "reason": (("{accept}", "reject and send"), ("{stop}", "back")),
     "finding": (("{accept} {find_next}", "next"), ("{find_previous}", "previous"), ("{stop}", "close")),
 }
+FILES = ("{files_too}", "files too")  # while there is something to choose
 LEFT_HINTS: dict[str, tuple[Hint, ...]] = {  # in the place of the placeholder
     "browsing": (("{next_message previous_message}", "message"), ("{next_prompt previous_prompt}", "prompt")),
     "choosing": (("{*previous_message next_message}", "choose a prompt"),),

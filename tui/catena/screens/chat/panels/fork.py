@@ -1,4 +1,4 @@
-"""The question before a fork or a retry: what it is, its price, and the keys that do it or cancel it."""
+"""The question before a fork, a retry or files: what it is, its price, and the keys that do it or cancel it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,16 @@ ENTER = "enter"
 _CANCEL = "esc"
 _TOO_FAST = "Press again to confirm."
 _NOTHING_TYPED = "Nothing is typed here: {branch_do} confirms, {stop} cancels."
-_ACTIONS = {ENTER: "branch_do", "a": "branch_agent", "s": "branch_beside"}  # of the table of keys
+FILES, SHOW, FINISH, TAKE_BACK = "files", "show", "finish", "take back"
+_ACTIONS = {  # of the table of keys
+    ENTER: "branch_do",
+    "a": "branch_agent",
+    "s": "branch_beside",
+    FILES: "branch_files",
+    SHOW: "branch_show_files",
+    FINISH: "branch_finish",
+    TAKE_BACK: "branch_take_back",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +37,10 @@ class ForkQuestion:
 
     title: str
     price: str
-    enter: str  # what Enter does
+    enter: str  # what Enter does; "" for nothing
     others: Sequence[tuple[str, str]] = ()  # other keys, and what each does
     note: str = ""
+    leave: str = "Cancel"  # what Esc does
 
 
 class ForkPanel(Band, can_focus=True):
@@ -40,7 +50,7 @@ class ForkPanel(Band, can_focus=True):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *bindings(branch_do="decide('enter')", branch_agent="decide('a')", branch_beside="decide('s')")
+        *bindings(**{name: f"decide({key!r})" for key, name in _ACTIONS.items()})
     ]
     DEFAULT_CSS = """
     ForkPanel {
@@ -88,6 +98,11 @@ class ForkPanel(Band, can_focus=True):
         self.screen.set_focus(self)
         return await answer
 
+    def say_anew(self, question: ForkQuestion) -> None:
+        """Ask the open question in other words: more of it is known."""
+        if self._answer is not None:
+            self._show(question)
+
     def leave(self) -> None:
         """Cancel: no branch is made."""
         self._resolve(None)
@@ -112,9 +127,13 @@ class ForkPanel(Band, can_focus=True):
                     question.title,
                     note=question.note,
                     choices=(
-                        Choice(ENTER, keys.shown(_ACTIONS[ENTER]), question.enter, price=question.price),
+                        *(
+                            [Choice(ENTER, keys.shown(_ACTIONS[ENTER]), question.enter, price=question.price)]
+                            if question.enter
+                            else []
+                        ),
                         *others,
-                        Choice(_CANCEL, keys.shown("stop"), "Cancel"),
+                        Choice(_CANCEL, keys.shown("stop"), question.leave),
                     ),
                 )
             )
@@ -150,7 +169,9 @@ class ForkPanel(Band, can_focus=True):
 
     def _offers(self, key: str) -> bool:
         question = self._question
-        return question is not None and (key == ENTER or any(key == other for other, _ in question.others))
+        if question is None:
+            return False
+        return (key == ENTER and bool(question.enter)) or any(key == other for other, _ in question.others)
 
     def _decide(self, key: str) -> None:
         if self._offers(key):

@@ -8,6 +8,7 @@ from functools import partial
 
 from catena.errors import CommandRefused
 from catena.screens.chat.actions.branching.editing import WENT_ON, EditActions
+from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.panels.fork import ENTER, ForkQuestion
@@ -33,8 +34,11 @@ _DRAFT_STAYED = " Your draft stays in the original: /undo goes back to it."
 class BranchActions:
     """Actions on the branch of the active tab."""
 
-    def __init__(self, context: ChatContext, tabs: TabActions, edits: EditActions) -> None:
+    def __init__(
+        self, context: ChatContext, tabs: TabActions, edits: EditActions, along: AlongActions
+    ) -> None:
         self._context = context
+        self._along = along
         self._tabs = tabs
         self._edits = edits
         self._panel = context.parts.fork
@@ -244,6 +248,7 @@ class BranchActions:
         if moved:
             await self._shown_anew(tab, way)
             context.run(tab.window.prepare())
+            context.run(self._along.find_behind(tab))
         return moved
 
     async def _shown_anew(self, tab: Tab, way: UnplacedDraft) -> None:

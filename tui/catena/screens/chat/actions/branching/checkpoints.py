@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Awaitable
 
 from catena.screens.chat.actions.branching.branches import BranchActions
+from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.context import ChatContext
 from catena.text.checkpoint_text import FREQUENCY_CHOICES, FREQUENCY_SENTENCES, checkpoint_name
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
+from catena_acp.snapshots.restoring import FileChoice, RestorePlan
 from catena_store.conversations.checkpoints import Checkpoint, Frequency
 
-_STAYED = "Files are unchanged. Later messages are kept; /undo goes back."
+_STAYED = "Later messages are kept; /undo goes back."
+_FILES_UNCHANGED = "Files are unchanged. "
 _NOTHING_BEFORE = "Nothing to fork before that checkpoint."
 
 
 class CheckpointActions:
     """Actions on the checkpoints of the active tab."""
 
-    def __init__(self, context: ChatContext, branches: BranchActions) -> None:
+    def __init__(self, context: ChatContext, branches: BranchActions, along: AlongActions) -> None:
         self._context = context
+        self._along = along
         self._branches = branches
 
     async def checkpoint(self, argument: str = "") -> None:
@@ -28,7 +32,7 @@ class CheckpointActions:
             made = await tab.conversation.checkpoints.make(tab.window, argument or None)
             known = f"“{made.label}”" if made.label else "without a label"
             back = f"/rewind {made.label or made.id[:6]}"
-            self._context.say(f"Saved checkpoint {known}: {back} returns here. Files are not included.")
+            self._context.say(f"Saved checkpoint {known}: {back} returns here.")
 
     async def label(self, argument: str) -> None:
         """Label the newest checkpoint."""
@@ -46,13 +50,23 @@ class CheckpointActions:
             return
         from catena.screens.checkpoints.screen import CheckpointAct, CheckpointsScreen
 
-        screen = CheckpointsScreen(tab.conversation, tab.window, subject=self._context.subject)
+        async def show(plan: RestorePlan) -> None:
+            await self._along.show_plan(tab, plan)
+
+        screen = CheckpointsScreen(
+            tab.conversation,
+            tab.window,
+            along=self._along.along,
+            show_files=lambda plan: self._context.run(show(plan)),
+            subject=self._context.subject,
+        )
         choice = await self._context.app.push_screen_wait(screen)
         if choice is None:
             return
         match choice.act:
             case CheckpointAct.REWIND:
-                await self._rewind(tab, choice.checkpoint, self._context.drafts.set_out(tab))
+                way = self._context.drafts.set_out(tab)
+                await self._rewind(tab, choice.checkpoint, way, choice.files)
             case CheckpointAct.FORK | CheckpointAct.FORK_BESIDE:
                 beside = choice.act is CheckpointAct.FORK_BESIDE
                 await self._fork(tab, choice.checkpoint, beside=beside)
@@ -66,20 +80,23 @@ class CheckpointActions:
             if tab := self._context.tab:
                 await self._rewind(tab, await tab.conversation.checkpoints.find(argument or None), way)
 
-    async def _rewind(self, tab: Tab, checkpoint: Checkpoint, way: UnplacedDraft) -> None:
+    async def _rewind(
+        self, tab: Tab, checkpoint: Checkpoint, way: UnplacedDraft, files: FileChoice | None = None
+    ) -> None:
         if checkpoint.message_id == tab.leaf_id:
             with self._context.drafts.under_way(way):
                 self._context.say(f"You are already at {checkpoint_name(checkpoint)}.")
             return
 
         async def go() -> bool:
-            await tab.conversation.checkpoints.rewind(tab.window, checkpoint.id)
+            await tab.conversation.checkpoints.rewind(tab.window, checkpoint.id, choice=files)
             return True
 
         await self._branches.elsewhere(tab, go, way)
         price = await tab.conversation.chain.price(tab.window)
         self._context.say(
-            f"Back at {checkpoint_name(checkpoint)}. Your next prompt: {price.words}. {_STAYED}"
+            f"Back at {checkpoint_name(checkpoint)}. Your next prompt: {price.words}."
+            f" {'' if files else _FILES_UNCHANGED}{_STAYED}"
         )
 
     async def _fork(self, tab: Tab, checkpoint: Checkpoint, *, beside: bool) -> None:

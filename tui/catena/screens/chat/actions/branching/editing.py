@@ -8,9 +8,10 @@ from functools import partial
 
 from catena.mentions.prompt_files import with_mentions_of
 from catena.screens.chat.actions.agent import settings as choices
+from catena.screens.chat.actions.branching.files import AlongActions, along_choices
 from catena.screens.chat.actions.prompting.prompts import BUSY
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.panels.fork import ENTER, ForkQuestion
+from catena.screens.chat.panels.fork import ENTER, FILES, SHOW, ForkQuestion
 from catena.settings.agents import find_agent
 from catena.text.formats import joined
 from catena.text.safe_text import safe_line
@@ -29,8 +30,9 @@ _DRAFT_LEFT = "Your draft stays on the earlier branch; press {previous_version} 
 class EditActions:
     """Actions on the prompts of the active tab."""
 
-    def __init__(self, context: ChatContext) -> None:
+    def __init__(self, context: ChatContext, along: AlongActions) -> None:
         self._context = context
+        self._along = along
         self._panel = context.parts.fork
         # When it was pressed, and not when its turn came: between two turns the screen may have been busy.
         self.clock: Callable[[], float] = lambda: context.gate.pace.read_at
@@ -92,7 +94,12 @@ class EditActions:
         read_at = self._read_at if transcript.choosing else transcript.position()
         context.write_here()
         left = tab.left_edits.get(prompt.id)
-        editing = Editing(prompt, *((left.text, left.files) if left else (prompt.text, ())), read_at)
+        editing = Editing(
+            prompt,
+            *((left.text, left.files) if left else (prompt.text, ())),
+            read_at,
+            along=self._along.along(),
+        )
         context.drafts.rewrite(tab, lambda: self._begin(tab, editing))
         files = context.tabs.outgoing.add("", tab, stage=Stage.READING)  # what is sent waits for them
         context.presenter.refresh()
@@ -124,6 +131,7 @@ class EditActions:
         price = await tab.conversation.chain.price(tab.window, leaf_id=editing.prompt.parent_id)
         editing.price = price.words
         self._context.presenter.refresh()
+        await self._along.look(tab, editing.along, editing.prompt.parent_id)
 
     def leave_edit(self) -> bool:
         """Leave the edit and restore the draft; False if no prompt is edited."""
@@ -194,7 +202,7 @@ class EditActions:
         editing = sent.editing
         await self._context.tabs.keep_behind(tab, sent.draft, sent.draft_files, editing.read_at)
         files = await with_mentions_of(tab, editing.text, editing.files)
-        await tab.window.edit(editing.prompt.id, editing.text, files)
+        await tab.window.edit(editing.prompt.id, editing.text, files, choice=editing.along.choice)
 
     # --- retry
 
@@ -234,14 +242,28 @@ class EditActions:
         if tab is not context.tab or place != context.place():  # its keys would take what is typed
             context.say(WENT_ON)
             return
-        question = ForkQuestion(
-            f"Retry this prompt with {safe_line(spec.title)}?" if spec else "Retry this prompt?",
-            price.words,
-            "Retry",
-            (("a", "Retry with another agent"),),
-            "Stops the running turn." if tab.at_work else "",
-        )
-        key = await self._panel.ask(question)
+        along = self._along.along()
+
+        def question() -> ForkQuestion:
+            return ForkQuestion(
+                f"Retry this prompt with {safe_line(spec.title)}?" if spec else "Retry this prompt?",
+                price.words,
+                "Retry",
+                (("a", "Retry with another agent"), *along_choices(along)),
+                "Stops the running turn." if tab.at_work else "",
+            )
+
+        async def look() -> None:
+            await self._along.look(tab, along, prompt.parent_id)
+            if along.offered:
+                self._panel.say_anew(question())
+
+        context.run(look())
+        while (key := await self._panel.ask(question())) in (FILES, SHOW):
+            if key == FILES:
+                along.choose_next()
+            elif along.plan is not None:
+                await self._along.show_plan(tab, along.plan)
         if key == "a":
             spec = await choices.choose_agent(
                 context.app,
@@ -256,8 +278,9 @@ class EditActions:
             return
         context.write_here()
         newest = context.parts.transcript.prompt_above(None)
-        is_last = newest is not None and newest.id == prompt.id and not tab.busy
-        await tab.window.retry(agent=spec, prompt_id=None if is_last else prompt.id)
+        choice = along.choice if along.offered or along.by_default else None
+        is_last = newest is not None and newest.id == prompt.id and not tab.busy and choice is None
+        await tab.window.retry(agent=spec, prompt_id=None if is_last else prompt.id, choice=choice)
         await self._context.tabs.keep(tab)  # the draft goes along
 
     # --- keys

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
+from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker
@@ -32,8 +33,9 @@ _UNTOUCHED = "This conversation is empty; /close discards it."
 class UndoActions:
     """Actions on the journal of the active tab."""
 
-    def __init__(self, context: ChatContext, tabs: TabActions) -> None:
+    def __init__(self, context: ChatContext, tabs: TabActions, along: AlongActions) -> None:
         self._context = context
+        self._along = along
         self._tabs = tabs
 
     def undo(self) -> Awaitable[None]:
@@ -207,6 +209,7 @@ class UndoActions:
         context.drafts.arrive(way, tab)
         if not tab.conversation.read_only:
             context.run(tab.window.prepare())
+            context.run(self._along.find_behind(tab))
 
 
 async def _nothing() -> None:

@@ -13,10 +13,12 @@ from catena.terminal.programs import EditorFailed, edit_file
 from catena.text.safe_text import safe_line
 from catena.workspace.tab import Tab
 from catena_acp.changes.reading import ChangeScope, Since
+from catena_acp.snapshots.restoring import RestorePlan
 from catena_store.errors import StoreError
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # neither screen is needed before there is one
     from catena.screens.blame.screen import BlamePlace
+    from catena.screens.changes.screen import ChangesReader, ChangesScreen
 
 _SCOPES = {"": Since.BRANCH, "branch": Since.BRANCH, "turn": Since.TURN, "look": Since.LOOK}
 
@@ -47,14 +49,37 @@ class ChangesActions:
         if (tab := context.tab) is not None:
             await self._review(tab, ChangeScope(Since.TURN, context.parts.conversation.browsed))
 
+    async def planned(self, tab: Tab, plan: RestorePlan) -> None:
+        """Review what files would become by a plan."""
+        from catena.screens.changes.planned import PlannedChanges
+
+        reader = PlannedChanges(plan, tab.conversation.record.cwd)
+        chosen: list[BlamePlace] = []
+        review = self._screen(tab, reader, ChangeScope(Since.PLANNED), chosen)
+        await self._context.app.push_screen_wait(review)
+        for place in chosen:
+            await self._blaming.open(place)
+
     async def _review(self, tab: Tab, scope: ChangeScope) -> None:
+        context = self._context
+        await tab.conversation.settle()
+        chosen: list[BlamePlace] = []
+        review = self._screen(tab, tab.conversation.changes, scope, chosen)
+        await context.app.push_screen_wait(review)
+        if review.looked_at is not None:
+            with contextlib.suppress(StoreError):  # the next look begins where the last one did
+                await tab.conversation.changes.note_look(review.looked_at)
+        for place in chosen:
+            await self._blaming.open(place)
+
+    def _screen(
+        self, tab: Tab, reader: ChangesReader, scope: ChangeScope, chosen: list[BlamePlace]
+    ) -> ChangesScreen:
+        """The review of what a reader tells; the place that was chosen by its blame is put into ``chosen``."""
         from catena.screens.changes.screen import ChangesScreen, ReviewActs
 
         async def edit(path: str, line: int) -> None:
             await self._edit(tab, path, line)
-
-        context = self._context
-        chosen: list[BlamePlace] = []
 
         async def blame(path: str, line: int) -> None:
             place = await self._blame(tab, path, line)
@@ -62,21 +87,15 @@ class ChangesActions:
                 chosen.append(place)
                 review.dismiss(None)
 
-        await tab.conversation.settle()
         review = ChangesScreen(
-            tab.conversation.changes,
+            reader,
             scope,
             leaf=lambda: tab.leaf_id,
             directory=tab.conversation.record.cwd,
-            acts=ReviewActs(lambda text: context.quote_into(tab, text), edit, blame),
-            subject=context.subject,
+            acts=ReviewActs(lambda text: self._context.quote_into(tab, text), edit, blame),
+            subject=self._context.subject,
         )
-        await context.app.push_screen_wait(review)
-        if review.looked_at is not None:
-            with contextlib.suppress(StoreError):  # the next look begins where the last one did
-                await tab.conversation.changes.note_look(review.looked_at)
-        for place in chosen:
-            await self._blaming.open(place)
+        return review
 
     async def _blame(self, tab: Tab, path: str, line: int) -> BlamePlace | None:
         """Show who wrote a file of the conversation's directories; where to go then. Raises EditRefused."""

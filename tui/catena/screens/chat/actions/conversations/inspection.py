@@ -11,6 +11,7 @@ from textual.content import Content
 from catena.errors import CommandRefused
 from catena.screens.changes.files import files_page
 from catena.screens.chat.actions.branching.branches import BranchActions
+from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.page import PageScreen
@@ -20,11 +21,13 @@ from catena.text.safe_text import safe_line
 from catena.text.usage import spending, usage_lines
 from catena.widgets.row_list import Row
 from catena.workspace.directories import existing_directory
+from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.inspection.file_changes import files_touched
 from catena_acp.errors import ReadOnly
 from catena_acp.port.port import AgentSpec
+from catena_acp.snapshots.restoring import FileChoice, RestorePlan
 from catena_store.conversations import messages
 from catena_store.conversations.tree import TreeNode
 from catena_store.database.database import Reader
@@ -101,8 +104,11 @@ _BACK = "Later messages stay in the tree; /undo goes back."
 class TreeActions:
     """Actions on the tree of the active tab."""
 
-    def __init__(self, context: ChatContext, tabs: TabActions, branches: BranchActions) -> None:
+    def __init__(
+        self, context: ChatContext, tabs: TabActions, branches: BranchActions, along: AlongActions
+    ) -> None:
         self._context = context
+        self._along = along
         self._tabs = tabs
         self._branches = branches
 
@@ -129,6 +135,7 @@ class TreeActions:
                 clock=utc_now,
                 updates=TreeUpdates(self._kin(tab)),
                 price=price,
+                files=_TreeFiles(context, self._along, tab),
                 subject=context.subject,
                 at=at,
             )
@@ -142,7 +149,7 @@ class TreeActions:
                 if opened is context.tab:
                     await self._go(opened, node)
             case "go":
-                await self._go(tab, node)
+                await self._go(tab, node, choice.files)
             case "fork":
                 await self._branches.ask_fork_at(node.end_id)
             case "quote":
@@ -166,14 +173,14 @@ class TreeActions:
         every = {each.conversation.id: each.conversation for each in self._context.tabs.tabs}
         return [each for each in every.values() if each.record.family == family]
 
-    async def _go(self, tab: Tab, node: TreeNode) -> None:
+    async def _go(self, tab: Tab, node: TreeNode, files: FileChoice | None = None) -> None:
         context = self._context
         if tab.leaf_id == node.end_id:
             context.say("You are already there.")
             return
 
         async def go() -> bool:
-            await tab.window.go_to(node.end_id)
+            await tab.window.go_to(node.end_id, choice=files)
             return True
 
         context.write_here()
@@ -185,6 +192,27 @@ class TreeActions:
             context.say(f"{where} {_BACK}")
         else:
             context.say(f"{where} Your next prompt: {price.words}. {_BACK}")
+
+
+class _TreeFiles:
+    """The files that may go along from a tab to a prompt of its tree."""
+
+    def __init__(self, context: ChatContext, actions: AlongActions, tab: Tab) -> None:
+        self._context = context
+        self._actions = actions
+        self._tab = tab
+
+    def along(self) -> FilesAlong:
+        """Those of a way that nothing is known of yet."""
+        return self._actions.along()
+
+    async def look(self, along: FilesAlong, leaf_id: str) -> None:
+        """Find out what going to a row would change."""
+        await along.look(self._tab.conversation.files, self._tab.window_id, leaf_id)
+
+    def show(self, plan: RestorePlan) -> None:
+        """Show what would become of files."""
+        self._context.run(self._actions.show_plan(self._tab, plan))
 
 
 _TOOL_CALLS = 2_000  # the newest of a branch that are looked through

@@ -1,0 +1,153 @@
+"""Whether files go along to another place of a conversation, and what that changes: one value for every way there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from catena.text.safe_text import safe_line
+from catena_acp.continuity.wording.counts import counted
+from catena_acp.errors import AgentError
+from catena_store.errors import StoreError
+
+if TYPE_CHECKING:  # before there is a plan none of them is needed
+    from catena_acp.conversation.branches.files import BranchFiles, CutRestore
+    from catena_acp.snapshots.restoring import FileChoice, FilesMoved, RestorePlan
+    from catena_store.snapshots.restoring import RestoreStep
+
+_NAMED = 1  # files that are named in a line
+
+
+class Extent(Enum):
+    """Which files go along."""
+
+    NONE = "none"
+    FREE = "free"  # those that nobody else changed since
+    ALL = "all"
+
+
+@dataclass(slots=True)
+class FilesAlong:
+    """The files of one way to another place; nothing is known of them before ``look`` is done."""
+
+    by_default: bool = False  # they go along where nothing else is chosen
+    plan: RestorePlan | None = None
+    chosen: Extent | None = None  # by the person
+
+    async def look(self, files: BranchFiles, window_id: str, target: str | None) -> None:
+        """Find out what going from where a window's files are to a row would change; beside what goes on."""
+        try:
+            self.plan = await files.plan(window_id, target)
+        except (AgentError, StoreError):  # they stay as they are
+            self.plan = None
+
+    @property
+    def offered(self) -> bool:
+        """True where there is something to choose."""
+        return self.plan is not None and bool(self.plan.steps)
+
+    @property
+    def extent(self) -> Extent:
+        """Which files go along now."""
+        if self.chosen is not None:
+            return self.chosen
+        return Extent.FREE if self.by_default else Extent.NONE
+
+    @property
+    def choice(self) -> FileChoice | None:
+        """The choice as it is carried out; None where files stay."""
+        plan = self.plan
+        if self.extent is Extent.NONE:
+            return None
+        from catena_acp.snapshots.restoring import FileChoice
+
+        match self.extent:
+            case Extent.FREE:
+                return FileChoice(where_kept=self.chosen is None)
+            case Extent.ALL:
+                return FileChoice(frozenset(step.path for step in plan.conflicts) if plan else frozenset())
+
+    def choose_next(self) -> None:
+        """Choose the next of: none, those that nobody else changed, all."""
+        plan = self.plan
+        if plan is None or not plan.steps:
+            return
+        offers = [
+            Extent.NONE,
+            *([Extent.FREE] if plan.free else []),
+            *([Extent.ALL] if plan.conflicts else []),
+        ]
+        at = offers.index(self.extent) if self.extent in offers else 0
+        self.chosen = offers[(at + 1) % len(offers)]
+
+    @property
+    def words(self) -> str:
+        """What becomes of files, in one line; "" where there is nothing to say."""
+        return self.words_with("")
+
+    def words_with(self, key: str) -> str:
+        """The same, with the ``key`` that takes files along while they would stay."""
+        plan = self.plan
+        if plan is None or not plan.steps:
+            return ""
+        does = self.extent is not Extent.NONE
+        steps = plan.steps if self.extent is Extent.ALL or not plan.free else plan.free
+        does = does and self._takes(steps)
+        goes = _brings(plan, steps, key) if key and not does else _goes(plan, steps, does=does)
+        pieces = [f"{goes}{_size(plan, steps)}"]
+        if plan.conflicts and (plan.free or self.extent is not Extent.ALL):
+            named = _named(plan.conflicts)
+            ends = (
+                ", too" if self.extent is Extent.ALL else ": stays" if len(plan.conflicts) == 1 else ": stay"
+            )
+            pieces.append(f"{named} changed since by someone else{ends}")
+        return "; ".join(pieces)
+
+    def _takes(self, steps: Sequence[RestoreStep]) -> bool:
+        return self.extent is Extent.ALL or all(step.conflict is None for step in steps)
+
+
+def moved_words(moved: FilesMoved | None) -> str:
+    """What became of files that came along, as a sentence; "" where none did."""
+    if moved is None:
+        return ""
+    done = f"{counted(len(moved.done), 'file')} came along." if moved.done else ""
+    if not moved.left:
+        return done
+    left = f"{_named(moved.left)} changed since by someone else: left."
+    return f"{done} {left}".strip()
+
+
+def cut_words(cut: CutRestore) -> str:
+    """What was cut off, in one line."""
+    return f"Bringing {counted(len(cut.begun.steps), 'file')} back was cut off after {cut.done:,}"
+
+
+def _brings(plan: RestorePlan, steps: Sequence[RestoreStep], key: str) -> str:
+    return f"{key} brings {counted(len(steps), 'file')} {'along' if plan.across else 'back'}"
+
+
+def _goes(plan: RestorePlan, steps: Sequence[RestoreStep], *, does: bool) -> str:
+    one = len(steps) == 1
+    if plan.across:
+        verb = ("changes" if one else "change") if does else "would change"
+    else:
+        verb = ("goes back" if one else "go back") if does else "could go back"
+    return f"{counted(len(steps), 'file')} {verb}"
+
+
+def _size(plan: RestorePlan, steps: Sequence[RestoreStep]) -> str:
+    from catena.text.changes_text import size_words
+
+    paths = {step.path for step in steps}
+    counts = [each for each in plan.line_counts() if each.path in paths]
+    words = size_words(sum(each.added or 0 for each in counts), sum(each.removed or 0 for each in counts))
+    return f", {words}" if words else ""
+
+
+def _named(steps: Sequence[RestoreStep]) -> str:
+    if len(steps) > _NAMED:
+        return f"{len(steps):,}"
+    return safe_line(steps[0].path)
