@@ -217,7 +217,7 @@ async def not_kept(r: Reader, root: str, directories: Sequence[str], alive_since
 
 
 async def trees(r: Reader, *, without: Iterable[str] = ()) -> set[str]:
-    """Every tree that a turn or an act that can be undone refers to; ``without`` are conversations that do not count."""
+    """Every tree that a turn or an act that can be undone refers to; conversations ``without`` do not count."""
     found = await r.all(
         "SELECT f.before, f.after, f.certain FROM turn_files f CROSS JOIN turn t ON t.id = f.turn_id"
         " WHERE t.conversation_id NOT IN (SELECT value FROM json_each(?1)) UNION ALL"
