@@ -59,6 +59,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "Work",
         (
             "changes",
+            "blame",
             "files",
             "usage",
             "summary",
