@@ -9,7 +9,7 @@ import pytest
 
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.snapshots.keeping import FileSnapshots
-from catena_acp.snapshots.restoring import carry_out, plan_restore
+from catena_acp.snapshots.restoring import RestoreNote, carry_out, plan_restore
 from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.chains import turns
 from catena_store.conversations import conversations, messages
@@ -134,7 +134,7 @@ async def test_g06_a_turn_that_was_killed_ends_at_the_next_opening_and_files_go_
             "made": None,
             "mine": Why.KEPT_LATER,
         }
-        assert await carry_out(desk.db, repository, plan.free, record.id, new_id) == []
+        assert await carry_out(desk.db, plan, plan.free, RestoreNote(new_id(), record.id)) == []
     assert files(world) == {
         "edited": "start\n",
         "gone": "start\n",

@@ -164,7 +164,8 @@ async def test_g04_what_somebody_else_changed_is_left_and_named_and_goes_back_wh
 async def test_g04_where_files_cannot_go_back_nothing_is_sent_and_nothing_changed(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, refuse = restoring._Root.write, []
+    write = restoring._Root.write
+    refuse: list[bool] = []
 
     def full(root: restoring._Root, path: str, *rest: object) -> None:
         if refuse and path == "b.txt":
