@@ -1,4 +1,4 @@
-"""Draw the pictures: ``python -m screenshots [SCENE ...] [--into FOLDER]``; all of them, in place, by default."""
+"""Draw the pictures and the film: ``python -m screenshots [SCENE ...] [--into FOLDER]``; all, in place, by default."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import asyncio
 import tempfile
 from pathlib import Path
 
+from screenshots import film
 from screenshots.scenes import SCENES
 from screenshots.stage import THEMES, pictures
 
 HERE = Path(__file__).resolve().parent
+FILMS = {f"{film.NAME}-{theme}": theme for theme in THEMES}  # each is a play of its own
 
 
 def main() -> None:
@@ -18,17 +20,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m screenshots", description="Draw the pictures of the documents."
     )
-    parser.add_argument("scenes", nargs="*", metavar="SCENE", help=", ".join(SCENES))
+    parser.add_argument("scenes", nargs="*", metavar="SCENE", help=", ".join([*SCENES, *FILMS]))
     parser.add_argument("--into", type=Path, default=HERE, metavar="FOLDER")
     parser.add_argument("--list", action="store_true", help="only name the pictures")
     options = parser.parse_args()
     if options.list:
         print(
             *(name for scene in SCENES for size in SCENES[scene].sizes for name in names(scene, size)),
+            *FILMS,
             sep="\n",
         )
         return
-    for scene in options.scenes or SCENES:
+    for scene in options.scenes or [*SCENES, *FILMS]:
+        if scene in FILMS:
+            film.make_film(FILMS[scene], options.into)
+            continue
         for size in SCENES[scene].sizes:
             with tempfile.TemporaryDirectory() as folder:
                 drawn = asyncio.run(pictures(SCENES[scene], Path(folder), size))

@@ -6,10 +6,12 @@ demonstration.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,6 +110,20 @@ FAILS = """\
 One test fails, as it should: `test_login_keeps_next` is sent to the front page, since the target is still read
 before the form is bound.
 """
+MENDED = """\
+The redirect target was read **before** the form was bound, so `next` was always empty. Now the form carries it.
+
+Old bookmarks without `next` still go to the front page.
+"""
+FOREIGN = """\
+I have added two tests: `next=/basket` is followed, and `next=//evil.example` goes to the front page.
+
+Both fail without the change.
+"""
+PASSED = """\
+All 15 tests pass: `next` is kept, and no other site gets through.
+"""
+_CUES = itertools.count(1)
 WHICH = """\
 Only `login` in `auth/views.py`. `logout` and `register` bind their forms first, as they should.
 """
@@ -127,6 +143,20 @@ MODELS = (
     ("steady", "Steady", "for everyday work"),
     ("deep", "Deep", "thinks first, and costs more"),
 )
+
+
+def await_cue() -> None:
+    """Wait until whoever directs a film gives the next cue: a file beside the project, one for each step."""
+    number = next(_CUES)
+    while not Path("..", f"cue-{number}").exists():
+        time.sleep(0.005)
+
+
+def parts(answer: str) -> Iterator[Update]:
+    """An answer in its paragraphs, each at a cue."""
+    for paragraph in answer.split("\n\n"):
+        await_cue()
+        yield text("message", f"{paragraph}\n\n")
 
 
 def text(kind: str, words: str) -> Update:
@@ -270,12 +300,24 @@ class Actor:
                 yield text("message", TEST)
             case ["What", *_]:
                 yield text("message", "It reads `next` before the form is bound, and so never sees it.")
+            case ["Run", "them.", *_]:
+                yield text("message", "Running the tests of the login form")
+                await_cue()
+                os.kill(os.getpid(), signal.SIGKILL)
             case ["Run", *_]:
                 yield from self._run(session)
                 yield text("message", FAILS)
             case ["Have", *_]:
                 yield from delegated()
                 yield text("message", "Both bind their forms first. The tests run again at each change.")
+            case ["Find", *_]:
+                yield from self._find(session)
+            case ["Cover", *_]:
+                yield text("message", TEST)
+            case ["Also", *_]:
+                yield from parts(FOREIGN)
+            case ["Go", "on.", *_]:
+                yield text("message", PASSED)
             case ["Which", *_]:
                 yield text("message", WHICH)
             case _:
@@ -286,6 +328,17 @@ class Actor:
         Path(FORM).write_text(new)
         diff = {"type": "diff", "path": FORM, "oldText": old, "newText": new}
         return tool(21, "edit", FORM, content=[diff], locations=[{"path": FORM}])
+
+    def _find(self, session: str) -> Iterator[Update]:
+        """Look, ask for the change, and say what was wrong; each step at a cue."""
+        yield text("thought", "Where does the parameter get lost? Start with the view.")
+        await_cue()
+        yield tool(1, "read", VIEW, locations=[{"path": VIEW, "line": 12}])
+        await_cue()
+        yield change("pending")
+        self._ask(session)
+        yield {"sessionUpdate": "tool_call_update", "toolCallId": "call-2", "status": "completed"}
+        yield from parts(MENDED)
 
     def _ask(self, session: str) -> None:
         options = [

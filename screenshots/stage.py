@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import itertools
+import math
 import os
 import re
 import shutil
@@ -17,20 +18,22 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import events
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from catena.app.app import CatenaApp
+from catena.films.demo import Demo
 from catena.screens.chat.commands.commands import Commands
 from catena.settings.settings import Start
 from catena.themes.catalog import DARK, LIGHT
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.tabs import OpenTabs
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
+from catena_acp.continuity.services import WhileIdle
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.protocol.files import FileAccess
@@ -52,17 +55,10 @@ TERMINAL = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "SSH_TTY": "yes"
 SIZES = ((120, 40), (80, 24))
 THEMES = {"dark": DARK, "light": LIGHT}
 ACTOR = AgentSpec("demo", "Demonstration", (sys.executable, str(Path(__file__).with_name("actor.py"))))
-# Where ages and times of day are worked out for the eye.
-_CLOCKED = (
-    "catena.screens.chat.actions.conversations.blame",
-    "catena.screens.chat.actions.conversations.history",
-    "catena.screens.chat.actions.conversations.inspection",
-    "catena.screens.chat.actions.start",
-)
 _TITLES = {"opencode": "OpenCode"}
 INSTALLED = ("claude-agent-acp", "opencode")
 GIT = shutil.which("git") or "git"  # of the machine, before its programs are taken away
-PATIENCE = 20.0
+PATIENCE = 60.0
 _WAITED = re.compile(r"(answer&#160;)\d+")
 _SHOWN = re.compile(r"<text[^>]*>([^<]*)</text>")
 
@@ -90,6 +86,7 @@ class Stage:
     pilot: Pilot[None]
     clock: StageClock
     snapshots: FileSnapshots
+    pause: float = 0.1  # seconds from one look at the screen to the next
 
     async def say(self, text: str) -> None:
         """Paste a prompt into the composer, once nothing goes on any more, and send it."""
@@ -98,7 +95,7 @@ class Stage:
 
     async def write(self, text: str) -> None:
         """Paste a text into the composer, once nothing goes on any more."""
-        await self._until(self._rests, "the application at rest")
+        await self.until(self.rests, "the application at rest")
         self.app.chat.area.prompt.composer.post_message(events.Paste(text))
 
     def has_files(self, *paths: str) -> None:
@@ -122,10 +119,19 @@ class Stage:
         """Press keys, one after the other."""
         await self.pilot.press(*keys)
 
+    async def type(self, key: str) -> None:
+        """Press a key, and go on at once."""
+        self.app.post_message(events.Key(*_key(key)))
+
+    async def settle(self) -> None:
+        """Wait until every widget has handled what was sent to it, and the screen is laid out."""
+        for _ in range(2):
+            await self.pilot._wait_for_screen()
+
     async def choose_prompt(self) -> None:
         """Press Esc twice, and wait until the keys choose a prompt."""
         await self.press("escape", "escape")
-        await self._until(lambda: self.app.chat.area.place == "choosing", "a prompt to be chosen")
+        await self.until(lambda: self.app.chat.area.place == "choosing", "a prompt to be chosen")
 
     async def shows(self, *texts: str) -> None:
         """Wait until the screen shows all of these, nothing goes on behind it, and nothing on it moves any more."""
@@ -136,9 +142,9 @@ class Stage:
             now = self.picture()
             seen = html.unescape("".join(_SHOWN.findall(now))).replace("\xa0", " ")
             still, before = now == before, now
-            return still and all(text in seen for text in texts) and self._rests()
+            return still and all(text in seen for text in texts) and self.rests()
 
-        await self._until(stands, f"the screen to show {texts}")
+        await self.until(stands, f"the screen to show {texts}")
 
     async def all_answered(self, tabs: int) -> None:
         """Wait until there are so many tabs, and every one of them has an answer to its last prompt."""
@@ -153,17 +159,18 @@ class Stage:
                 for tab in there
             )
 
-        await self._until(answered, f"answers in {tabs} tabs")
+        await self.until(answered, f"answers in {tabs} tabs")
 
-    async def _until(self, true: Callable[[], bool], what: str) -> None:
+    async def until(self, true: Callable[[], bool], what: str) -> None:
+        """Wait until something is true; ``what`` it is, in words. Raises TimeoutError."""
         deadline = time.monotonic() + PATIENCE
         while not true():
             if time.monotonic() > deadline:
                 raise TimeoutError(f"waited for {what}: {self.picture()}")
-            await self.pilot.pause(0.1)
+            await self.pilot.pause(self.pause)
 
-    def _rests(self) -> bool:
-        """True while only the person can bring anything about."""
+    def rests(self, *, works: bool = False) -> bool:
+        """True while only the person can bring anything about; with ``works``, or an agent at work."""
         app, area = self.app, self.app.chat.area
         if not isinstance(area.commands, Commands):
             return False
@@ -178,7 +185,7 @@ class Stage:
         at_work = any(
             seat.idle_work.under_way or ((seat.busy or tab.busy) and not tab.asks) for tab, seat in seats
         )
-        return not (working or at_work or context.tabs.events)
+        return not (working or (at_work and not works) or context.tabs.events)
 
     async def picture_in(self, theme: str) -> str:
         """What the screen shows in a theme."""
@@ -191,7 +198,7 @@ class Stage:
             still, before = now == before, now
             return still
 
-        await self._until(stands, f"the screen in {theme}")
+        await self.until(stands, f"the screen in {theme}")
         return before
 
     def picture(self) -> str:
@@ -209,11 +216,19 @@ async def pictures(scene: Scene, folder: Path, size: tuple[int, int]) -> list[st
 
 @asynccontextmanager
 async def stage(
-    folder: Path, *, agent: bool, size: tuple[int, int], kept: bool = False, git: bool = False
+    folder: Path,
+    *,
+    agent: bool,
+    size: tuple[int, int],
+    kept: bool = False,
+    demo: Demo | None = None,
+    parks: bool = False,
+    git: bool = False,
 ) -> AsyncIterator[Stage]:
     """The application in ``folder``, as it is when it was just started; with a first tab where there is an agent.
 
     ``kept``: there are conversations from before. ``git``: the files are in a work tree, and are kept around turns.
+    ``demo``: it is in demo mode. ``parks``: forks are kept of where turns ended.
     """
     project = folder / "shop"
     project.mkdir()
@@ -231,9 +246,8 @@ async def stage(
     def new_id() -> str:
         return f"{next(numbers):016}"
 
-    for module in _CLOCKED:
-        vars(import_module(module))["utc_now"] = clock
-    app = CatenaApp(Start(str(project), agent=ACTOR if agent else None), environment=TERMINAL)
+    start = Start(str(project), agent=ACTOR if agent else None, clock=clock)
+    app = CatenaApp(start, environment=TERMINAL, demo=demo)
     async with (
         Database.open(folder / "catena.db", clock=clock) as database,
         Conversations.serve(
@@ -245,6 +259,9 @@ async def stage(
             start_time_of=process_start_time,
             new_id=new_id,
             clock=clock,
+            while_idle=WhileIdle(park=True, longest=math.inf, share=math.inf, tells=lambda _: False)
+            if parks
+            else None,
         ) as conversations,
         app.run_test(size=size) as pilot,
     ):
@@ -261,6 +278,11 @@ async def stage(
             yield Stage(app, pilot, clock, snapshots)
         finally:
             await tabs.leave()
+
+
+def _key(name: str) -> tuple[str, str | None]:
+    """A key as the terminal's driver tells of it: its name, and its character."""
+    return (_character_to_key(name), name) if len(name) == 1 else (name, None)
 
 
 def _agents_in(folder: Path) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ from screenshots.scenes import SCENES
 from support.places import ROOT
 
 PICTURES = ROOT / "screenshots"
+_COLOUR = re.compile("#[0-9a-fA-F]{6}")
 
 
 @pytest.mark.parametrize("scene", SCENES)
@@ -23,6 +26,34 @@ def test_d01_a_picture_is_drawn_again_byte_for_byte(scene: str, tmp_path: Path) 
         assert drawn.read_text() == kept, (
             f"{drawn.name} is stale: run `make screenshots` and look at the difference"
         )
+
+
+def test_d02_the_film_is_recorded_again_byte_for_byte(tmp_path: Path) -> None:
+    _make("demo-dark", "--into", str(tmp_path))
+
+    for made in ("demo.cast", "demo-dark.svg"):
+        assert (tmp_path / made).read_text() == (PICTURES / made).read_text(), (
+            f"{made} is stale: run `make screenshots` and look at the film"
+        )
+
+
+def test_d02_the_light_film_differs_from_the_dark_one_in_nothing_but_colours() -> None:
+    dark, light = ((PICTURES / f"demo-{theme}.svg").read_text() for theme in ("dark", "light"))
+
+    assert dark != light
+    assert _COLOUR.sub("#", dark) == _COLOUR.sub("#", light)
+
+
+def test_d02_the_film_is_small_and_short_and_its_text_is_text_that_can_stand_still() -> None:
+    text = (PICTURES / "demo-dark.svg").read_text()
+    header, *events = map(json.loads, (PICTURES / "demo.cast").read_text().splitlines())
+
+    assert len(text) < 500_000
+    assert sum(interval for interval, _, _ in events) <= 45
+    assert (header["version"], header["term"]["cols"]) == (3, 120)
+    assert next(named for _, code, named in events if code == "m") == "Ask"
+    assert "prefers-reduced-motion" in text
+    assert "same context, nothing replayed" in text and "session resumed" in text
 
 
 def test_d01_every_scene_has_its_pictures() -> None:

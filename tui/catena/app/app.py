@@ -53,6 +53,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.filter import LineFilter
 
+    from catena.films.demo import Demo
+    from catena.films.key_strip import PressedKeys
     from catena.screens.common.dialog import Dialog
     from catena.screens.settings.screen import SettingsScreen
     from catena.terminal.painter.painter import Frame
@@ -95,10 +97,14 @@ class CatenaApp(App[None], inherit_bindings=False):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (60, "-wide")]  # noqa: RUF012 - as Textual declares them
     VERTICAL_BREAKPOINTS = [(0, "-short"), (15, "-tall")]  # noqa: RUF012
 
-    def __init__(self, start: Start, *, environment: Mapping[str, str]) -> None:
+    def __init__(self, start: Start, *, environment: Mapping[str, str], demo: Demo | None = None) -> None:
+        """``demo``: the screen is shown to others."""
         no_color = bool(environment.get("NO_COLOR"))
         # Textual asks for the theme as it begins.
-        self._start = start
+        self._start = start if demo is None else replace(start, clock=demo.clock)
+        self._demo = demo
+        self._pressed: PressedKeys | None = None  # in demo mode
+        self._noted: events.Key | None = None  # among them
         self._depth = depth = colour_depth(environment)
         self.keys = start.settings.keys
         self._themes = ThemeCatalog(depth, start.settings.themes)
@@ -106,6 +112,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         super().__init__(driver_class=TerminalDriver, ansi_color=True if no_color else None)
         self.stylesheet = SparingStylesheet(variables=self.get_css_variables())
         self._safe_strips = SafeStrips()
+        self._redaction = _redaction(demo)
         self._dim_steps = DimSteps()
         stream = sys.__stdout__.encoding if sys.__stdout__ is not None else "utf-8"
         encoding = terminal_encoding(environment, stream)
@@ -158,7 +165,7 @@ class CatenaApp(App[None], inherit_bindings=False):
     def get_line_filters(self) -> Sequence[LineFilter]:
         """The filters of every line of every widget."""
         dim = [self._dim_steps] if has_dim_steps(self.current_theme) else []
-        return [*dim, *super().get_line_filters(), self._safe_strips, *self._spelling]
+        return [*dim, *super().get_line_filters(), self._safe_strips, *self._redaction, *self._spelling]
 
     def get_default_screen(self) -> Screen[None]:
         """The chat screen, still empty."""
@@ -195,6 +202,8 @@ class CatenaApp(App[None], inherit_bindings=False):
         if isinstance(self._driver, TerminalDriver):
             self._driver.parting = self._images.parting
         self._gate.watch(self.chat)
+        if self._demo is not None:
+            self._show_keys()
         self.call_after_refresh(self._first_frame)
 
     async def on_event(self, event: events.Event) -> None:
@@ -209,7 +218,36 @@ class CatenaApp(App[None], inherit_bindings=False):
             if key is None:
                 return
             event = key
+            self._note_key(event)
         await super().on_event(event)
+
+    def _show_keys(self) -> None:
+        """Show the keys that are pressed at the foot of every screen."""
+        from catena.films.key_strip import KeyStrip, PressedKeys
+
+        pressed = self._pressed = PressedKeys()
+
+        def show(screen: Screen[Any]) -> None:
+            strips = list(screen.query(KeyStrip))
+            for strip in strips:
+                strip.refresh()
+            if not strips:
+                screen.mount(KeyStrip(pressed))
+
+        self.screen_change_signal.subscribe(self, show)
+        show(self.chat)
+
+    def _note_key(self, key: events.Key) -> None:
+        if self._pressed is None or key is self._noted:  # what nothing took comes here again
+            return
+        self._noted = key
+        from catena.films.key_strip import KeyStrip
+
+        typed = key.character if key.is_printable and key.character != " " else None
+        into_field = isinstance(self.screen.focused, SafeInput | SafeTextArea)
+        self._pressed.press(typed or key.key, types=key.is_printable and into_field)
+        for strip in self.screen.query(KeyStrip):
+            strip.refresh()
 
     def _bound_keys(self) -> frozenset[str]:
         """The keys of every binding that is possible now."""
@@ -245,7 +283,7 @@ class CatenaApp(App[None], inherit_bindings=False):
             return
         try:
             self.stylesheet.read(_SHEET_STYLES)  # else the first sheet has all widgets styled anew
-            async with _open_tabs(self._start, self._outgoing) as tabs:
+            async with _open_tabs(self._start, self._outgoing, self._demo) as tabs:
                 # What is imported before this line is waited for by the first key.
                 from catena.workspace.tab import waiting_prompt_lines
                 from catena_store.ids import utc_now
@@ -409,21 +447,25 @@ class CatenaApp(App[None], inherit_bindings=False):
 
 
 @asynccontextmanager
-async def _open_tabs(start: Start, outgoing: OutgoingTexts) -> AsyncIterator[OpenTabs]:
-    """The tabs, for as long as the store is open. Raises StoreError."""
+async def _open_tabs(start: Start, outgoing: OutgoingTexts, demo: Demo | None) -> AsyncIterator[OpenTabs]:
+    """The tabs, for as long as the store is open; a demonstration has one of its own. Raises StoreError."""
     await _import_parts()
     from catena.app.services import serve_conversations
     from catena.log import log_to_file
     from catena.workspace.tabs import OpenTabs
     from catena_store.database.database import Database, data_directory, default_path
-    from catena_store.ids import new_id
+    from catena_store.ids import new_id, utc_now
 
+    folder = data_directory() if demo is None else data_directory() / demo.folder
+    clock = utc_now if demo is None else demo.clock
     log_to_file(data_directory())
     async with (
-        Database.open(default_path()) as db,
-        serve_conversations(db, start.settings, chosen=start.agent, tools=True) as conversations,
+        Database.open(folder / default_path().name, clock=clock) as db,
+        serve_conversations(
+            db, start.settings, chosen=start.agent, tools=demo is None, clock=clock
+        ) as conversations,
     ):
-        notes = StartNotes(data_directory())
+        notes = StartNotes(folder)
 
         def note(has_tabs: bool, agent: str, profile: str) -> None:
             notes.write(start.directory, StartNote(has_tabs, agent, profile))
@@ -453,19 +495,34 @@ def _spelling(encoding: str) -> Sequence[LineFilter]:
     return (AsciiStrips(encoding),)
 
 
-def run(start: Start) -> int:
+def _redaction(demo: Demo | None) -> Sequence[LineFilter]:
+    """What hides who shows the screen."""
+    if demo is None:
+        return ()
+    from catena.text.strips.redaction import Redaction
+
+    return (Redaction(demo.words),)
+
+
+def run(start: Start, *, demo: bool = False) -> int:
     """Run the screen until exit, then print how to resume; returns the exit status. Raises InvalidSettings."""
     from catena.settings.checks import check_theme
 
     check_theme(start.settings)
-    return asyncio.run(_run(start))
+    return asyncio.run(_run(start, _demo() if demo else None))
 
 
-async def _run(start: Start) -> int:
+def _demo() -> Demo:
+    from catena.films.demo import Demo
+
+    return Demo.here()
+
+
+async def _run(start: Start, demo: Demo | None) -> int:
     sys.setswitchinterval(
         _SWITCH_INTERVAL
     )  # for all of our life: the SDK is imported later, when an agent starts
-    app = CatenaApp(start, environment=dict(os.environ))
+    app = CatenaApp(start, environment=dict(os.environ), demo=demo)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, app.exit, None, 128 + number)
@@ -473,7 +530,8 @@ async def _run(start: Start) -> int:
         await app.run_async()
     lines = list(app.unsent_lines)
     if app.resume_id is not None:
-        lines.append(f"To continue: catena --resume {app.resume_id}")
+        way = f"--resume {app.resume_id}" if demo is None else "--demo"
+        lines.append(f"To continue: catena {way}")
     with contextlib.suppress(OSError, ValueError):
         _print_last(lines)
     return app.return_code or 0

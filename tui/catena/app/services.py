@@ -7,6 +7,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,6 +77,7 @@ async def serve_conversations(
     rules: bool = True,
     tell: Callable[[str], None] | None = None,
     waits: bool = False,
+    clock: Callable[[], datetime] = utc_now,
 ) -> AsyncIterator[Conversations]:
     """Serve conversations until the end of the block; then end turns and agents, and release the leases.
 
@@ -83,7 +85,7 @@ async def serve_conversations(
     files and run commands through the client, below the conversation's directory, as far as the settings allow it.
     ``tools`` gives agents the checkpoint tools where the settings allow them, which need a person to answer. ``read``
     is True if a person reads remarks, and ``rules`` if the person's permission rules answer requests. ``tell`` is told
-    of a hook that fails, and ``waits`` if hooks may come to their end.
+    of a hook that fails, and ``waits`` if hooks may come to their end. ``clock`` tells the times that are stored.
     """
 
     def spec_of(name: str, profile: str) -> AgentSpec:
@@ -116,6 +118,7 @@ async def serve_conversations(
             spec_of=spec_of,
             end_group=end,
             start_time_of=process_start_time,
+            clock=clock,
             while_idle=WhileIdle(probe=True, park=settings.park, kept=settings.checkpoints.keep, tells=tells),
             checkpointing=_checkpointing(settings, tools=tools),
             is_directory=is_directory,

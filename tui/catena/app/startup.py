@@ -7,12 +7,14 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from catena.errors import CommandRefused
 from catena.settings.settings import Start, load_settings
 from catena.workspace.directories import existing_directory
 
 _FRAMES_A_SECOND = "144"  # at most; a key during a stream waits for up to two frames
+DEMO_VARIABLE = "CATENA_DEMO"  # of the environment: any text but "0" is demo mode
 
 
 def open_screen(
@@ -31,18 +33,30 @@ def open_screen(
     return show_screen(start)
 
 
-def show_screen(start: Start) -> int:
-    """Run the screen until exit. Returns the exit status; raises CommandRefused where there is no terminal."""
+def show_screen(start: Start, *, demo: bool = False) -> int:
+    """Run the screen until exit, in demo mode or not. Returns the exit status; raises CommandRefused where there is no terminal."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):  # closed, they are the null device by now
         raise CommandRefused(
             'the screen needs a terminal; use `catena run "PROMPT"` instead, or `catena --linear`'
         )
+    if demo:
+        start = _of_demo(start)
     gc.disable()  # until all is imported (`app._import_parts`): what is imported stays
     os.environ.setdefault("TEXTUAL_FPS", _FRAMES_A_SECOND)  # read when Textual is imported
     import_asyncio()
     from catena.app.app import run
 
-    return run(start)
+    return run(start, demo=demo)
+
+
+def _of_demo(start: Start) -> Start:
+    """The start with what is noted of the directory in demo mode."""
+    from catena.films.demo import FOLDER
+    from catena.settings.start_notes import StartNotes
+    from catena_store.database.location import data_directory
+
+    note = StartNotes(data_directory() / FOLDER).of(start.directory)
+    return replace(start, note=note)
 
 
 def import_asyncio() -> None:

@@ -14,7 +14,7 @@ from catena.errors import CommandRefused, ExitStatus
 
 _USAGE = (
     "catena [DIR] [--agent NAME | --agent-command CMD] [--continue | --resume [ID]] [--add-dir DIR] "
-    "[--linear[=LEVEL]]"
+    "[--linear[=LEVEL]] [--demo]"
 )
 _COMMANDS = """\
 commands:
@@ -27,6 +27,7 @@ commands:
   blame FILE[:LINE]    print which prompt wrote each line of a file
   prune                remove old conversations for good; lists them first
   export ID            write a conversation as Markdown, JSON or HTML
+  replay ID            play a conversation, or write it as an asciicast
   import FILE          read conversations from files
   agents [AGENT]       list agents; install, remove, update
   config [KEY]         print the settings and where they come from; edit, check
@@ -52,7 +53,7 @@ def _command(name: str) -> Command | None:
     match name:
         case "run":
             from catena.cli.run.arguments import COMMANDS
-        case "list" | "search" | "show" | "prune" | "export" | "import":
+        case "list" | "search" | "show" | "prune" | "export" | "replay" | "import":
             from catena.cli.conversations.arguments import COMMANDS
         case "changes" | "files" | "blame":
             from catena.cli.files.arguments import COMMANDS
@@ -104,6 +105,11 @@ def _screen(arguments: Sequence[str]) -> int:
         help="lines instead of a screen, for screen readers, dumb terminals and logs: --linear, --linear=quiet, "
         "--linear=verbose; --linear=off for the screen",
     )
+    parser.add_argument(
+        "--demo",
+        action="store_true",
+        help="for screencasts: show keys, hide home and user, a clock that stands still, a store of its own",
+    )
     parser.add_argument("--version", action="store_true", help="show the version")
     # Without a value it is followed by a directory, not by one.
     chosen = parser.parse_args(["--linear=normal" if each == "--linear" else each for each in arguments])
@@ -124,6 +130,7 @@ def _screen(arguments: Sequence[str]) -> int:
         resume=chosen.resume,
         add_dirs=chosen.add_dirs,
         linear=chosen.linear,
+        demo=chosen.demo,
     )
 
 

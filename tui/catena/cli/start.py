@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from catena.app.startup import import_asyncio, read_start, show_screen
+from catena.app.startup import DEMO_VARIABLE, import_asyncio, read_start, show_screen
+from catena.errors import CommandRefused
 from catena.settings.linear import linear_setting
 
 
@@ -19,11 +20,16 @@ def open_client(
     resume: str | None = None,
     add_dirs: Sequence[str] = (),
     linear: str | None = None,
+    demo: bool = False,
 ) -> int:
     """Run the client until exit; an empty ``resume`` lets the person choose. Returns the exit status.
 
-    ``linear`` is the value of the flag, None without it. Raises CommandRefused, InvalidSettings.
+    ``linear`` is the value of the flag, None without it; ``demo`` is demo mode, which is of the screen. Raises
+    CommandRefused, InvalidSettings.
     """
+    demo = demo or os.environ.get(DEMO_VARIABLE, "") not in ("", "0")
+    if demo and (go_on or resume):
+        raise CommandRefused("demo mode has conversations of its own: Ctrl+O opens them")
     start = read_start(
         directory, agent=agent, agent_command=agent_command, go_on=go_on, resume=resume, add_dirs=add_dirs
     )
@@ -34,8 +40,10 @@ def open_client(
         reads_terminal=sys.stdin.isatty(),
         writes_terminal=sys.stdout.isatty(),
     )
-    if level is None:
-        return show_screen(start)
+    if level is None or (demo and linear is None):
+        return show_screen(start, demo=demo)
+    if demo:
+        raise CommandRefused("--demo and --linear cannot be combined")
     import_asyncio()
     from catena.linear.start import run_linear
 

@@ -107,7 +107,7 @@ class Contents:
         """Yield the passages in reading order."""
         before: dict[int, str] = {}
         for passage in self._outline:
-            messages = [self._masked_message(each) for each in await self._messages(passage)]
+            messages = [masked_message(each, self._mask) for each in await self._messages(passage)]
             above = before.get(-1 if passage.above is None else passage.above)
             before[passage.place] = passage.conversation_id
             fork: str | None = None
@@ -128,13 +128,13 @@ class Contents:
         self._mask.begin(where)
         return self._mask.rewrite(text)
 
-    def _masked_message(self, message: Message) -> Message:
-        if self._mask is None:
-            return message
-        self._mask.begin(f"message {message.id}")
-        return replace(
-            message, text=self._mask.rewrite(message.text), data=self._mask.rewrite_all(dict(message.data))
-        )
+
+def masked_message(message: Message, mask: SecretMask | None) -> Message:
+    """The message with masks in its text and its data, unless nothing is to be masked."""
+    if mask is None:
+        return message
+    mask.begin(f"message {message.id}")
+    return replace(message, text=mask.rewrite(message.text), data=mask.rewrite_all(dict(message.data)))
 
 
 def with_seams_above(messages: Sequence[Message]) -> list[Message]:

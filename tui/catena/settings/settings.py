@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,8 @@ from catena.themes.colours import COLOUR_NAMES, ThemeColours, is_colour
 from catena_acp.snapshots.scope import SnapshotScope
 
 if TYPE_CHECKING:  # dataclasses that the first frame does not need
+    from datetime import datetime
+
     from catena_acp.permissions.rule import Rule
     from catena_acp.port.port import AgentSpec
 
@@ -329,6 +331,7 @@ class Start:
     ] = ()  # absolute: for the first tab that is shown, and for new conversations
     settings: Settings = field(default_factory=Settings)
     note: StartNote = field(default_factory=StartNote)
+    clock: Callable[[], datetime] | None = None  # None: the system's
 
     @property
     def chooses_agent(self) -> bool:

@@ -1,4 +1,4 @@
-"""Arguments of the commands on kept conversations: list, search, show, prune, export and import."""
+"""Arguments of the commands on kept conversations: list, search, show, prune, export, replay and import."""
 
 from __future__ import annotations
 
@@ -213,6 +213,65 @@ def _export(arguments: Sequence[str]) -> int:
     )
 
 
+def _replay(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog="catena replay",
+        description="Play a conversation as the screen showed it: its newest branch, or another one. Long waits are "
+        "shortened. What looks like a secret is masked. Nothing is sent to an agent.",
+        epilog="keys: space pause, left and right the prompt before and the next one, + and - speed, q quit",
+        allow_abbrev=False,
+    )
+    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    parser.add_argument("--at", metavar="MESSAGE", help="the branch that ends with this message")
+    parser.add_argument(
+        "--cast",
+        metavar="FILE",
+        help="write an asciicast instead, with a marker for each prompt; - for standard output",
+    )
+    parser.add_argument("--force", action="store_true", help="with --cast: write over an existing file")
+    parser.add_argument("--speed", type=_speed, default=1.0, metavar="N", help="N times as fast (default: 1)")
+    parser.add_argument("--width", type=_cells, metavar="N", help="with --cast: columns (default: 100)")
+    parser.add_argument("--height", type=_cells, metavar="N", help="with --cast: rows (default: 30)")
+    parser.add_argument("--no-mask", action="store_true", help="leave what looks like a secret as it is")
+    chosen = parser.parse_args(arguments)
+    if chosen.cast is None:
+        for option in ("force", "width", "height"):
+            if getattr(chosen, option):
+                parser.error(f"--{option} needs --cast")
+
+    from catena.cli.conversations.replay import replay
+
+    return replay(
+        chosen.id,
+        at=chosen.at,
+        cast=chosen.cast,
+        force=chosen.force,
+        speed=chosen.speed,
+        size=(chosen.width, chosen.height),
+        masked=not chosen.no_mask,
+    )
+
+
+_SPEEDS = (0.1, 100.0)
+_CELLS = (20, 500)
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = 0.0
+    if not _SPEEDS[0] <= speed <= _SPEEDS[1]:
+        raise argparse.ArgumentTypeError(f"{text} is no speed from {_SPEEDS[0]:g} to {_SPEEDS[1]:g}")
+    return speed
+
+
+def _cells(text: str) -> int:
+    if not (text.isdecimal() and _CELLS[0] <= int(text[:6]) <= _CELLS[1]):
+        raise argparse.ArgumentTypeError(f"{text} is no number from {_CELLS[0]} to {_CELLS[1]}")
+    return int(text)
+
+
 def _import(arguments: Sequence[str]) -> int:
     parser = Parser(
         prog="catena import",
@@ -235,5 +294,6 @@ COMMANDS: Mapping[str, Command] = {
     "show": _show,
     "prune": _prune,
     "export": _export,
+    "replay": _replay,
     "import": _import,
 }

@@ -57,8 +57,8 @@ def export(
                 write(lambda piece: sys.stdout.buffer.write(piece.encode("utf-8", "replace")))
                 sys.stdout.buffer.flush()
             else:
-                _write_file(Path(path).expanduser(), write, force=force)
-    _tell(mask, sys.stderr)
+                write_export(Path(path).expanduser(), write, force=force)
+    tell_masked(mask, sys.stderr)
     return ExitStatus.ANSWERED
 
 
@@ -72,7 +72,8 @@ async def _next(pieces: AsyncIterator[str]) -> str | None:
     return "".join(found) or None
 
 
-def _write_file(path: Path, write: Callable[[Callable[[str], object]], None], *, force: bool) -> None:
+def write_export(path: Path, write: Callable[[Callable[[str], object]], None], *, force: bool) -> None:
+    """Write a file that only the person can read. Raises CommandRefused."""
     try:
         with writing(path, force=force) as file:
             write(file.write)
@@ -84,7 +85,7 @@ def _write_file(path: Path, write: Callable[[Callable[[str], object]], None], *,
         ) from error
 
 
-def _tell(mask: SecretMask | None, stream: Any) -> None:
+def tell_masked(mask: SecretMask | None, stream: Any) -> None:
     """List what was masked."""
     if mask is None or not mask.masked:
         return

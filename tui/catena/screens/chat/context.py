@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.app import App
@@ -19,6 +20,7 @@ from catena.widgets.sheet_head import Subject
 from catena.workspace.panes import Pane
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
+from catena_store.ids import utc_now
 
 if TYPE_CHECKING:
     from catena.desktop.clipboard import ImageClipboard
@@ -175,6 +177,10 @@ class ChatContext:
     def start(self) -> Start:
         """The start options of the program."""
         return self.screen.start
+
+    def clock(self) -> datetime:
+        """The time that ages and times of day are told by."""
+        return (self.start.clock or utc_now)()
 
     @property
     def settings(self) -> Settings:

@@ -16,6 +16,8 @@ from catena.screens.chat.panels.welcome import Welcome
 from catena.text.safe_text import safe
 
 if TYPE_CHECKING:  # the first frame needs no transcript
+    from datetime import datetime
+
     from catena.terminal.images import TerminalImages
     from catena.transcript import Transcript
     from catena_store.records import Message as Record
@@ -112,6 +114,7 @@ class ConversationArea(Vertical):
         directory: str,
         column: int,
         half_rows: bool,
+        clock: Callable[[], datetime] | None = None,
         images: TerminalImages | None = None,
         id: str | None = None,
     ) -> None:
@@ -120,6 +123,7 @@ class ConversationArea(Vertical):
         self._do = do
         self._column = column
         self._half_rows = half_rows
+        self._clock = clock
         self._images = images
         self._tight = False
         self._most: int | None = None  # rows
@@ -136,11 +140,13 @@ class ConversationArea(Vertical):
     def make_transcript(self, directory: str, *, still: bool) -> Transcript:
         """Make the transcript; ``still``: it is drawn less often."""
         from catena.transcript import FRAME, Transcript
+        from catena_store.ids import utc_now
 
         transcript = Transcript(
             directory=directory,
             frame=_STILL_FRAME if still else FRAME,
             still=still,
+            wall_clock=self._clock or utc_now,
             column=self._column,
             half_rows=self._half_rows,
             images=self._images,

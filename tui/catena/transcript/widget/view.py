@@ -162,6 +162,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._thumb = (0, 0)  # the rows of the scroll bar's thumb
         self._bar_shown = False
         self._working_since: float | None = None
+        self._worked_for: float | None = None  # seconds, where a film tells them
         self._followed = False  # something stands right below
         self._second = 0  # of the work, in which the running calls were drawn
         self._still = still
@@ -267,6 +268,12 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._set_tail()
         self._place(anchor)
 
+    def tell_work(self, seconds: float) -> None:
+        """Say below the last message that the agent has worked so long, instead of what the clock says; for films."""
+        self._worked_for = seconds
+        if self._working_since is not None:
+            self._draw_tail()
+
     def be_followed(self, followed: bool) -> None:
         """End without a blank row while something stands right below."""
         if followed != self._followed:
@@ -278,7 +285,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     def _draw_tail(self) -> None:
         """Draw the next frame of what turns below the last message, and each second how long calls have run."""
         self._set_tail()
-        second = int(self._now() - (self._working_since or 0.0))
+        second = int(self._elapsed())
         if second != self._second:
             self._second = second
             if self._column.redraw_running():
@@ -286,12 +293,17 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
                 return
         self._repaint()
 
+    def _elapsed(self) -> float:
+        """For how many seconds the agent has worked."""
+        if self._worked_for is not None:
+            return self._worked_for
+        return max(0.0, self._now() - (self._working_since or 0.0))
+
     def _set_tail(self) -> None:
         """Set the rows below the last message: a blank one at the end, unless something stands right below."""
         line = None
         if self._working_since is not None:
-            elapsed = max(0.0, self._now() - self._working_since)
-            line = draw_working(elapsed, still=self._still, palette=self._column.options.palette)
+            line = draw_working(self._elapsed(), still=self._still, palette=self._column.options.palette)
         end = () if self._followed else (None,)
         self._viewport.tail = end if line is None else (None, line, *end)
 

@@ -15,7 +15,6 @@ from catena.text.formats import time_or_day, title_of
 from catena.workspace.outgoing import UnplacedDraft
 from catena_acp.agents.catalog import catalog
 from catena_acp.continuity.wording.problems import problem_of_notice
-from catena_store.ids import utc_now
 from catena_store.records import Message, Summary
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ async def open_start(context: ChatContext) -> None:
             summary.title or title_of(summary.preview) or "untitled",
             agent or summary.agent,
             summary.messages,
-            time_or_day(summary.updated_at, utc_now()),
+            time_or_day(summary.updated_at, context.clock()),
             failed=last is not None and problem_of_notice(last) is not None,
         )
 

@@ -103,6 +103,7 @@ class ChatArea(Vertical):
             directory=start.directory,
             column=settings.width,
             half_rows=self._half_rows,
+            clock=start.clock,
             images=images,
             id="conversation",
         )

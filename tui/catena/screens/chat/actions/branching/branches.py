@@ -21,7 +21,6 @@ from catena.workspace.directories import existing_directory
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
 from catena_acp.errors import ReadOnly
-from catena_store.ids import utc_now
 from catena_store.records import Kind, Message
 
 _SIDE = "side"
@@ -283,7 +282,7 @@ class BranchActions:
         if (tab := context.tab) is None:
             return
         lineage = await tab.conversation.branches.lineage()
-        now = utc_now()
+        now = context.clock()
         kin = [(lineage.source, "the original")] if lineage.source else []
         kin += [(fork, "a fork") for fork in lineage.forks]
         if not kin:

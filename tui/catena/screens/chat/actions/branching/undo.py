@@ -16,7 +16,6 @@ from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
 from catena.workspace.undo import JournalLine, UndoResult, done_again, undone, what
 from catena_acp.errors import AgentMissing, ReadOnly
-from catena_store.ids import utc_now
 from catena_store.windows.journal import Act
 
 _NOTHING = "Nothing to undo."
@@ -61,7 +60,7 @@ class UndoActions:
         if not listed:
             context.say(_NOTHING)
             return
-        now = utc_now()
+        now = context.clock()
         rows = [
             Row(
                 str(done.entry.id),

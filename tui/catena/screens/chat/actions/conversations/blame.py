@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from catena.screens.chat.context import ChatContext
 from catena.text.changes_text import shown_path
 from catena.workspace.tab import Tab
-from catena_store.ids import utc_now
 
 if TYPE_CHECKING:
     from catena.screens.blame.screen import BlamePlace
@@ -48,7 +47,7 @@ class BlameActions:
             shown=shown_path(str(path), tab.conversation.record.cwd),
             read=self._read,
             quote=lambda text: context.quote_into(tab, text),
-            clock=utc_now,
+            clock=context.clock,
             subject=context.subject,
         )
         return await context.app.push_screen_wait(screen)
@@ -60,4 +59,4 @@ class BlameActions:
     async def _read(self, path: Path) -> BlamedFile:
         from catena_acp.blame.reading import blame
 
-        return await blame(self._context.tabs.store, path, utc_now())
+        return await blame(self._context.tabs.store, path, self._context.clock())

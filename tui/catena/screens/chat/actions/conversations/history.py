@@ -29,7 +29,6 @@ from catena_acp.errors import StillAtWork
 from catena_store.conversations import conversations, messages
 from catena_store.errors import NotFound
 from catena_store.finding import newest_hits
-from catena_store.ids import utc_now
 from catena_store.records import Kind, Message
 
 _STAYED = "An agent is working there, so it stays on its branch: what was found is on another one."
@@ -106,7 +105,7 @@ class HistoryActions:
         return HistoryScreen(
             HistorySources(
                 listing,
-                HistoryReader(store, listing, lives=lives(tabs.host, utc_now)),
+                HistoryReader(store, listing, lives=lives(tabs.host, context.clock)),
                 MessageFinder(store, listing),
                 preview,
                 prices,
@@ -117,7 +116,7 @@ class HistoryActions:
                 _save_copies,
             ),
             agent_title=lambda agent, profile: titles(agent, profile) or known.get(agent) or _program(agent),
-            clock=utc_now,
+            clock=context.clock,
             scope=self._scope,
             still=context.screen.still,
         )

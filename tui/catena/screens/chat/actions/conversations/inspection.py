@@ -31,7 +31,6 @@ from catena_acp.snapshots.restoring import FileChoice, RestorePlan
 from catena_store.conversations import messages
 from catena_store.conversations.tree import TreeNode
 from catena_store.database.database import Reader
-from catena_store.ids import utc_now
 
 _NOTHING_YET = "Nothing has been sent yet."
 
@@ -49,7 +48,7 @@ class ChainActions:
         context = self._context
         if (tab := context.tab) is None:
             return
-        screen = ChainScreen(tab.conversation.chain, tab.window, clock=utc_now, subject=context.subject)
+        screen = ChainScreen(tab.conversation.chain, tab.window, clock=context.clock, subject=context.subject)
         chosen = await context.app.push_screen_wait(screen)
         if chosen is not None:
             price = await tab.conversation.chain.pick(tab.window, chosen)
@@ -66,7 +65,7 @@ class ChainActions:
         if not tab.window.background:
             context.say("Nothing runs in the background.")
             return
-        screen = BackgroundScreen(tab.window, clock=utc_now, subject=context.subject)
+        screen = BackgroundScreen(tab.window, clock=context.clock, subject=context.subject)
         row = await context.app.push_screen_wait(screen)
         if row is None:
             return
@@ -132,7 +131,7 @@ class TreeActions:
                 tab.conversation.tree,
                 tab.window,
                 changes=tab.conversation.changes,
-                clock=utc_now,
+                clock=context.clock,
                 updates=TreeUpdates(self._kin(tab)),
                 price=price,
                 files=_TreeFiles(context, self._along, tab),

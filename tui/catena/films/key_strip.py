@@ -1,0 +1,71 @@
+"""The key strip of demo mode: which keys were pressed, in the last row of every screen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.widget import Widget
+
+from catena.keys.spelling import shown_key
+
+_MOST = 8  # keys
+_APART = "  "
+
+
+@dataclass
+class PressedKeys:
+    """The keys that were pressed since a text was typed, oldest first; a text is not among them, nor a password."""
+
+    keys: list[tuple[str, int]] = field(default_factory=list)  # each with how often it was pressed in a row
+
+    def press(self, key: str, *, types: bool) -> None:
+        """Note a key; ``types``: it is a character that goes into a text field."""
+        if types:
+            self.keys.clear()
+            return
+        name = shown_key(key)
+        if self.keys and self.keys[-1][0] == name:
+            self.keys[-1] = (name, self.keys[-1][1] + 1)
+        else:
+            self.keys.append((name, 1))
+        del self.keys[:-_MOST]
+
+    @property
+    def words(self) -> list[str]:
+        """Each key, as it is written on screens."""
+        return [name if times == 1 else f"{name} ×{times}" for name, times in self.keys]
+
+
+class KeyStrip(Widget):
+    """One row at the foot of a screen, in which the newest key is marked; the oldest go where there is no room."""
+
+    DEFAULT_CLASSES: ClassVar[str] = "-key-strip"
+    DEFAULT_CSS = """
+    KeyStrip {
+        dock: bottom;
+        width: 100%;
+        max-width: 100% !important;
+        height: 1;
+        background: $background;
+    }
+    """
+
+    def __init__(self, pressed: PressedKeys) -> None:
+        super().__init__()
+        self._pressed = pressed
+
+    def render(self) -> Content:
+        """The keys, in the middle."""
+        words = [f" {word} " for word in self._pressed.words]
+        while words and cell_len(_APART.join(words)) > self.size.width:
+            words.pop(0)
+        old = [(word, "$muted on $code-ground") for word in words[:-1]]
+        new = [(word, "bold $selection-text on $selection") for word in words[-1:]]
+        parts: list[tuple[str, str]] = []
+        for each in (*old, *new):
+            parts += [(_APART, ""), each] if parts else [each]
+        left = max(0, self.size.width - sum(cell_len(text) for text, _ in parts)) // 2
+        return Content.assemble(" " * left, *parts)
