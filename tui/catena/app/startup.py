@@ -34,7 +34,10 @@ def open_screen(
 
 
 def show_screen(start: Start, *, demo: bool = False) -> int:
-    """Run the screen until exit, in demo mode or not. Returns the exit status; raises CommandRefused where there is no terminal."""
+    """Run the screen until exit; ``demo`` is demo mode. Returns the exit status.
+
+    Raises CommandRefused where there is no terminal.
+    """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):  # closed, they are the null device by now
         raise CommandRefused(
             'the screen needs a terminal; use `catena run "PROMPT"` instead, or `catena --linear`'
