@@ -38,7 +38,7 @@ async def test_k03_the_list_shows_label_turn_time_agent_and_whether_it_is_native
     async with at_the_screen(str(world.project), size=(120, 30), settings=Settings(park=False)) as person:
         await said(person, "alpha")
         await person.say("/checkpoint good")
-        await person.sees("Saved checkpoint “good”: /rewind good returns here. Files are not included.")
+        await person.sees("Saved checkpoint “good”: /rewind good returns here.")
         await said(person, "beta")
         made = (await person.tab.conversation.checkpoints.find("good")).created_at.astimezone()
 
@@ -53,7 +53,7 @@ async def test_k03_the_list_shows_label_turn_time_agent_and_whether_it_is_native
         assert "Rehearsal" in good and f"{made:%H:%M}" in good
         assert "new session" in first
         await person.press("j")
-        await person.sees("enter goes back to it: new session, nothing to replay. Files are not changed.")
+        await person.sees("enter goes back to it: new session, nothing to replay.")
 
 
 async def test_k01_the_list_says_how_much_the_checkpoint_under_the_cursor_holds_and_with_which_model(
