@@ -100,6 +100,7 @@ async def test_w30_a_template_is_read_in_the_composer_before_it_is_sent(
         await person.sees("Says it again")
         await person.press("escape", "ctrl+c")
         await person.type("/repeat something")
+        await person.until(lambda: person.area.prompt.templates.known, "the templates")
         await person.press("enter", "enter")
         await person.sees("Press Enter again to send this.")
         assert person.draft == "say something again"
