@@ -107,7 +107,18 @@ def test_doctor_makes_no_store_where_there_is_none(tmp_path: Path) -> None:
 def test_s05_doctor_reset_restores_a_terminal_that_a_killed_program_left_behind(tmp_path: Path) -> None:
     with on_terminal(Catena(tmp_path), "doctor", "--reset", raw=True) as terminal:
         # Leave the alternate screen; report neither mouse nor focus nor pastes; show the cursor.
-        for sequence in ("?1049l", "?1000l", "?1002l", "?1003l", "?1006l", "?1004l", "?2004l", "?25h"):
+        for sequence in (
+            "?1049l",
+            "?1000l",
+            "?1002l",
+            "?1003l",
+            "?1006l",
+            "?1016l",
+            "?1004l",
+            "?2004l",
+            "?5522l",
+            "?25h",
+        ):
             terminal.wait_for(f"\x1b[{sequence}")
         assert terminal.status() == 0
         local_modes = termios.tcgetattr(terminal.descriptor)[3]

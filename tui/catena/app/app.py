@@ -64,6 +64,15 @@ if TYPE_CHECKING:
 _MOST_IMAGE = 10 * 1024 * 1024  # bytes, as of every attachment
 _SHEET_STYLES = Path(__file__).parents[1] / "screens" / "common" / "dialog.tcss"
 _LAST_LINES = 0.3  # seconds for the terminal to read the last lines
+_DEADLY = (  # signals that kill what does not handle them, and leave the terminal as it is
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGABRT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGALRM,
+    signal.SIGXCPU,
+)
 _CLIPBOARD_LIMIT = 70_000  # bytes; many terminals ignore more
 
 # Imported after the first frame, in a thread that yields to the first keys.
@@ -527,7 +536,8 @@ async def _run(start: Start, demo: Demo | None) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, app.exit, None, 128 + number)
     async with app.services():
-        await app.run_async()
+        with _ended_by_signals(app, loop):
+            await app.run_async()
     lines = list(app.unsent_lines)
     if app.resume_id is not None:
         way = f"--resume {app.resume_id}" if demo is None else "--demo"
@@ -535,6 +545,25 @@ async def _run(start: Start, demo: Demo | None) -> int:
     with contextlib.suppress(OSError, ValueError):
         _print_last(lines)
     return app.return_code or 0
+
+
+@contextlib.contextmanager
+def _ended_by_signals(app: CatenaApp, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    """End the screen as an exit does where a signal would kill the process; the same one again kills it.
+
+    They are no handlers of the loop: while another program has the terminal, its Ctrl+C and Ctrl+\\ are not ours.
+    """
+
+    def end(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        loop.call_soon_threadsafe(app.exit, None, 128 + number)
+
+    before = {number: signal.signal(number, end) for number in _DEADLY}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _print_last(lines: Sequence[str]) -> None:

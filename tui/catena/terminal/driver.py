@@ -181,6 +181,13 @@ class TerminalDriver(LinuxDriver):
             self._shares_clipboard = False
         super().stop_application_mode()
 
+    def _disable_mouse_support(self) -> None:
+        """Disable reports of the mouse, and the pixels that Textual lets them tell."""
+        super()._disable_mouse_support()
+        if self._mouse_pixels:
+            self.write("\x1b[?1016l")
+            self._mouse_pixels = False
+
     def close(self) -> None:
         """Write what waits, as far as the terminal reads it."""
         if self._output is not None:

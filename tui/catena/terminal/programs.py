@@ -72,12 +72,13 @@ def was_interrupted(status: int) -> bool:
 
 @contextlib.contextmanager
 def _ignore_interrupts() -> Iterator[None]:
-    """Ignore SIGINT while another program has the terminal."""
-    before = signal.signal(signal.SIGINT, lambda *_: None)
+    """Ignore what Ctrl+C and Ctrl+\\ send while another program has the terminal."""
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def _run(command: Sequence[str], environment: Mapping[str, str] | None, directory: str | None) -> int:
