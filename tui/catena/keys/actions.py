@@ -105,7 +105,7 @@ _ANYWHERE: tuple[Row, ...] = (
 )
 _COMPOSER: tuple[Row, ...] = (
     ("send", "enter", "send (queue while the agent works); empty: send what waits"),
-    ("new_line", "ctrl+j", "new line"),
+    ("new_line", "ctrl+j shift+enter", "new line"),
     ("complete", "tab", "complete; attach a pasted path; jump to an open question"),
     ("search_inputs", "ctrl+r", "search prompt history"),
     ("follow", "end", "end of the line; when empty: end of the transcript"),

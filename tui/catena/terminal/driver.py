@@ -42,11 +42,14 @@ from catena.terminal.control.replies import (
     background_of,
     is_dark,
 )
+from catena.terminal.control.sequences import in_tmux
 from catena.terminal.erasure import erases_with_background
 from catena.terminal.input_filters import BracketedPastes, PastedText
 from catena.terminal.output import TerminalOutput
 from catena.terminal.painter.painter import Frame, Painter
 
+# A key with modifiers as xterm sends it, and tmux by default from 3.5 on; Textual knows the other form: CSI 13;2u.
+_MODIFIED_KEY = re.compile(r"\x1b\[27;(\d+);(\d+)~")
 _BURST_GAP = 0.015  # seconds between two pieces of one burst
 _ANSWER_TIME = 3.0  # seconds to wait for the rest of a reply
 _TICK = 0.1  # seconds after which a lone escape is a key
@@ -148,6 +151,8 @@ class TerminalDriver(LinuxDriver):
         self._painter.forget()  # another program may have had the terminal
         super().start_application_mode()  # type: ignore[no-untyped-call]
         super().close()  # Textual's own writer, which blocks where the terminal does not read
+        if in_tmux(os.environ):  # does not know kitty's request for longer key codes, but xterm's
+            self.write("\x1b[>4;1m")
         if self.input_tty and answers_queries(os.environ):
             self.write(QUERIES)
             self.flush()
@@ -175,6 +180,8 @@ class TerminalDriver(LinuxDriver):
         if self._output is not None:
             self._output.drain(_LAST_WORDS)
         self.write(self.parting())
+        if in_tmux(os.environ):
+            self.write("\x1b[>4;0m")
         self.write("\x1b[m")  # the painter leaves the look of its last cell
         if self._shares_clipboard:
             self.write(f"\x1b[?{PASTE_EVENTS}l")
@@ -388,7 +395,7 @@ class TerminalDriver(LinuxDriver):
 
     def _feed(self, parser: XTermParser, data: str) -> None:
         if data:
-            for message in parser.feed(data):
+            for message in parser.feed(_MODIFIED_KEY.sub("\x1b[\\2;\\1u", data)):
                 self.process_message(message)
 
     def _read_burst(self, data: str, read: Callable[[], str], selector: selectors.BaseSelector) -> str:
