@@ -5,47 +5,102 @@ The arguments of the other commands stand in their rooms, and are imported when 
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from catena.cli.parser import Command, Parser, add_agent, add_directories
+from catena.cli.parser import Command, CommandTable, Parser, Values, add_agent, add_directories
 from catena.errors import CommandRefused, ExitStatus
 
 _USAGE = (
     "catena [DIR] [--agent NAME | --agent-command CMD] [--continue | --resume [ID]] [--add-dir DIR] "
     "[--linear[=LEVEL]] [--demo]"
 )
-_COMMANDS = """\
-commands:
-  run "PROMPT"         send one prompt, print the answer
-  list                 list conversations, newest first
-  search WORDS         find conversations by what was said in them
-  show ID              print a conversation
-  changes ID           print what agents changed in files
-  files ID             print what each turn did to files, or bring them back
-  blame FILE[:LINE]    print which prompt wrote each line of a file
-  prune                remove old conversations for good; lists them first
-  export ID            write a conversation as Markdown, JSON or HTML
-  replay ID            play a conversation, or write it as an asciicast
-  import FILE          read conversations from files
-  agents [AGENT]       list agents; install, remove, update
-  config [KEY]         print the settings and where they come from; edit, check
-  keys                 list every action of a key, with your keys
-  login [AGENT]        log in to an agent
-  logout [AGENT]       log out of an agent
-  permissions          list, test, add or remove permission rules
-  doctor               print diagnostics; repair a terminal or database
-  mcp                  tools for agents over MCP (started by agents)
-
-Run catena COMMAND --help for more. For a directory named like a command, write ./run.
-"""
+_GROUPS: Mapping[str, Mapping[str, str]] = {
+    "prompts without a screen": {
+        'run "PROMPT"': "send one prompt, print the answer",
+    },
+    "conversations": {
+        "list": "list conversations, newest first",
+        "search WORDS": "find conversations by what was said in them",
+        "show ID": "print a conversation",
+        "export ID": "write a conversation as Markdown, JSON or HTML",
+        "replay ID": "play a conversation, or write it as an asciicast",
+        "import FILE": "read conversations from files",
+        "prune": "remove old conversations for good; lists them first",
+    },
+    "files": {
+        "changes ID": "print what agents changed in files",
+        "files ID": "print what each turn did to files, or bring them back",
+        "blame FILE[:LINE]": "print which prompt wrote each line of a file",
+    },
+    "agents": {
+        "agents [AGENT]": "list agents; install, remove, update",
+        "login [AGENT]": "log in to an agent",
+        "logout [AGENT]": "log out of an agent",
+    },
+    "settings": {
+        "config [KEY]": "print the settings and where they come from; edit, check",
+        "keys": "list every action of a key, with your keys",
+        "permissions": "list, test, add or remove permission rules",
+    },
+    "this program": {
+        "doctor": "print diagnostics; repair a terminal or database",
+        "completion SHELL": "print completion for bash, zsh or fish",
+        "mcp": "tools for agents over MCP (started by agents)",
+    },
+}
+_EXAMPLES = (
+    ("catena", "open this directory: its tabs, or a list of agents to begin with"),
+    ("catena --agent rehearsal", "talk to the built-in demo, which needs no account and no network"),
+    ("catena --resume", "choose an earlier conversation"),
+    ('catena run "What does this project do?"', "print an answer without a screen"),
+)
+_STATUSES = {
+    0: "done; of run: answered",
+    1: "other error; of search: nothing found",
+    2: "usage: arguments, settings, an unknown id, an unusable database",
+    3: "agent missing or crashed",
+    4: "permission denied",
+    5: "conversation open in another Catena",
+    6: "login needed",
+    129: "ended by SIGHUP",
+    130: "stopped by Ctrl+C",
+    143: "ended by SIGTERM",
+}
+FILES = {
+    "~/.config/catena/config.toml": "the settings; on macOS below ~/Library/Application Support/catena",
+    "~/.local/share/catena/catena.db": "conversations; on macOS below ~/Library/Application Support/catena",
+    "~/.local/share/catena/catena.log": "details of internal errors",
+}
+VARIABLES = {
+    "CATENA_CONFIG_DIR": "directory of the settings",
+    "CATENA_DATA_DIR": "directory of the database",
+    "CATENA_LINEAR": "linear mode: quiet, normal, verbose, off",
+    "CATENA_PAINTER": "off: leave drawing to Textual",
+    "NO_COLOR": "no colours",
+    "VISUAL, EDITOR": "your editor",
+}
+_ACTS = ("agents install", "agents remove", "agents update")
+_SUMMARIES = {name.split()[0]: does for group in _GROUPS.values() for name, does in group.items()}
 
 
 def run_command(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name; returns the exit status."""
-    command = _command(arguments[0])
-    return _screen(arguments) if command is None else command(arguments[1:])
+    for length in (2, 1):  # `agents install` before `agents`
+        command = _command(" ".join(arguments[:length])) if len(arguments) >= length else None
+        if command is not None:
+            return command.run(arguments[length:])
+    return _screen(arguments)
+
+
+def command_table() -> CommandTable:
+    """Every command with its parser; the screen is the command without a name."""
+    return CommandTable(_SUMMARIES, (*_SUMMARIES, *_ACTS), _parser)
+
+
+def _parser(name: str) -> Parser:
+    command = _command(name)
+    return _screen_parser() if command is None else command.parser()
 
 
 def _command(name: str) -> Command | None:
@@ -57,34 +112,46 @@ def _command(name: str) -> Command | None:
             from catena.cli.conversations.arguments import COMMANDS
         case "changes" | "files" | "blame":
             from catena.cli.files.arguments import COMMANDS
-        case "agents" | "login" | "logout":
+        case "agents" | "agents install" | "agents remove" | "agents update" | "login" | "logout":
             from catena.cli.agents.arguments import COMMANDS
         case "config" | "keys" | "permissions":
             from catena.cli.settings.arguments import COMMANDS
         case "doctor":
             from catena.cli.doctor.arguments import COMMANDS
         case "mcp":
-            return _mcp
+            return Command(_mcp_parser, _mcp)
+        case "completion":
+            return Command(_completion_parser, _completion)
+        case "__complete":
+            return Command(_complete_parser, _complete)
         case _:
             return None
     return COMMANDS[name]
 
 
-def _screen(arguments: Sequence[str]) -> int:
+def _screen_parser() -> Parser:
     parser = Parser(
         prog="catena",
         usage=f"{_USAGE}\n       catena COMMAND ...",
         description="Terminal chat for ACP agents. Your conversations survive crashes, limits and restarts.",
-        epilog=_COMMANDS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        details=_details(),
+        examples=_EXAMPLES,
+        statuses=_STATUSES,
+        values={
+            "directory": Values.DIRECTORY,
+            "agent": Values.AGENT,
+            "add_dirs": Values.DIRECTORY,
+            "resume": Values.CONVERSATION,
+        },
     )
     parser.add_argument(
         "directory", nargs="?", metavar="DIR", help="working directory (default: the current one)"
     )
-    add_agent(parser)
-    add_directories(parser)
-    which = parser.add_mutually_exclusive_group()
+    parser.add_argument("--version", action="store_true", help="show the version")
+    add_agent(parser.add_argument_group("agent"))
+    conversation = parser.add_argument_group("conversation (default: the tabs of the directory)")
+    add_directories(conversation)
+    which = conversation.add_mutually_exclusive_group()
     which.add_argument(
         "--continue",
         action="store_true",
@@ -98,7 +165,7 @@ def _screen(arguments: Sequence[str]) -> int:
         metavar="ID",
         help="open a conversation by id, start of an id, or title; without ID, choose one",
     )
-    parser.add_argument(
+    parser.add_argument_group("output").add_argument(
         "--linear",
         nargs="?",
         metavar="LEVEL",
@@ -110,9 +177,27 @@ def _screen(arguments: Sequence[str]) -> int:
         action="store_true",
         help="for screencasts: show keys, hide home and user, a clock that stands still, a store of its own",
     )
-    parser.add_argument("--version", action="store_true", help="show the version")
+    return parser
+
+
+def _details() -> str:
+    """The commands by subject, files and environment variables, in columns."""
+    width = max(len(name) for group in _GROUPS.values() for name in group) + 2
+    parts = ["\n".join([f"{title}:", *_columns(group, width)]) for title, group in _GROUPS.items()]
+    parts.append("Run catena COMMAND --help for more. For a directory named like a command, write ./run.")
+    parts.append("\n".join(["files:", *(f"  {path}\n      {what}" for path, what in FILES.items())]))
+    parts.append("\n".join(["environment:", *_columns(VARIABLES, width)]))
+    return "\n\n".join(parts)
+
+
+def _columns(rows: Mapping[str, str], width: int) -> list[str]:
+    return [f"  {name:<{width}}{text}" for name, text in rows.items()]
+
+
+def _screen(arguments: Sequence[str]) -> int:
     # Without a value it is followed by a directory, not by one.
-    chosen = parser.parse_args(["--linear=normal" if each == "--linear" else each for each in arguments])
+    written = ["--linear=normal" if each == "--linear" else each for each in arguments]
+    chosen = _screen_parser().parse_args(written)
     if chosen.version:
         from catena import __version__
 
@@ -134,17 +219,54 @@ def _screen(arguments: Sequence[str]) -> int:
     )
 
 
-def _mcp(arguments: Sequence[str]) -> int:
+def _mcp_parser() -> Parser:
     parser = Parser(
         prog="catena mcp",
         description="Tools for an agent, over MCP on standard input and output: checkpoints, earlier conversations. "
         "Agents start it themselves if `tools = true` is set under [checkpoints] or [memory] in the settings.",
-        allow_abbrev=False,
     )
     parser.add_argument("--conversation", required=True, metavar="ID", help="full id of the conversation")
     parser.add_argument("--window", required=True, metavar="ID", help="id of the window the agent works for")
-    chosen = parser.parse_args(arguments)
+    return parser
+
+
+def _mcp(arguments: Sequence[str]) -> int:
+    chosen = _mcp_parser().parse_args(arguments)
 
     from catena.app.mcp_server import serve_tools
 
     return serve_tools(chosen.conversation, chosen.window)
+
+
+def _completion_parser() -> Parser:
+    parser = Parser(
+        prog="catena completion",
+        description="Print a script that completes commands, options, conversations, messages, agents and settings.",
+        examples=(
+            ('eval "$(catena completion bash)"', "in ~/.bashrc"),
+            ('eval "$(catena completion zsh)"', "in ~/.zshrc, behind compinit"),
+            ("catena completion fish > ~/.config/fish/completions/catena.fish", "once"),
+        ),
+        statuses={0: "done", 2: "usage"},
+    )
+    parser.add_argument("shell", choices=["bash", "zsh", "fish"], help="the shell")
+    return parser
+
+
+def _completion(arguments: Sequence[str]) -> int:
+    chosen = _completion_parser().parse_args(arguments)
+
+    from catena.cli.completion.scripts import script
+
+    print(script(chosen.shell), end="")
+    return ExitStatus.ANSWERED
+
+
+def _complete_parser() -> Parser:
+    return Parser(prog="catena __complete", description="Print what fits at the cursor of a shell.")
+
+
+def _complete(arguments: Sequence[str]) -> int:
+    from catena.cli.completion.answers import print_answer
+
+    return print_answer(command_table(), arguments)

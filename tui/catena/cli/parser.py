@@ -1,24 +1,110 @@
-"""The parser of every command's arguments, and options that several commands take."""
+"""The parser of every command's arguments, the shape of its help, and options that several commands take.
+
+From these parsers come ``--help``, completion in shells, and the manual page.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
 from typing import NoReturn
 
 from catena.errors import CommandRefused
 
-Command = Callable[[Sequence[str]], int]  # parses its arguments, does it, returns the exit status
+Example = tuple[str, str]  # a command line, and what it does
+
+
+class Values(Enum):
+    """What an argument takes, where a shell can complete it; files and directories the shell completes itself."""
+
+    AGENT = "an agent"
+    CONVERSATION = "a conversation: id or title"
+    DIRECTORY = "a directory"
+    FILE = "a file"
+    MESSAGE = "a message of the conversation; labelled checkpoints first"
+    SETTING = "a setting, and then its value"
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises its errors as CommandRefused, one line each."""
+    """An argument parser that raises its errors as CommandRefused, one line each.
+
+    ``values`` says what arguments take, by their name in the parsed arguments.
+    """
+
+    def __init__(
+        self,
+        *,
+        prog: str | None = None,
+        usage: str | None = None,
+        description: str | None = None,
+        details: str = "",
+        examples: Sequence[Example] = (),
+        statuses: Mapping[int, str] | None = None,
+        values: Mapping[str, Values] | None = None,
+        parents: Sequence[argparse.ArgumentParser] = (),
+        add_help: bool = True,
+    ) -> None:
+        self.details = details
+        self.examples = tuple(examples)
+        self.statuses = dict(statuses or {})
+        self.values = dict(values or {})
+        super().__init__(
+            prog=prog,
+            usage=usage,
+            description=description,
+            epilog=_epilog(details, self.examples, self.statuses),
+            formatter_class=_HelpText,
+            parents=list(parents),
+            add_help=add_help,
+            allow_abbrev=False,
+        )
 
     def error(self, message: str) -> NoReturn:
         raise CommandRefused(f"{message}. See {self.prog} --help")
 
 
-def add_agent(parser: argparse.ArgumentParser) -> None:
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the command line: the parser of its arguments, and what it does with them."""
+
+    parser: Callable[[], Parser]
+    run: Callable[[Sequence[str]], int]  # parses the arguments, does it, returns the exit status
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTable:
+    """Every command by name, as completion and the manual page read them."""
+
+    summaries: Mapping[str, str]  # of those that the help lists, in its order
+    names: Sequence[str]  # also those of two words
+    parser: Callable[[str], Parser]  # of a name; the empty one is the screen
+
+
+class _HelpText(argparse.HelpFormatter):
+    """Paragraphs are filled; lines that begin with a space stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(
+            line if line[:1] in ("", " ") else textwrap.fill(line, width, break_on_hyphens=False)
+            for line in text.splitlines()
+        )
+
+
+def _epilog(details: str, examples: Sequence[Example], statuses: Mapping[int, str]) -> str | None:
+    parts = [details] if details else []
+    if examples:
+        parts.append("\n".join(["examples:", *(f"  {line}\n      {does}" for line, does in examples)]))
+    if statuses:
+        parts.append(
+            "\n".join(["exit status:", *(f"  {status:<5}{text}" for status, text in statuses.items())])
+        )
+    return "\n\n".join(parts) or None
+
+
+def add_agent(parser: argparse._ActionsContainer) -> None:
     agent = parser.add_mutually_exclusive_group()
     agent.add_argument(
         "--agent", metavar="NAME", help="agent to use: a name from `catena agents` or the settings"
@@ -28,7 +114,7 @@ def add_agent(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_directories(parser: argparse.ArgumentParser) -> None:
+def add_directories(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--add-dir",
         action="append",

@@ -8,12 +8,10 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 from catena.themes.colours import ThemeColours, mix
 from catena.themes.depth import ColourDepth
-from catena.themes.shipped import DARK, LIGHT, SHIPPED
+from catena.themes.shipped import DARK, LIGHT, SHIPPED, TERMINAL
 from catena.themes.variables import terminal_theme, theme_of
 
 __all__ = ["DARK", "LIGHT", "SHIPPED", "TERMINAL", "ThemeCatalog"]
-
-TERMINAL = "catena-ansi"  # the terminal's own 16 colours
 
 
 class ThemeCatalog:

@@ -8,6 +8,7 @@ from catena.themes.colours import ThemeColours
 
 DARK = "catena-dark"
 LIGHT = "catena-light"
+TERMINAL = "catena-ansi"  # the terminal's own 16 colours
 
 SHIPPED: Mapping[str, ThemeColours] = {
     DARK: ThemeColours(

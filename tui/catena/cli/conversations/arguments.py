@@ -6,12 +6,22 @@ import argparse
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from catena.cli.parser import Command, Parser, count
+from catena.cli.parser import Command, Parser, Values, count
 from catena.workspace.directories import absolute_directory, existing_directory
 
 
-def _list(arguments: Sequence[str]) -> int:
-    parser = Parser(prog="catena list", description="List conversations, newest first.", allow_abbrev=False)
+def _list_parser() -> Parser:
+    parser = Parser(
+        prog="catena list",
+        description="List conversations, newest first.",
+        examples=(
+            ("catena list --cwd", "those of this directory"),
+            ("catena list --all-sources", "also those of other tools"),
+            ("catena list --json --limit 0", "all of them, for a script"),
+        ),
+        statuses={0: "done", 2: "usage"},
+        values={"cwd": Values.DIRECTORY},
+    )
     parser.add_argument("--json", action="store_true", help="print a JSON array")
     parser.add_argument(
         "--cwd",
@@ -28,7 +38,11 @@ def _list(arguments: Sequence[str]) -> int:
         action="store_true",
         help="also list the sessions of Claude Code, Codex, Gemini CLI, Qwen Code and OpenCode",
     )
-    chosen = parser.parse_args(arguments)
+    return parser
+
+
+def _list(arguments: Sequence[str]) -> int:
+    chosen = _list_parser().parse_args(arguments)
 
     from catena.cli.conversations.list import print_list
 
@@ -40,13 +54,19 @@ def _list(arguments: Sequence[str]) -> int:
     )
 
 
-def _search(arguments: Sequence[str]) -> int:
+def _search_parser() -> Parser:
     parser = Parser(
         prog="catena search",
         description="Find conversations: by title, directory and last prompt, and by every message of every branch.",
-        epilog="Filters among the words: agent:NAME dir:PATH file:PATH branch:NAME before:DATE after:DATE is:STATE "
-        "cost>N todo pinned archived. exit status: 0 found, 1 nothing found or other error, 2 usage",
-        allow_abbrev=False,
+        details="Filters among the words: agent:NAME dir:PATH file:PATH branch:NAME before:DATE after:DATE is:STATE "
+        "cost>N todo pinned archived.",
+        examples=(
+            ("catena search login form", "both words, in titles or in one message"),
+            ("catena search agent:claude after:2026-01-01 migration", "with filters"),
+            ("catena --resume \"$(catena search -1 --json login | jq -r '.[0].id')\"", "open the best"),
+        ),
+        statuses={0: "found", 1: "nothing found or other error", 2: "usage"},
+        values={"cwd": Values.DIRECTORY},
     )
     parser.add_argument("words", nargs="+", metavar="WORDS", help="each begins a word of what is found")
     parser.add_argument("--json", action="store_true", help="print a JSON array, best first")
@@ -61,7 +81,11 @@ def _search(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--limit", type=count, default=20, metavar="N", help="show at most N (default: 20; 0 for all)"
     )
-    chosen = parser.parse_args(arguments)
+    return parser
+
+
+def _search(arguments: Sequence[str]) -> int:
+    chosen = _search_parser().parse_args(arguments)
 
     from catena.cli.conversations.search import print_found
 
@@ -73,11 +97,17 @@ def _search(arguments: Sequence[str]) -> int:
     )
 
 
-def _show(arguments: Sequence[str]) -> int:
+def _show_parser() -> Parser:
     parser = Parser(
         prog="catena show",
         description="Print a conversation: its newest branch, or everything with --json.",
-        allow_abbrev=False,
+        examples=(
+            ("catena show ID", "what was said"),
+            ("catena show ID --tree", "its branches"),
+            ("catena show ID --chain", "its sessions, and why each was used"),
+        ),
+        statuses={0: "done", 2: "usage, unknown id"},
+        values={"id": Values.CONVERSATION, "at": Values.MESSAGE},
     )
     parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
     form = parser.add_mutually_exclusive_group()
@@ -95,6 +125,11 @@ def _show(arguments: Sequence[str]) -> int:
         action="store_true",
         help="print all its branches instead, one line per prompt; also with --json",
     )
+    return parser
+
+
+def _show(arguments: Sequence[str]) -> int:
+    parser = _show_parser()
     chosen = parser.parse_args(arguments)
     if chosen.tree and (chosen.chain or chosen.at is not None):
         parser.error("--tree cannot be combined with --chain or --at")
@@ -116,13 +151,18 @@ def _show(arguments: Sequence[str]) -> int:
     return print_conversation(chosen.id, json=chosen.json)
 
 
-def _prune(arguments: Sequence[str]) -> int:
+def _prune_parser() -> Parser:
     parser = Parser(
         prog="catena prune",
         description="List old conversations and what they take; with --yes, remove them for good. Conversations "
         "that are pinned, open in a tab or in a running Catena, or that have a labelled checkpoint, an unsent draft or "
         "a queued prompt stay, and so do messages that forks need.",
-        allow_abbrev=False,
+        examples=(
+            ("catena prune --older-than 6m", "what would go"),
+            ("catena prune --older-than 6m --yes", "remove it for good"),
+        ),
+        statuses={0: "done", 1: "other error", 2: "usage"},
+        values={"agent": Values.AGENT, "cwd": Values.DIRECTORY},
     )
     parser.add_argument(
         "--older-than",
@@ -143,6 +183,11 @@ def _prune(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--yes", action="store_true", help="remove them; cannot be undone")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _prune(arguments: Sequence[str]) -> int:
+    parser = _prune_parser()
     chosen = parser.parse_args(arguments)
     if chosen.older_than is None and chosen.keep is None:
         parser.error("--older-than or --keep is needed")
@@ -175,12 +220,18 @@ def _age(text: str) -> timedelta:
     return timedelta(days=min(int(number[:6]) * _DAYS[unit], _MOST_DAYS))
 
 
-def _export(arguments: Sequence[str]) -> int:
+def _export_parser() -> Parser:
     parser = Parser(
         prog="catena export",
         description="Write a conversation as Markdown, JSON or HTML: its newest branch, another one, or all of them. "
         "What looks like a secret is masked, and listed on standard error.",
-        allow_abbrev=False,
+        examples=(
+            ("catena export ID > chat.md", "Markdown"),
+            ("catena export ID --format html -o chat.html", "one file that opens offline"),
+            ("catena export ID --format json --tree -o chat.json", "everything, for catena import"),
+        ),
+        statuses={0: "done", 1: "the file cannot be written", 2: "usage, unknown id"},
+        values={"id": Values.CONVERSATION, "at": Values.MESSAGE, "output": Values.FILE},
     )
     parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
     parser.add_argument(
@@ -195,6 +246,11 @@ def _export(arguments: Sequence[str]) -> int:
     parser.add_argument("-o", "--output", metavar="FILE", help="write this file, readable only by you")
     parser.add_argument("--force", action="store_true", help="with -o: write over an existing file")
     parser.add_argument("--no-mask", action="store_true", help="leave what looks like a secret as it is")
+    return parser
+
+
+def _export(arguments: Sequence[str]) -> int:
+    parser = _export_parser()
     chosen = parser.parse_args(arguments)
     if chosen.force and chosen.output is None:
         parser.error("--force needs -o")
@@ -213,13 +269,18 @@ def _export(arguments: Sequence[str]) -> int:
     )
 
 
-def _replay(arguments: Sequence[str]) -> int:
+def _replay_parser() -> Parser:
     parser = Parser(
         prog="catena replay",
         description="Play a conversation as the screen showed it: its newest branch, or another one. Long waits are "
         "shortened. What looks like a secret is masked. Nothing is sent to an agent.",
-        epilog="keys: space pause, left and right the prompt before and the next one, + and - speed, q quit",
-        allow_abbrev=False,
+        details="keys: space pause, left and right the prompt before and the next one, + and - speed, q quit",
+        examples=(
+            ("catena replay ID", "play it here"),
+            ("catena replay ID --cast chat.cast", "write it as an asciicast"),
+        ),
+        statuses={0: "done", 1: "the file cannot be written", 2: "usage, unknown id"},
+        values={"id": Values.CONVERSATION, "at": Values.MESSAGE, "cast": Values.FILE},
     )
     parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
     parser.add_argument("--at", metavar="MESSAGE", help="the branch that ends with this message")
@@ -233,6 +294,11 @@ def _replay(arguments: Sequence[str]) -> int:
     parser.add_argument("--width", type=_cells, metavar="N", help="with --cast: columns (default: 100)")
     parser.add_argument("--height", type=_cells, metavar="N", help="with --cast: rows (default: 30)")
     parser.add_argument("--no-mask", action="store_true", help="leave what looks like a secret as it is")
+    return parser
+
+
+def _replay(arguments: Sequence[str]) -> int:
+    parser = _replay_parser()
     chosen = parser.parse_args(arguments)
     if chosen.cast is None:
         for option in ("force", "width", "height"):
@@ -272,16 +338,25 @@ def _cells(text: str) -> int:
     return int(text)
 
 
-def _import(arguments: Sequence[str]) -> int:
+def _import_parser() -> Parser:
     parser = Parser(
         prog="catena import",
         description="Read conversations from files: what `catena export --format json` wrote, and transcripts of "
         "Claude Code, Codex, Gemini CLI and Qwen Code. Importing a file twice adds nothing.",
-        allow_abbrev=False,
+        examples=(
+            ("catena import chat.json", "on another machine, with all branches"),
+            ("catena import ~/.claude/projects/*/ID.jsonl", "a session of Claude Code"),
+        ),
+        statuses={0: "done", 1: "a file could not be imported", 2: "usage"},
+        values={"files": Values.FILE},
     )
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file to read")
     parser.add_argument("--json", action="store_true", help="print a JSON array")
-    chosen = parser.parse_args(arguments)
+    return parser
+
+
+def _import(arguments: Sequence[str]) -> int:
+    chosen = _import_parser().parse_args(arguments)
 
     from catena.cli.conversations.imports import import_files
 
@@ -289,11 +364,11 @@ def _import(arguments: Sequence[str]) -> int:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "list": _list,
-    "search": _search,
-    "show": _show,
-    "prune": _prune,
-    "export": _export,
-    "replay": _replay,
-    "import": _import,
+    "list": Command(_list_parser, _list),
+    "search": Command(_search_parser, _search),
+    "show": Command(_show_parser, _show),
+    "prune": Command(_prune_parser, _prune),
+    "export": Command(_export_parser, _export),
+    "replay": Command(_replay_parser, _replay),
+    "import": Command(_import_parser, _import),
 }

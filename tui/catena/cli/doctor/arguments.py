@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from catena.cli.parser import Command, Parser
+from catena.cli.parser import Command, Parser, Values
 
 
-def _doctor(arguments: Sequence[str]) -> int:
+def _doctor_parser() -> Parser:
     parser = Parser(
         prog="catena doctor",
         description="Print diagnostics you can paste in a bug report.",
-        allow_abbrev=False,
+        examples=(
+            ("catena doctor", "check this machine"),
+            ("catena doctor --reset", "after a program was killed and left the terminal unusable"),
+            ("catena doctor --backup ~/catena-backup.db", "copy the database while Catena runs"),
+        ),
+        statuses={
+            0: "all is well",
+            1: "database or settings cannot be used",
+            2: "usage",
+            5: "the database is in use",
+        },
+        values={"backup": Values.FILE},
     )
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
@@ -26,7 +37,11 @@ def _doctor(arguments: Sequence[str]) -> int:
         "--backup", metavar="FILE", help="write a copy of the database to FILE; safe while Catena runs"
     )
     what.add_argument("--json", action="store_true", help="print the diagnostics as one JSON object")
-    chosen = parser.parse_args(arguments)
+    return parser
+
+
+def _doctor(arguments: Sequence[str]) -> int:
+    chosen = _doctor_parser().parse_args(arguments)
     if chosen.reset:
         from catena.cli.doctor.reset import reset_terminal
 
@@ -45,5 +60,5 @@ def _doctor(arguments: Sequence[str]) -> int:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "doctor": _doctor,
+    "doctor": Command(_doctor_parser, _doctor),
 }

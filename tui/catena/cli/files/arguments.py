@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from catena.cli.parser import Command, Parser, count
+from catena.cli.parser import Command, Parser, Values, count
 
 
-def _changes(arguments: Sequence[str]) -> int:
+def _changes_parser() -> Parser:
     parser = Parser(
         prog="catena changes",
         description="Print what agents changed in files, on the newest branch of a conversation: one difference for "
         "each file.",
-        allow_abbrev=False,
+        examples=(
+            ("catena changes ID", "all that agents changed, as text"),
+            ("catena changes ID --patch | git apply -R -", "take it back"),
+        ),
+        statuses={0: "done", 1: "other error", 2: "usage, unknown id"},
+        values={"id": Values.CONVERSATION},
     )
     parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
     which = parser.add_mutually_exclusive_group()
@@ -21,21 +26,31 @@ def _changes(arguments: Sequence[str]) -> int:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object")
     form.add_argument("--patch", action="store_true", help="print a patch for `git apply`")
-    chosen = parser.parse_args(arguments)
+    return parser
+
+
+def _changes(arguments: Sequence[str]) -> int:
+    chosen = _changes_parser().parse_args(arguments)
 
     from catena.cli.files.changes import print_changes
 
     return print_changes(chosen.id, turn=chosen.turn, json=chosen.json, patch=chosen.patch)
 
 
-def _files(arguments: Sequence[str]) -> int:
+def _files_parser() -> Parser:
     parser = Parser(
         prog="catena files",
         description="Print what each turn did to files, on the newest branch of a conversation. With --at, print what "
         "bringing the files back to a message would change; --restore with --yes does it.",
-        epilog="At a prompt, files are as they were before its turn; at the last message of a turn, as they were after "
-        "it. Files that somebody else changed since are left unless they are named after --restore.",
-        allow_abbrev=False,
+        details="At a prompt, files are as they were before its turn; at the last message of a turn, as they were "
+        "after it. Files that somebody else changed since are left unless they are named after --restore.",
+        examples=(
+            ("catena files ID", "what each turn did to files"),
+            ("catena files ID --at MESSAGE --restore", "list what would be brought back"),
+            ("catena files ID --at MESSAGE --restore --yes", "bring the files back"),
+        ),
+        statuses={0: "done", 1: "other error", 2: "usage, unknown id"},
+        values={"id": Values.CONVERSATION, "at": Values.MESSAGE, "restore": Values.FILE},
     )
     parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
     parser.add_argument("--at", metavar="MESSAGE", help="id of a message, or the start of one")
@@ -50,6 +65,11 @@ def _files(arguments: Sequence[str]) -> int:
     what.add_argument("--undo", action="store_true", help="take back a restore that was broken off")
     parser.add_argument("--yes", action="store_true", help="with --restore: do it")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _files(arguments: Sequence[str]) -> int:
+    parser = _files_parser()
     chosen = parser.parse_args(arguments)
     if chosen.at is None and (chosen.diff or chosen.restore is not None):
         parser.error("--diff and --restore need --at")
@@ -70,19 +90,25 @@ def _files(arguments: Sequence[str]) -> int:
     )
 
 
-def _blame(arguments: Sequence[str]) -> int:
+def _blame_parser() -> Parser:
     parser = Parser(
         prog="catena blame",
         description="Print which prompt wrote each line of a file as it is now, over all conversations of its "
         "directory. What the files that are kept around turns do not prove is unknown.",
-        epilog="Columns: id of the prompt; ● on its conversation's branch, ○ on a branch that was left, ~ as the agent "
-        "reported it; age; agent; line. catena show ID --at PROMPT prints the turn; catena --resume ID opens the "
+        details="Columns: id of the prompt; ● on its conversation's branch, ○ on a branch that was left, ~ as the "
+        "agent reported it; age; agent; line. catena show ID --at PROMPT prints the turn; catena --resume ID opens the "
         "conversation.",
-        allow_abbrev=False,
+        examples=(("catena blame src/app.py:10-20", "who wrote these lines"),),
+        statuses={0: "done", 1: "other error", 2: "usage"},
+        values={"file": Values.FILE},
     )
     parser.add_argument("file", metavar="FILE[:LINE[-LINE]]", help="a file, or some lines of one")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    chosen = parser.parse_args(arguments)
+    return parser
+
+
+def _blame(arguments: Sequence[str]) -> int:
+    chosen = _blame_parser().parse_args(arguments)
 
     from catena.cli.files.blame import print_blame
 
@@ -90,7 +116,7 @@ def _blame(arguments: Sequence[str]) -> int:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "changes": _changes,
-    "files": _files,
-    "blame": _blame,
+    "changes": Command(_changes_parser, _changes),
+    "files": Command(_files_parser, _files),
+    "blame": Command(_blame_parser, _blame),
 }

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from catena.cli.parser import Command, Parser, add_agent, add_directories
+from catena.cli.parser import Command, Parser, Values, add_agent, add_directories
 from catena.errors import CommandRefused
 from catena.settings.tables.permissions import Permissions
 from catena.workspace.directories import existing_directory
@@ -16,25 +16,52 @@ if TYPE_CHECKING:
     from catena.cli.run.branch import BranchRequest
 
 
-def _run(arguments: Sequence[str]) -> int:
+def _run_parser() -> Parser:
     parser = Parser(
         prog="catena run",
         description="Send one prompt and print only the answer to standard output.",
-        epilog="exit status: 0 answered, 1 other error, 2 usage, 3 agent missing or crashed, 4 permission denied, "
-        "5 conversation open in another client, 6 login needed, 130 stopped",
-        allow_abbrev=False,
+        examples=(
+            ('catena run "What does this project do?"', "print the answer, and nothing else"),
+            ("git diff | catena run --permissions allow-reads -", "read the prompt from standard input"),
+            ('catena run --continue --json "And now?"', "print events, one JSON object per line"),
+            (
+                'catena run --resume ID --fork "Another way?"',
+                "ask in a new conversation with the same history",
+            ),
+        ),
+        statuses={
+            0: "answered",
+            1: "other error",
+            2: "usage",
+            3: "agent missing or crashed",
+            4: "permission denied",
+            5: "conversation open in another client",
+            6: "login needed",
+            130: "stopped",
+        },
+        values={
+            "agent": Values.AGENT,
+            "resume": Values.CONVERSATION,
+            "at": Values.MESSAGE,
+            "edit": Values.MESSAGE,
+            "cwd": Values.DIRECTORY,
+            "add_dirs": Values.DIRECTORY,
+            "attach": Values.FILE,
+        },
     )
     parser.add_argument(
         "prompt", nargs="?", metavar="PROMPT", help="the prompt; read from standard input if omitted or -"
     )
-    parser.add_argument("--json", action="store_true", help="print events as JSON, one object per line")
-    parser.add_argument(
+    output = parser.add_argument_group("answer and permissions")
+    output.add_argument("--json", action="store_true", help="print events as JSON, one object per line")
+    output.add_argument(
         "--permissions",
         choices=[each.value for each in Permissions],
         help="how to answer permission requests (default: from the settings, else ask; without a terminal, ask "
         "means deny)",
     )
-    which = parser.add_mutually_exclusive_group()
+    conversation = parser.add_argument_group("conversation (default: a new one)")
+    which = conversation.add_mutually_exclusive_group()
     which.add_argument(
         "--continue",
         action="store_true",
@@ -42,32 +69,38 @@ def _run(arguments: Sequence[str]) -> int:
         help="continue the newest conversation in the directory",
     )
     which.add_argument("--resume", metavar="ID", help="continue a conversation: id, start of an id, or title")
-    parser.add_argument(
+    conversation.add_argument(
         "--fork",
         action="store_true",
         help="send it in a fork: a new conversation with the same history",
     )
-    where = parser.add_mutually_exclusive_group()
+    where = conversation.add_mutually_exclusive_group()
     where.add_argument(
         "--at", metavar="MESSAGE", help="continue after this message: its id or the start of it"
     )
     where.add_argument(
         "--edit", metavar="MESSAGE", help="replace this prompt (creates a new branch; the old one stays)"
     )
-    add_agent(parser)
-    add_directories(parser)
-    parser.add_argument(
+    add_agent(parser.add_argument_group("agent"))
+    places = parser.add_argument_group("directories and files")
+    add_directories(places)
+    places.add_argument(
         "--cwd",
         metavar="DIR",
         help="working directory (default: the current one); of a continued conversation only if its own is gone",
     )
-    parser.add_argument(
+    places.add_argument(
         "--attach",
         action="append",
         default=[],
         metavar="PATH",
         help="attach a file or image (repeatable)",
     )
+    return parser
+
+
+def _run(arguments: Sequence[str]) -> int:
+    parser = _run_parser()
     chosen = parser.parse_args(arguments)
 
     branch = _branch(parser, chosen)
@@ -119,5 +152,5 @@ def _prompt(argument: str | None) -> str:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "run": _run,
+    "run": Command(_run_parser, _run),
 }

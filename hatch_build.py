@@ -1,0 +1,28 @@
+"""Build hook: the manual page and the completion scripts are made from the parsers and go into the wheel.
+
+Only the standard library and this repository are imported: a build has nothing else.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class SharedFiles(BuildHookInterface):
+    """Writes what belongs below ``share`` into the build's directory, and names it as data of the wheel."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Make the files; called by hatchling before it writes a wheel."""
+        root = Path(self.root)
+        sys.path[:0] = [str(root / floor) for floor in ("tui", "acp", "store")]
+        from catena.cli.shared import shared_files
+
+        for name, text in shared_files().items():
+            made = root / "build" / name
+            made.parent.mkdir(parents=True, exist_ok=True)
+            made.write_text(text, encoding="utf-8")
+            build_data["shared_data"][str(made)] = name

@@ -1,0 +1,1 @@
+"""Completion in shells: what fits at the cursor, and the scripts that ask for it."""

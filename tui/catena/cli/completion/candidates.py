@@ -1,0 +1,208 @@
+"""What fits at the cursor of a command line: commands, options, and their values."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from catena.cli.parser import CommandTable, Parser, Values
+from catena_store.database.location import default_path
+
+
+class Paths(StrEnum):
+    """What the shell itself completes beside the candidates."""
+
+    NONE = "none"
+    FILES = "files"
+    DIRECTORIES = "directories"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A word that fits, and what it is."""
+
+    text: str
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """All that fits at the cursor."""
+
+    candidates: Sequence[Candidate] = ()
+    paths: Paths = Paths.NONE
+    option: str = ""  # `--agent=`, where the candidates stand behind it
+
+
+def complete(table: CommandTable, before: Sequence[str], current: str) -> Completion:
+    """What fits for the current word, behind the words before it; these begin after the program's name."""
+    name, rest = _command(table, before)
+    if not name and not rest and not current.startswith("-"):
+        commands = _fitting((Candidate(*each) for each in table.summaries.items()), current)
+        if commands:
+            return Completion(commands)
+    if name and not rest and (acts := _fitting(_acts(table, name), current)):
+        return Completion(acts + _positional(_Line(table.parser(name)), current).candidates)  # type: ignore[operator]
+    line = _Line(table.parser(name))
+    for word in rest:
+        line.take(word)
+    if line.waiting is not None and not (line.optional and current.startswith("-")):
+        return _values(line, line.waiting, current)
+    if line.options_end:
+        return _positional(line, current)
+    if current.startswith("--") and "=" in current:
+        option, _, begun = current.partition("=")
+        action = line.option(option)
+        found = Completion() if action is None else _values(line, action, begun)
+        return Completion(found.candidates, found.paths, f"{option}=")
+    if current.startswith("-"):
+        return Completion(_fitting(_options(line), current))
+    found = _positional(line, current)
+    if found.candidates or found.paths is not Paths.NONE or current:
+        return found
+    return Completion(_fitting(_options(line), current))
+
+
+@dataclass(slots=True)
+class _Line:
+    """The words of a command, as far as they are typed."""
+
+    parser: Parser
+    waiting: argparse.Action | None = None  # the option whose value comes next
+    optional: bool = False  # which may be left out
+    options_end: bool = False  # `--` was typed
+    words: list[str] = field(default_factory=list)  # without options
+    given: dict[str, str] = field(default_factory=dict)
+    seen: list[argparse.Action] = field(default_factory=list)
+
+    def option(self, name: str) -> argparse.Action | None:
+        """The option of a name such as `--agent`."""
+        return next((each for each in self.parser._actions if name in each.option_strings), None)
+
+    def take(self, word: str) -> None:
+        """Take the next word that is typed in full."""
+        if self.waiting is not None:
+            waiting, self.waiting = self.waiting, None
+            if not (self.optional and word.startswith("-")):
+                self.given[waiting.dest] = word
+                return
+        if not self.options_end and word == "--":
+            self.options_end = True
+        elif not self.options_end and word.startswith("-") and word != "-":
+            self._take_option(word)
+        else:
+            self._take_word(word)
+
+    def _take_option(self, word: str) -> None:
+        name, equals, value = word.partition("=")
+        action = self.option(name)
+        if action is None:
+            return
+        self.seen.append(action)
+        if equals:
+            self.given[action.dest] = value
+        elif action.nargs != 0:
+            self.given.setdefault(action.dest, "")
+            # `--linear` takes its value behind `=` alone.
+            self.waiting = None if action.dest == "linear" else action
+            self.optional = action.nargs in ("?", "*")
+
+    def _take_word(self, word: str) -> None:
+        action = self.positional
+        if isinstance(action, argparse._SubParsersAction) and word in action.choices:
+            self.parser = action.choices[word]
+            self.words = []
+            return
+        if action is not None:
+            self.given.setdefault(action.dest, word)
+        self.words.append(word)
+
+    @property
+    def positional(self) -> argparse.Action | None:
+        """What the next word without a dash is."""
+        actions = [each for each in self.parser._actions if not each.option_strings]
+        if len(self.words) < len(actions):
+            return actions[len(self.words)]
+        return actions[-1] if actions and actions[-1].nargs in ("*", "+") else None
+
+
+def _command(table: CommandTable, before: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """The longest name of a command that the words begin with, and the words behind it; the screen's is empty."""
+    for length in (2, 1):
+        name = " ".join(before[:length])
+        if len(before) >= length and name in table.names:
+            return name, before[length:]
+    return "", before
+
+
+def _acts(table: CommandTable, name: str) -> Iterable[Candidate]:
+    for each in table.names:
+        if each.startswith(f"{name} "):
+            about = (table.parser(each).description or "").split(". ")[0].split(":")[0]
+            yield Candidate(each.removeprefix(f"{name} "), about)
+
+
+def _options(line: _Line) -> Iterable[Candidate]:
+    excluded = {
+        id(each)
+        for group in line.parser._mutually_exclusive_groups
+        if any(seen in group._group_actions for seen in line.seen)
+        for each in group._group_actions
+    }
+    for action in line.parser._actions:
+        repeated = isinstance(action, argparse._AppendAction)
+        if action.help is argparse.SUPPRESS or (
+            not repeated and (action in line.seen or id(action) in excluded)
+        ):
+            continue
+        if action.option_strings:
+            yield Candidate(action.option_strings[-1], action.help or "")
+
+
+def _positional(line: _Line, current: str) -> Completion:
+    action = line.positional
+    return Completion() if action is None else _values(line, action, current)
+
+
+def _values(line: _Line, action: argparse.Action, current: str) -> Completion:
+    if isinstance(action, argparse._SubParsersAction):
+        told = {each.dest: each.help or "" for each in action._choices_actions}
+        return Completion(_fitting((Candidate(each, told.get(each, "")) for each in action.choices), current))
+    if action.choices is not None:
+        return Completion(_fitting((Candidate(str(each)) for each in action.choices), current))
+    from catena.cli.completion import values
+
+    match line.parser.values.get(action.dest):
+        case Values.CONVERSATION:
+            return Completion(_printable(values.conversations(default_path(), current)))
+        case Values.MESSAGE:
+            # What the line names as its conversation; None is the newest of the directory.
+            named = line.given.get("id") or line.given.get("resume") or None
+            found = values.messages(default_path(), named, current, cwd=str(Path.cwd()))
+            return Completion(_printable(found))
+        case Values.AGENT:
+            return Completion(_fitting(_printable(values.agents()), current))
+        case Values.SETTING:
+            return Completion(_fitting(_printable(values.settings(line.words)), current))
+        case Values.DIRECTORY:
+            return Completion(paths=Paths.DIRECTORIES)
+        case Values.FILE:
+            return Completion(paths=Paths.FILES)
+        case None:
+            return Completion()
+
+
+def _fitting(found: Iterable[Candidate], start: str) -> list[Candidate]:
+    return [each for each in found if each.text.startswith(start)]
+
+
+def _printable(found: Iterable[tuple[str, str]]) -> list[Candidate]:
+    """Without words that nobody can type, and without a character in a description that a terminal would obey."""
+    return [
+        Candidate(text, " ".join("".join(one if one.isprintable() else " " for one in about).split()))
+        for text, about in found
+        if text.isprintable()
+    ]

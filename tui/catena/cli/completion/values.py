@@ -1,0 +1,89 @@
+"""Values that are read when a shell asks: conversations, messages, agents and settings, each with words on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from catena.errors import InvalidSettings
+from catena_store.finding.names import conversation_names, message_names
+
+Value = tuple[str, str]  # the word, and what it is
+
+
+def conversations(store: Path, start: str) -> Iterator[Value]:
+    """Ids of conversations whose id begins so, and titles that do, newest first."""
+    for each in conversation_names(store, start):
+        if each.id.startswith(start):
+            yield each.id, each.title or each.preview
+        if start and each.title and each.title.lower().startswith(start.lower()):
+            yield each.title, each.preview
+
+
+def messages(store: Path, conversation: str | None, start: str, *, cwd: str) -> Iterator[Value]:
+    """Ids of messages of a conversation, labelled checkpoints first."""
+    for each in message_names(store, conversation, start, cwd=cwd):
+        about = f"{'you' if each.kind == 'user' else 'agent'}: {each.preview}"
+        yield each.id, about if each.label is None else f"checkpoint: {each.label}"
+
+
+def agents() -> Iterator[Value]:
+    """Names of agents: those of the settings, those that Catena knows, and the rehearsal agent."""
+    from catena.settings.agents import REHEARSAL
+    from catena.settings.settings import load_settings
+    from catena_acp.agents.catalog import catalog
+
+    try:
+        own = load_settings().agents
+    except InvalidSettings:
+        own = {}
+    found = dict.fromkeys(own, "from your settings")
+    found |= {each.name: each.title for each in catalog() if each.name not in found}
+    yield from sorted((found | {REHEARSAL: "built-in demo, no account needed"}).items())
+
+
+def settings(words: Sequence[str]) -> Iterator[Value]:
+    """What follows these words of `catena config`: an act or a setting, a setting, its value."""
+    from catena.settings.definitions import SETTINGS
+
+    match words:
+        case []:
+            yield "set", "write a setting"
+            yield "unset", "remove a setting: its default holds"
+            yield "edit", "open the settings in your editor"
+            yield "check", "check the settings"
+            yield from ((each.name, each.does) for each in SETTINGS)
+        case ["set" | "unset"]:
+            yield from ((each.name, each.does) for each in SETTINGS)
+        case ["set", key]:
+            yield from ((value, "") for value in _values_of(key))
+
+
+def _values_of(name: str) -> Iterator[str]:
+    """The values of a setting, where it has a few."""
+    from catena.settings.definitions import SettingKind, definition_of
+
+    definition = definition_of(name)
+    match None if definition is None else definition.kind:
+        case SettingKind.ON_OFF:
+            yield from ("on", "off")
+        case SettingKind.TRUE_FALSE:
+            yield from ("true", "false")
+        case SettingKind.CHOICE if definition is not None:
+            yield from definition.choices
+        case SettingKind.AGENT:
+            yield from (agent for agent, _ in agents())
+        case SettingKind.THEME:
+            yield from _themes()
+
+
+def _themes() -> Iterator[str]:
+    """The themes that ship and the person's own; Textual's are not read, since that takes too long for a key."""
+    from catena.settings.settings import load_settings
+    from catena.themes.shipped import SHIPPED, TERMINAL
+
+    yield from (*SHIPPED, TERMINAL)
+    try:
+        yield from load_settings().themes
+    except InvalidSettings:
+        return
