@@ -159,7 +159,7 @@ _QUESTION: tuple[Row, ...] = (
     ("always", "a", "allow by a rule of yours in this project"),
     ("narrower_rule", "left", "a narrower rule"),
     ("wider_rule", "right", "a wider rule"),
-    ("diff", "d", "full diff"),
+    ("diff", "d", "full diff; a request in full"),
     ("reason", "r", "reject with a reason, sent as your next prompt"),
 )
 _BRANCH: tuple[Row, ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 
 from textual.binding import Binding, BindingsMap, BindingType
 from textual.dom import DOMNode
@@ -15,19 +15,12 @@ _NO_KEY = "no_key"  # that Textual never reports
 BindingChain: TypeAlias = "list[tuple[DOMNode, BindingsMap]]"
 
 
-@runtime_checkable
-class KeyedApp(Protocol):
-    """An app whose person may have keys of their own."""
-
-    @property
-    def keys(self) -> KeyMap:
-        """The keys in effect."""
-
-
 def keys_of(node: DOMNode) -> KeyMap:
     """The keys in effect in the app of a node; the defaults in an app without any of its own."""
-    app = node.app
-    return app.keys if isinstance(app, KeyedApp) else DEFAULT_KEYS
+    keys = getattr(
+        node.app, "keys", None
+    )  # asked for at each key: a runtime protocol would take ten times as long
+    return keys if isinstance(keys, KeyMap) else DEFAULT_KEYS
 
 
 def bindings(**acts: str) -> Sequence[BindingType]:

@@ -162,31 +162,48 @@ class BandText(Widget):
 
     def _first(self, words: BandWords, width: int) -> list[Content]:
         """The title and what stands on the right of it, on a row of its own where there is no room beside."""
-        said = _said(words)
-        right = self._right(words.right)
+        right, room = self._right(words.right), self._room_of_title(words, width)
+        lines = _cut(_said(words).wrap(room), _FIRST_LINES, room)
         if not right:
-            return _cut(said.wrap(width), _FIRST_LINES, width)
-        room = width - right.cell_length - _APART
-        if said.cell_length <= room or room >= width // 2:
-            first, *others = _cut(said.wrap(room), _FIRST_LINES, room)
-            return [_beside(first, right, width), *others]
-        lines = _cut(said.wrap(width), _FIRST_LINES, width)
+            return lines
+        if room < width:
+            return [_beside(lines[0], right, width), *lines[1:]]
         return [*lines, _beside(Content(""), right, width).truncate(width, ellipsis=True)]
+
+    def _room_of_title(self, words: BandWords, width: int) -> int:
+        """The cells of a row of the title; all of them where what belongs on its right has a row of its own."""
+        right = self._right(words.right)
+        room = width - right.cell_length - _APART
+        beside = right and (room >= width // 2 or _said(words).cell_length <= room)
+        return room if beside else width
 
     def _one_row(self, words: BandWords, width: int) -> Content:
         """The title, cut, and what stands on the right of it, where there is room for both."""
-        said, right = _said(words), self._right(words.right)
-        if said.cell_length > width - right.cell_length - _APART:
+        right, room = self._right_of_one_row(words, width)
+        title = _said(words).truncate(room, ellipsis=True)
+        return _beside(title, right, width) if right else title
+
+    def _right_of_one_row(self, words: BandWords, width: int) -> tuple[Content, int]:
+        """What stands on the right of the title in a single row, and the cells that it leaves."""
+        right = self._right(words.right)
+        if _said(words).cell_length > width - right.cell_length - _APART:
             right = self._right(tuple(replace(each, words="") for each in words.right if each.key))
         room = width - right.cell_length - _APART
-        if not right or room < width // 3:
-            return said.truncate(width, ellipsis=True)
-        return _beside(said.truncate(room, ellipsis=True), right, width)
+        return (right, room) if right and room >= width // 3 else (Content(""), width)
 
     def _shared(self, choices: tuple[Choice, ...], width: int) -> list[Content]:
         """All options in a row, or in two where their words would be cut to nothing; a key is never left out."""
         keys_alone = [_taking(choice, self._key(choice)) for choice in choices]
         return self._sharing(choices, width) or _packed(keys_alone, width)
+
+    def cuts(self, words: BandWords) -> bool:
+        """True where these words would be shown without the end of their title or of their note."""
+        width = max(1, self.content_size.width)
+        if self.screen.size.height < SHORT:
+            return _said(words).cell_length > self._right_of_one_row(words, width)[1]
+        note = Content(safe_line(words.note)).wrap(width)
+        title = _said(words).wrap(self._room_of_title(words, width))
+        return max(len(title), len(note)) > _FIRST_LINES
 
     def shares(self, choices: tuple[Choice, ...]) -> bool:
         """True where the options have room in two rows, none of them without words."""

@@ -91,7 +91,7 @@ _QUESTION = (
     ),
     ("{allow reject}", "allow once, reject once (if offered)"),
     ("{always}, {narrower_rule} {wider_rule}", "allow by a rule of yours in this project; narrower, wider"),
-    ("{diff}", "full diff"),
+    ("{diff}", "full diff; a request in full"),
     ("{reason}", "reject with a reason, sent as your next prompt"),
     ("{stop}", "decide later; tab goes back to it"),
 )

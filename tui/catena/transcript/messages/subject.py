@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.style import Style
 
@@ -33,20 +33,39 @@ def draw_changes(diffs: Sequence[ToolDiff], options: RenderOptions, *, most: int
 
 def draw_arguments(call: ToolCallChanged, options: RenderOptions) -> list[Line]:
     """Draw what the agent says of a call that changes no file: arguments, words and places."""
-    said: list[str] = []
+    return _draw_texts((text[:_LONGEST] for text in _arguments(call, options)), options)
+
+
+def draw_request(call: ToolCallChanged, options: RenderOptions) -> list[Line]:
+    """Draw all that the agent says of such a call: its title, which may be a long command, and what belongs to it."""
+    return _draw_texts((safe(call.title or ""), *_arguments(call, options)), options)
+
+
+def has_long_arguments(call: ToolCallChanged, options: RenderOptions) -> bool:
+    """True where an argument is longer than what is drawn of it before it is asked for."""
+    return any(len(text) > _LONGEST for text in _arguments(call, options))
+
+
+def _arguments(call: ToolCallChanged, options: RenderOptions) -> Iterator[str]:
+    """The arguments, words and places of a call, fit to be drawn."""
     if isinstance(call.raw_input, Mapping):
         for key, value in call.raw_input.items():
             shown = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             if shown != call.title:
-                said.append(f"{safe_line(str(key))}: {safe(shown[:_LONGEST])}")
-    said += [safe(content.text[:_LONGEST]) for content in call.content or () if isinstance(content, ToolText)]
+                yield f"{safe_line(str(key))}: {safe(shown)}"
+    for content in call.content or ():
+        if isinstance(content, ToolText):
+            yield safe(content.text)
     for place in call.locations or ():
-        said.append(relative(place.path, options.directory) + (f":{place.line}" if place.line else ""))
+        yield relative(place.path, options.directory) + (f":{place.line}" if place.line else "")
+
+
+def _draw_texts(texts: Iterable[str], options: RenderOptions) -> list[Line]:
     indent = LinePrefix(" " * options.second_axis, " " * options.second_axis, Style.null())
     body = options.within(options.second_axis)
     lines = [
         line
-        for row in "\n".join(said).splitlines()
+        for row in "\n".join(texts).splitlines()
         for line in wrap_runs([(row.expandtabs(4), options.palette.muted)], body.width)
     ]
     return add_prefix(lines, indent)

@@ -19,7 +19,12 @@ from catena.transcript.drawing.render_options import (
     component_class,
     role_names,
 )
-from catena.transcript.messages.subject import draw_arguments, draw_changes
+from catena.transcript.messages.subject import (
+    draw_arguments,
+    draw_changes,
+    draw_request,
+    has_long_arguments,
+)
 from catena.transcript.messages.tool_rows import draw_more
 from catena_acp.port.session_events import ToolCallChanged, ToolDiff
 
@@ -45,6 +50,13 @@ class LineBlock(Widget):
     """
     )
 
+    _palette: Palette | None = None  # in the theme that there is
+
+    def notify_style_update(self) -> None:
+        """Read the roles anew: they have the styles of another theme."""
+        super().notify_style_update()
+        self._palette = None
+
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many rows as there are, or as there is room for."""
         return len(self._lines(width))
@@ -61,10 +73,11 @@ class LineBlock(Widget):
 
     def _options(self, width: int, directory: str) -> RenderOptions:
         """The options for drawing in a width of the widget."""
-        palette = Palette.read(self.get_component_rich_style)
+        if self._palette is None:
+            self._palette = Palette.read(self.get_component_rich_style)
         right = 0 if width < NARROW else MARKS
         return RenderOptions(
-            max(4, width - MARKS - right), palette, narrow=width < NARROW, directory=directory
+            max(4, width - MARKS - right), self._palette, narrow=width < NARROW, directory=directory
         )
 
     def _strip(self, line: Line) -> Strip:
@@ -89,6 +102,7 @@ class SubjectBlock(LineBlock):
         self._call = call
         self._directory = directory
         self._drawn: list[Line] = []
+        self._cut = False
         self._drawn_for: object = None
 
     def show(self, call: ToolCallChanged, directory: str) -> None:
@@ -111,18 +125,24 @@ class SubjectBlock(LineBlock):
         return self._drawn
 
     def _draw(self, width: int) -> list[Line]:
-        call = self._call
+        call, self._cut = self._call, False
         options = self._options(width, self._directory)
         diffs = [content for content in call.content or () if isinstance(content, ToolDiff)]
-        most = None if self._whole else self._room()
-        if most == 0:
-            return []
+        if self._whole:
+            return draw_changes(diffs, options) if diffs else draw_request(call, options)
+        most = self._room()
         if diffs:
-            return draw_changes(diffs, options, most=most)
+            return draw_changes(diffs, options, most=most) if most else []
         lines = draw_arguments(call, options)
-        if most is None or len(lines) <= most:
+        self._cut = len(lines) > most or has_long_arguments(call, options)
+        if len(lines) <= most:
             return lines
-        return [*lines[: most - 1], *draw_more(len(lines) - most + 1, False, options)]
+        return [*lines[: most - 1], *draw_more(len(lines) - most + 1, False, options)] if most else []
+
+    def cuts(self, width: int) -> bool:
+        """True where not all of the arguments, words and places of a call without a change have room in a width."""
+        self._lines(width)
+        return self._cut
 
     def _room(self) -> int:
         height = self.screen.size.height

@@ -125,13 +125,14 @@ class QuestionColumn(Vertical):
         self._handle(event)
 
     def on_permission_panel_diff_wanted(self, event: PermissionPanel.DiffWanted) -> None:
-        """Show the whole change."""
+        """Show the whole change, or all of a request without one."""
         from catena.screens.common.page import PageScreen
         from catena.transcript.widget.subject_block import SubjectBlock
 
         event.stop()
+        title = "Full diff" if self.permission.has_change else "The request in full"
         self.app.push_screen(
-            PageScreen("Full diff", SubjectBlock(event.ask.tool_call, event.directory, whole=True))
+            PageScreen(title, SubjectBlock(event.ask.tool_call, event.directory, whole=True))
         )
 
     @on(ElicitationPanel.Mistyped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -84,7 +85,7 @@ class PermissionPanel(Vertical, can_focus=True):
             self.reason = reason
 
     class DiffWanted(Message):
-        """The person wants to see the whole change."""
+        """The person wants to see the whole change, or all of a request without one."""
 
         def __init__(self, ask: PermissionOpened, directory: str) -> None:
             super().__init__()
@@ -195,21 +196,34 @@ class PermissionPanel(Vertical, can_focus=True):
     def _lay_out(self) -> None:
         if (ask := self._ask) is not None:
             reason = self.giving_reason
-            self.band.text.show(
-                BandWords(
-                    question_words(ask.tool_call, self._directory),
-                    note="Rejected with this reason:" if reason else asker_words(ask.subagent),
-                    choices=() if reason else tuple(self._choices(ask, self.rule)),
-                    right=tuple(self._beside()),
-                )
+            words = BandWords(
+                question_words(ask.tool_call, self._directory),
+                note="Rejected with this reason:" if reason else asker_words(ask.subagent),
+                choices=() if reason else tuple(self._choices(ask, self.rule)),
+                right=tuple(self._beside()),
             )
+            if not self.has_change and self._is_cut(words):
+                words = replace(words, right=(*words.right, self._full("in full")))
+            self.band.text.show(words)
+
+    def _is_cut(self, words: BandWords) -> bool:
+        """True where not all of what is asked is on the screen."""
+        width = self.band.text.content_size.width
+        if not width:  # it is about to be laid out
+            return False
+        return self.band.text.cuts(words) or (
+            self._subject is not None and self._subject.cuts(self.size.width)
+        )
+
+    def _full(self, words: str) -> Choice:
+        return Choice(_DIFF, keys_of(self).shown("diff"), words)
 
     def _beside(self) -> Iterator[Choice]:
         """What stands beside the question: how many wait, the key of the full diff, how to get here."""
         if self._waiting > 1:
             yield Choice("", "", f"1 of {self._waiting}")
         if self.has_change:
-            yield Choice(_DIFF, keys_of(self).shown("diff"), "full diff")
+            yield self._full("full diff")
         if not (self.has_focus or self.giving_reason):
             yield Choice("", keys_of(self).shown("complete"), "to answer")
 
@@ -299,8 +313,8 @@ class PermissionPanel(Vertical, can_focus=True):
         return self._ask is not None and first_rejection(self._ask.options) is not None
 
     def action_diff(self) -> None:
-        """Show the whole change."""
-        if self._ask is not None and diffs_of(self._ask.tool_call):
+        """Show the whole change, or all of the request."""
+        if self._ask is not None:
             self.post_message(self.DiffWanted(self._ask, self._directory))
 
     def action_reason(self) -> None:
