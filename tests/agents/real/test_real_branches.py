@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import math
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -16,6 +17,7 @@ import pytest
 
 from catena.app.mcp_server import tool_server
 from catena_acp.agents.catalog import command_spec
+from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.conversation_events import (
     ConversationEvent,
     LeafMoved,
@@ -26,11 +28,19 @@ from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.continuity.services import Checkpointing, WhileIdle
 from catena_acp.conversation.asides.asides import AsideEnded
 from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
+from catena_acp.snapshots import keeping
+from catena_acp.snapshots.keeping import FileSnapshots
+from catena_acp.snapshots.restoring import FileChoice
+from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.conversations.checkpoints import Frequency
 from catena_store.database.database import Database
+from catena_store.ids import utc_now
 from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, Message, StopReason
+from catena_store.snapshots.repository import snapshots_beside
 from support.agents.real import RealAgent, fake_model
 from support.conversations.rehearsed import Desk, open_window
+from support.storage.work_trees import GIT
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
 
@@ -71,6 +81,7 @@ async def client(
             client_version="test",
             while_idle=while_idle,
             checkpointing=checkpointing,
+            snapshots=_snapshots(db),
         ) as served,
     ):
         if resume:
@@ -81,6 +92,11 @@ async def client(
         desk = Desk(db, served, conversation, window_id)
         conversation.subscribe(desk.hear)
         yield desk
+
+
+def _snapshots(db: Database) -> FileSnapshots:
+    scope = SnapshotScope.REPOSITORIES
+    return FileSnapshots(db, snapshots_beside(db.path), GIT, scope, clock=utc_now, monotonic=lambda: 0.0)
 
 
 async def said(desk: Desk, text: str) -> TurnEnded:
@@ -244,6 +260,68 @@ async def test_k09_a_real_agent_saves_and_lists_checkpoints_and_rewinds_to_one_w
             await desk.until_told(LeafMoved)
         prompts = [row.text for row in await desk.branch() if row.kind is Kind.USER]
         assert prompts[0] == "first" and "later" not in prompts
+
+
+async def test_g04_g05_files_of_a_real_agent_go_back_with_an_edit_and_undo_takes_both_back(
+    agent: RealAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeping, "PATIENCE", 60)  # however slow the machine is
+    (agent.project / ".git").mkdir()
+    (agent.project / "mine.txt").write_text("mine\n")
+    prompts = [
+        writes(agent, "first.txt", "one\n"),
+        runs(agent, "mv first.txt moved.txt; echo two > second.txt"),
+        writes(agent, "third.txt", "three\n"),
+        runs(agent, "echo four >> third.txt; rm second.txt"),
+    ]
+    async with client(agent, NEVER) as desk:
+        with granting(desk):
+            for prompt in prompts:
+                assert (await said(desk, prompt)).problem is None
+                await files_kept(desk)
+            after, leaf = files_of(agent), (await desk.stored_window()).leaf_id
+            assert after == {"mine.txt": "mine\n", "moved.txt": "one\n", "third.txt": "three\nfour\n"}
+            second, last = (row.id for row in await desk.branch() if row.text in (prompts[1], prompts[3]))
+            for prompt_id, paths in (
+                (second, {"moved.txt", "second.txt"}),
+                (last, {"second.txt", "third.txt"}),
+            ):
+                changes = await desk.conversation.changes.read(leaf, ChangeScope(Since.TURN, prompt_id))
+                assert (changes.caveat, {Path(file.path).name for file in changes.files}) == ("", paths)
+
+            await desk.window.edit(second, "another second", choice=FileChoice())
+            await desk.window.settled()
+            await files_kept(desk)
+        assert files_of(agent) == {"first.txt": "one\n", "mine.txt": "mine\n"}
+        assert agent.asked("another second") == 1
+
+        step = await ConversationUndo(desk.db, desk.conversations).undo(Scope(desk.window_id, None))
+        assert step is not None and step.files is not None and step.files.left == ()
+        assert files_of(agent) == after
+        assert (await desk.stored_window()).leaf_id == leaf
+
+
+def writes(agent: RealAgent, name: str, text: str) -> str:
+    """A prompt that has the agent write a file with its own tool."""
+    tool, path = ("Write", "file_path") if agent.name == "claude" else ("write", "filePath")
+    return f"TOOLNAMED {tool} {json.dumps({path: str(agent.project / name), 'content': text})}"
+
+
+def runs(agent: RealAgent, command: str) -> str:
+    """A prompt that has the agent run a command in its shell."""
+    tool = "Bash" if agent.name == "claude" else "bash"
+    return f"TOOLNAMED {tool} {json.dumps({'command': command, 'description': 'As asked'})}"
+
+
+def files_of(agent: RealAgent) -> dict[str, str]:
+    return {path.name: path.read_text() for path in agent.project.iterdir() if path.is_file()}
+
+
+async def files_kept(desk: Desk) -> None:
+    """Wait until the snapshots of files are made that were begun."""
+    snapshots = desk.conversations._services.snapshots
+    assert snapshots is not None
+    await snapshots.settled()
 
 
 @contextmanager

@@ -161,8 +161,9 @@ def _asked_for(
 def _tool_use(line: str, tools: Sequence[Tool], raw: str, number: int) -> ToolUse | None:
     """The call that a line asks for, without a name where no such tool is offered; None if it asks for none."""
     if match := re.search(r"\bTOOLNAMED (\w+) (\{.*\})", line):
-        # Agents put the name of its server before that of a tool, each in another way.
-        name = next((tool.name for tool in tools if tool.name.endswith(match[1])), "")
+        # Agents put the name of its server before that of a tool, each in another way; `write` is not `todowrite`.
+        ending = (tool.name for tool in tools if tool.name.endswith(match[1]))
+        name = min(ending, key=len, default="")
         return ToolUse(name, json.loads(match[2]))
     if match := re.search(r"\b(TOOLSHELL|TOOLWRITE|TOOLREAD|TOOL)\b", line):
         offered = {tool.name: tool for tool in tools}
