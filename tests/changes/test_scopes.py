@@ -33,8 +33,8 @@ async def a_branch(tx: Writer) -> None:
     [
         ("x4", ChangeScope(), ChangeSpan("x4"), ["/p/x1", "/p/x4"]),
         ("x4", ChangeScope(Since.TURN), ChangeSpan("x4", 3), ["/p/x4"]),
-        ("x4", ChangeScope(Since.TURN, "a2"), ChangeSpan("x4", 0, 3), ["/p/x1"]),
-        ("x4", ChangeScope(Since.TURN, "u0"), ChangeSpan("x4", 0, 3), ["/p/x1"]),
+        ("x4", ChangeScope(Since.TURN, "a2"), ChangeSpan("x4", 0, 2), ["/p/x1"]),
+        ("x4", ChangeScope(Since.TURN, "u0"), ChangeSpan("x4", 0, 2), ["/p/x1"]),
         ("x4", ChangeScope(Since.CHECKPOINT, "a2"), ChangeSpan("x4", 2), ["/p/x4"]),
         ("x4", ChangeScope(Since.CHECKPOINT, None), ChangeSpan("x4"), ["/p/x1", "/p/x4"]),
         ("x4", ChangeScope(Since.CHECKPOINT, "gone"), ChangeSpan("x4"), ["/p/x1", "/p/x4"]),

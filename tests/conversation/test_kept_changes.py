@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from catena.screens.comparison.words import changed_files, shared_part
 from catena_acp.changes.changed_file import FileContents, FileState, OnDisk
+from catena_acp.changes.hunks import diffs_of_files
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.snapshots import keeping
 from catena_acp.snapshots.keeping import FileSnapshots
@@ -92,8 +94,12 @@ async def test_g03_what_somebody_changed_between_two_turns_is_not_theirs(world: 
         (world.project / "mine").write_text("mine\n")
         await desk.say("write second.txt two", "allow")
         await keeper.snapshots.settled()
-        changes = await desk.conversation.changes.read(await leaf_of(desk), ChangeScope())
+        leaf = await leaf_of(desk)
+        changes = await desk.conversation.changes.read(leaf, ChangeScope())
+        (first, *_) = await desk.branch()
+        turn = await desk.conversation.changes.read(leaf, ChangeScope(Since.TURN, first.id))
     assert [Path(each.path).name for each in changes.files] == ["first.txt", "second.txt"]
+    assert [Path(each.path).name for each in turn.files] == ["first.txt"]
 
 
 async def test_g03_a_branch_with_a_turn_that_was_not_kept_is_told_as_the_agent_reported_it(
@@ -110,3 +116,40 @@ async def test_g03_a_branch_with_a_turn_that_was_not_kept_is_told_as_the_agent_r
         turn = await again.conversation.changes.read(leaf, ChangeScope(Since.TURN))
     assert branch.caveat.startswith("As the agent reported")
     assert turn.caveat == "" and [Path(each.path).name for each in turn.files] == ["kept.txt"]
+
+
+async def test_t03_two_kept_branches_are_compared_by_the_files_themselves(world: World) -> None:
+    keeper, project = Keeper(world), world.project
+    (project / "shared.txt").write_text("one\n")
+    async with world.client(snapshots=keeper) as desk:
+        await desk.say("say begun")
+        point = (await desk.branch())[-1].id
+        leaves = []
+        for prompt in ("terminal rm shared.txt; write made.txt hi", "write other.txt two"):
+            await desk.window.rewind(point)
+            (project / "shared.txt").write_text("one\n")
+            await desk.say(prompt, "allow")
+            await keeper.snapshots.settled()
+            leaves.append((await desk.branch())[-1].id)
+        found = await desk.conversation.tree.compare(*leaves)
+        read = [
+            await desk.conversation.changes.read(leaf, ChangeScope(Since.CHECKPOINT, found.shared))
+            for leaf in leaves
+        ]
+    assert [changes.kept for changes in read] == [True, True]
+    assert not any("shared.txt" in path for path in found.left.files), "no agent reported what the shell did"
+    own = [changed_files(changes, diffs_of_files(changes.files)) for changes in read]
+    words = shared_part(found, str(project), own).plain
+    assert words.splitlines()[2:] == [
+        "Files",
+        "  made.txt",
+        "    A  new +1",
+        "    B  not touched",
+        "  other.txt",
+        "    A  not touched",
+        "    B  new +1",
+        "  shared.txt",
+        "    A  deleted −1",
+        "    B  not touched",
+    ]
+    assert "Files, as reported by the agents" in shared_part(found, str(project)).plain

@@ -98,6 +98,10 @@ class ChangeSource(Protocol):
     """A place that knows what was changed in files."""
 
     @property
+    def kept(self) -> bool:
+        """True where it tells of the files themselves, and so of all that was changed; else of what was reported."""
+
+    @property
     def caveat(self) -> str:
         """What a person should know of the changes that it tells of; "" for nothing."""
 

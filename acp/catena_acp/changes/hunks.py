@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from catena_acp.changes.changed_file import ChangedFile, TextChange
+from catena_acp.changes.changed_file import ChangedFile, TextChange, UnreadFile
 from catena_acp.diff import Hunk, diff_of_lines
 
 
@@ -71,6 +71,11 @@ def diff_of_file(file: ChangedFile) -> FileDiff:
         added, removed = added + diff.added, removed + diff.removed
         hunks += _hunks(file, change, diff.hunks, step if file.successive else 0)
     return FileDiff(file, tuple(hunks), added, removed)
+
+
+def diffs_of_files(files: Iterable[UnreadFile]) -> list[FileDiff]:
+    """Read and compare files, without those that are the same in the end. Blocks. Raises SnapshotFailed."""
+    return [diff_of_file(changed) for file in files if (changed := file.read()) is not None]
 
 
 def lines_of(text: str | None) -> list[str]:

@@ -45,6 +45,10 @@ class KeptChanges:
         self._kept = kept
 
     @property
+    def kept(self) -> bool:
+        return True
+
+    @property
     def caveat(self) -> str:
         """The files that no snapshot has, and whether somebody else's changes may be among them."""
         left_out = dict.fromkeys(each for turn in self._kept for each in turn.left_out)

@@ -46,6 +46,7 @@ class Changes:
     files: tuple[UnreadFile, ...] = ()
     seen: frozenset[str] = frozenset()  # digests of hunks
     caveat: str = ""
+    kept: bool = False  # the files' own differences; else what the agents reported
 
 
 async def read_changes(
@@ -66,7 +67,7 @@ async def read_changes(
     source = await source_of(reader, span, repository)
     files = await source.changed_files(reader, span, directories)
     seen = await seen_hunks(reader, conversation_id)
-    return Changes(scope, leaf_id, directories[0], tuple(files), seen, source.caveat)
+    return Changes(scope, leaf_id, directories[0], tuple(files), seen, source.caveat, source.kept)
 
 
 def planned_changes(plan: RestorePlan, directory: str) -> Changes:
@@ -74,7 +75,13 @@ def planned_changes(plan: RestorePlan, directory: str) -> Changes:
     named = ", ".join(step.path for step in plan.conflicts)
     caveat = f"Changed since by someone else: {named}." if named else ""
     return Changes(
-        ChangeScope(Since.PLANNED), None, directory, tuple(planned_files(plan)), frozenset(), caveat
+        ChangeScope(Since.PLANNED),
+        None,
+        directory,
+        tuple(planned_files(plan)),
+        frozenset(),
+        caveat,
+        kept=True,
     )
 
 
@@ -100,7 +107,7 @@ async def _turn(reader: Reader, leaf_id: str, message_id: str | None) -> ChangeS
     after, until = -1, None
     for _, depth in await prompts_of_branch(reader, leaf_id):
         if depth > at:
-            until = depth
+            until = depth - 1
             break
         after = depth
     return ChangeSpan(leaf_id, after, until)

@@ -30,6 +30,10 @@ class ReportedChanges:
     """The changes that agents reported; what shell commands did in files is in no report."""
 
     @property
+    def kept(self) -> bool:
+        return False
+
+    @property
     def caveat(self) -> str:
         return "As the agent reported; changes by shell commands are not included."
 

@@ -14,11 +14,14 @@ from catena.linear.context import LinearContext, ListRow, Refused
 from catena.screens.tree.layout import TreeLayout
 from catena.settings.agents import leading_agents
 from catena.text.chain_text import kin_name
+from catena.text.changes_text import shown_path
 from catena.text.formats import age, time_or_day, title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.directories import existing_directory
 from catena.workspace.tab import Tab
 from catena.workspace.undo import UndoResult, done_again, undone, what
+from catena_acp.changes.hunks import diffs_of_files
+from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import ReadOnly
 from catena_store.conversations import branches, messages
@@ -27,6 +30,7 @@ from catena_store.ids import utc_now
 from catena_store.records import Kind, MessageState
 
 _BACK = "Later messages stay in the tree; /undo goes back."
+_MOST_FILES = 20  # of a branch whose changes are read out
 _PREVIEW = 80  # characters of a prompt
 
 
@@ -260,20 +264,25 @@ class BranchActions:
         if other not in context.tabs.kin(tab):
             raise Refused("These two share no beginning.")
         found = await tab.conversation.tree.compare(tab.leaf_id, other.leaf_id)
+        scope = ChangeScope(Since.CHECKPOINT, found.shared)
+        read = [await tab.conversation.changes.read(leaf, scope) for leaf in (tab.leaf_id, other.leaf_id)]
         context.say(f"Both share {counted(found.shared_prompts, 'prompt')}.")
-        for name, tail in (("Here", found.left), (f"Tab {argument}", found.right)):
+        tails = ((found.left, "Here"), (found.right, f"Tab {argument}"))
+        for (tail, name), changes in zip(tails, read, strict=True):
             spoken = [row for row in tail.rows if row.kind in (Kind.USER, Kind.AGENT)]
             context.out.line(
-                f"{name}: {counted(len(spoken), 'message')}, {counted(len(tail.files), 'file')} touched"
+                f"{name}: {counted(len(spoken), 'message')}, {counted(len(changes.files), 'file')} changed"
             )
             for row in spoken:
                 word = "You" if row.kind is Kind.USER else context.agent
                 context.out.line(f"{name}, {word}: {_shortened(row.text)}")
-            for file in tail.files.values():
-                if file.changed:
-                    context.out.line(
-                        f"{name}, file: {safe_line(file.path)}, {rows.size_words(file.added, file.removed)}"
-                    )
+            for diff in await asyncio.to_thread(diffs_of_files, changes.files[:_MOST_FILES]):
+                path = shown_path(diff.file.path, changes.directory)
+                context.out.line(f"{name}, file: {path}, {rows.size_words(diff.added, diff.removed)}")
+            if (more := len(changes.files) - _MOST_FILES) > 0:
+                context.out.line(f"{name}: {counted(more, 'more file')}")
+            if tail.rows and changes.caveat:
+                context.out.line(f"{name}: {changes.caveat}")
 
     # --- undo
 

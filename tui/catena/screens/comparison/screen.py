@@ -21,14 +21,13 @@ from catena.keys.bindings import priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.page import PageScreen
 from catena.screens.common.reading_screen import ReadingPane
-from catena.screens.comparison.words import branch_part, said_on, shared_part
+from catena.screens.comparison.words import branch_part, changed_files, said_on, shared_part
 from catena.text.changes_text import note_words, shown_path, size_words, state_words
 from catena.transcript.widget.messages_block import MessagesBlock
 from catena.transcript.widget.subject_block import SubjectBlock
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import Subject
-from catena_acp.changes.changed_file import UnreadFile
-from catena_acp.changes.hunks import FileDiff, diff_of_file
+from catena_acp.changes.hunks import FileDiff, diffs_of_files
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.changes import ConversationChanges
@@ -114,27 +113,26 @@ class ComparisonScreen(PageScreen):
         left, right = self._compared
         found = await self._branches.compare(left.leaf_id, right.leaf_id)
         scope = ChangeScope(Since.CHECKPOINT, found.shared)
-        columns = list(self.query(".branch").results(Vertical))
-        directory = ""
-        for at, (branch, tail) in enumerate(zip(self._compared, (found.left, found.right), strict=True)):
-            changes = await self._changes.read(branch.leaf_id, scope)
-            diffs = await asyncio.to_thread(_diffs, changes.files[:_MOST_FILES])
-            directory = changes.directory
+        read = [await self._changes.read(branch.leaf_id, scope) for branch in self._compared]
+        diffs = [await asyncio.to_thread(diffs_of_files, changes.files[:_MOST_FILES]) for changes in read]
+        directory, tails = read[0].directory, (found.left, found.right)
+        kept = [changes.kept or not tail.rows for changes, tail in zip(read, tails, strict=True)]
+        columns = self.query(".branch").results(Vertical)
+        for at, (branch, tail, column) in enumerate(zip(self._compared, tails, columns, strict=True)):
             words = partial(branch_part, "AB"[at], branch.title, tail, works=branch.works)
             said = [MessagesBlock(rows), Static("")] if (rows := said_on(tail)) else [Static("")]
-            drawn = _drawn(diffs, len(changes.files), directory)
-            await columns[at].mount(BranchWords(words), *said, *drawn)
-        self.query_one("#shared", Static).update(shared_part(found, directory))
+            drawn = _drawn(diffs[at], len(read[at].files), directory)
+            # Where nothing was kept, the head of the list says it for both.
+            caveat = [_note(read[at].caveat)] if any(kept) and tail.rows and read[at].caveat else []
+            await column.mount(BranchWords(words), *said, *drawn, *caveat)
+        own = [changed_files(*each) for each in zip(read, diffs, strict=True)] if all(kept) else None
+        self.query_one("#shared", Static).update(shared_part(found, directory, own))
 
     def action_keep(self, which: int) -> None:
         """Keep one of the branches, where that was offered."""
         if self._keep is not None:
             self._keep(which)
             self.dismiss(None)
-
-
-def _diffs(files: Sequence[UnreadFile]) -> list[FileDiff]:
-    return [diff_of_file(changed) for file in files if (changed := file.read()) is not None]
 
 
 def _drawn(diffs: Sequence[FileDiff], files: int, directory: str) -> list[Widget]:

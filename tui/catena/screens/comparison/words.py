@@ -2,26 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os.path
+from collections.abc import Iterator, Mapping, Sequence
 
 from textual.content import Content
 
 from catena.screens.changes.files import summary_of
-from catena.text.changes_text import shown_path
+from catena.text.changes_text import shown_path, size_words
 from catena.text.formats import duration_text
 from catena.text.safe_text import safe_line
 from catena.text.usage import usage_text
+from catena_acp.changes.changed_file import FileState
+from catena_acp.changes.hunks import FileDiff
+from catena_acp.changes.reading import Changes
 from catena_acp.continuity.wording.counts import counted
+from catena_acp.conversation.inspection.file_changes import FileTouched
 from catena_acp.conversation.inspection.tree import BranchTail, Comparison
 from catena_store.records import Kind, Message
 
 _MARGIN = "  "
+_MOST_FILES = 40  # that are listed
+_STATES = {FileState.NEW: "new", FileState.DELETED: "deleted", FileState.RENAMED: "renamed"}
 
 
-def shared_part(comparison: Comparison, cwd: str) -> Content:
-    """What two branches have in common, and the files that each of them touched."""
+def shared_part(comparison: Comparison, cwd: str, own: Sequence[Mapping[str, str]] | None = None) -> Content:
+    """What two branches have in common, and the files that each of them touched.
+
+    ``own`` are those that really differ, of each branch; without it they are as the agents reported them.
+    """
+    files = _reported_files(comparison, cwd) if own is None else _own_files(comparison, cwd, own)
     first = Content.styled(_together(comparison), "$muted")
-    return Content("\n").join([first, Content(""), *_files(comparison, cwd), Content("")])
+    return Content("\n").join([first, Content(""), *files, Content("")])
+
+
+def changed_files(changes: Changes, diffs: Sequence[FileDiff]) -> dict[str, str]:
+    """The changed files of a branch by their absolute paths, in words; of those without a diff only their state."""
+    sizes = {diff.file.path: size_words(diff.added, diff.removed) for diff in diffs}
+    return {
+        file.path: " ".join(filter(None, [_STATES.get(file.state, "changed"), sizes.get(file.path)]))
+        for file in changes.files
+    }
 
 
 def _together(comparison: Comparison) -> str:
@@ -51,7 +71,32 @@ def said_on(tail: BranchTail) -> list[Message]:
     return [row for row in tail.rows if row.kind in (Kind.USER, Kind.AGENT)]
 
 
-def _files(comparison: Comparison, cwd: str) -> Iterator[Content]:
+def _own_files(comparison: Comparison, cwd: str, own: Sequence[Mapping[str, str]]) -> Iterator[Content]:
+    """What became of files, by the files themselves, and how often the agents say that they read them."""
+    told = [dict(each) for each in own]
+    for words, tail in zip(told, (comparison.left, comparison.right), strict=True):
+        for touched in tail.files.values():
+            path = os.path.normpath(os.path.join(cwd, touched.path))  # noqa: PTH118 - the path need not be one
+            if touched.read:
+                words[path] = " · ".join(filter(None, [words.get(path), _read_words(touched)]))
+    paths = sorted({*told[0], *told[1]})
+    if not paths:
+        yield Content.styled("No files read or changed on either branch.", "$faint")
+        return
+    yield Content.styled("Files", "bold")
+    for path in paths[:_MOST_FILES]:
+        yield Content(f"  {shown_path(path, cwd)}")
+        for letter, words in zip("AB", told, strict=True):
+            yield Content.styled(f"    {letter}  {words.get(path, 'not touched')}", "$muted")
+    if more := len(paths) - _MOST_FILES if len(paths) > _MOST_FILES else 0:
+        yield Content.styled(f"  … {counted(more, 'more file')}", "$faint")
+
+
+def _read_words(touched: FileTouched) -> str:
+    return summary_of(FileTouched(touched.path, read=touched.read))
+
+
+def _reported_files(comparison: Comparison, cwd: str) -> Iterator[Content]:
     paths = list(dict.fromkeys([*comparison.left.files, *comparison.right.files]))
     if not paths:
         yield Content.styled("No files read or changed on either branch.", "$faint")
