@@ -225,9 +225,11 @@ def inside(number: int, update: Update) -> Update:
 
 
 def edits() -> Iterator[Update]:
-    """The calls that change three files."""
+    """The calls that change three files, which are really written."""
     changes = ((VIEW, BEFORE, AFTER), (FORM, FORM_BEFORE, FORM_AFTER), (CASES, None, CASES_TEXT))
     for number, (path, old, new) in enumerate(changes, 11):
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).write_text(new)
         diff = {"type": "diff", "path": path, "oldText": old, "newText": new}
         yield tool(number, "edit", path, content=[diff], locations=[{"path": path}])
 

@@ -73,6 +73,20 @@ async def edit(app: Stage) -> None:
     await app.shows("esc cancel")
 
 
+async def files(app: Stage) -> None:
+    """An edit whose price names the files that F4 takes back with it."""
+    app.has_text(actor.FORM, actor.FORM_BEFORE)
+    await app.say(actor.KEEP)
+    await app.shows("kept in the form")
+    await app.files_kept()
+    await app.say("Mend it in the view, too, and write a test.")
+    await app.shows("without the change")
+    await app.files_kept()
+    await app.choose_prompt()
+    await app.press("enter")
+    await app.shows("f4 brings 3 files back")
+
+
 async def siblings(app: Stage) -> None:
     """A prompt that was said in two versions, each with what came after it."""
     await _two_versions(app)
@@ -87,11 +101,11 @@ async def tree(app: Stage) -> None:
 
 async def changes(app: Stage) -> None:
     """What the agent changed in three files, hunk by hunk."""
-    app.has_text(actor.VIEW, actor.AFTER)
-    app.has_text(actor.FORM, actor.FORM_AFTER)
-    app.has_text(actor.CASES, actor.CASES_TEXT)
+    app.has_text(actor.VIEW, actor.BEFORE)
+    app.has_text(actor.FORM, actor.FORM_BEFORE)
     await app.say("Mend it, in the form too, and write a test.")
     await app.shows("without the change")
+    await app.files_kept()
     await app.say("/changes")
     await app.shows("3 files", "3 not seen")
     await app.press("enter", "space")
@@ -288,11 +302,12 @@ SCENES: dict[str, Scene] = {
     "seam": Scene(seam),
     "browse": Scene(browse),
     "edit": Scene(edit),
+    "files": Scene(files, git=True),
     "siblings": Scene(siblings),
     "panes": Scene(panes, sizes=((180, 45),)),
     "asked": Scene(asked, sizes=((180, 45),)),
     "tree": Scene(tree),
-    "changes": Scene(changes, sizes=((120, 40), (160, 40), (80, 24))),
+    "changes": Scene(changes, git=True, sizes=((120, 40), (160, 40), (80, 24))),
     "blame": Scene(blame, git=True),
     "palette": Scene(palette),
     "mention": Scene(mention),

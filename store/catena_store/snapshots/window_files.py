@@ -10,14 +10,14 @@ _BY_ACT = """
            max(coalesce(json_extract(before, '$.files.moved_at'), 0),
                coalesce(json_extract(after, '$.files.moved_at'), 0)) AS moved_at
       FROM journal WHERE window_id = ?1 AND json_extract(after, '$.files.tree') IS NOT NULL
-     ORDER BY moved_at DESC LIMIT 1
+     ORDER BY moved_at DESC, id DESC LIMIT 1
 """
 _BY_TURN = """
     SELECT CASE WHEN t.ended_at IS NULL THEN NULL ELSE m.uid END, t.started_at
       FROM turn t JOIN message m ON m.id = t.last_id
      WHERE t.window_id = ?1 AND t.conversation_id IN (
                SELECT k.id FROM conversation c JOIN conversation k ON k.family = c.family WHERE c.id = ?2)
-     ORDER BY t.started_at DESC LIMIT 1
+     ORDER BY t.started_at DESC, t.rowid DESC LIMIT 1
 """
 _FIRST = """
     SELECT json_extract(before, '$.leaf_id') FROM journal
