@@ -75,11 +75,11 @@ async def edit(app: Stage) -> None:
 
 async def files(app: Stage) -> None:
     """An edit whose price names the files that F4 takes back with it."""
+    app.has_text(actor.VIEW, actor.BEFORE)
     app.has_text(actor.FORM, actor.FORM_BEFORE)
-    await app.say(actor.KEEP)
-    await app.shows("kept in the form")
-    await app.files_kept()
-    await app.say("Mend it in the view, too, and write a test.")
+    await app.say("What does the view do with the parameter?")
+    await app.shows("never sees it")
+    await app.say("Mend it, in the form too, and write a test.")
     await app.shows("without the change")
     await app.files_kept()
     await app.choose_prompt()
