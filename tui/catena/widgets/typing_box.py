@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from textual import events
@@ -18,18 +18,23 @@ from textual.widgets import Static
 
 _CLICKED = "clicked"  # what a click on a word stands for
 _SEPARATOR = Content.styled(" · ", "$faint")
+_BEFORE_SHORTENING = 1  # words of less weight go before one is said shortly
 _LEAST_RULE = 2  # cells of the edge between the words of both ends
 _SIGN = "› "
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeWord:
-    """A word on an edge of the box; where there is no room, words of less weight go first."""
+    """A word on an edge of the box.
+
+    Where there is no room, words that can be said shortly are, and then words of less weight go first.
+    """
 
     content: Content
     weight: int = 0
     clicked: str = ""  # what a click on it is reported as
     chip: bool = False  # on a ground of its own, and apart from the others
+    short: Content | None = None  # the same in fewer cells
 
 
 class EdgeWords(Widget):
@@ -217,7 +222,19 @@ def _fitting(
         ends = [2 + joined(words).cell_length for words in (left, right) if words]
         return sum(ends) + _LEAST_RULE * (len(ends) - 1)
 
-    while len(left) + len(right) > 1 and needed() > width:
-        lightest = min((*right, *left), key=lambda word: word.weight)
-        (right if lightest in right else left).remove(lightest)
+    def lightest() -> EdgeWord:
+        return min((*right, *left), key=lambda word: word.weight)
+
+    while needed() > width:
+        if lightest().weight < _BEFORE_SHORTENING and len(left) + len(right) > 1:
+            word = lightest()
+            (right if word in right else left).remove(word)
+        elif long := [word for word in left if word.short is not None]:
+            word = min(long, key=lambda each: each.weight)
+            left[left.index(word)] = replace(word, content=word.short or word.content, short=None)
+        elif len(left) + len(right) > 1:
+            word = lightest()
+            (right if word in right else left).remove(word)
+        else:
+            break
     return left, right

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, FilesNotKept
 from catena_store.errors import StoreError
 
 if TYPE_CHECKING:  # before there is a plan none of them is needed
@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # before there is a plan none of them is needed
     from catena_acp.snapshots.restoring import FileChoice, FilesMoved, RestorePlan
     from catena_store.snapshots.restoring import RestoreStep
 
+FILES_STAY = "files stay as they are"
 _NAMED = 1  # files that are named in a line
 
 
@@ -35,13 +36,14 @@ class FilesAlong:
     by_default: bool = False  # they go along where nothing else is chosen
     plan: RestorePlan | None = None
     chosen: Extent | None = None  # by the person
+    stay: bool = False  # they were not kept around every turn on the way, so that none can go along
 
     async def look(self, files: BranchFiles, window_id: str, target: str | None) -> None:
         """Find out what going from where a window's files are to a row would change; beside what goes on."""
         try:
             self.plan = await files.plan(window_id, target)
-        except (AgentError, StoreError):  # they stay as they are
-            self.plan = None
+        except (AgentError, StoreError) as error:
+            self.plan, self.stay = None, isinstance(error, FilesNotKept)
 
     @property
     def offered(self) -> bool:
@@ -91,7 +93,7 @@ class FilesAlong:
         """The same, with the ``key`` that takes files along while they would stay."""
         plan = self.plan
         if plan is None or not plan.steps:
-            return ""
+            return FILES_STAY if self.stay else ""
         does = self.extent is not Extent.NONE
         steps = plan.steps if self.extent is Extent.ALL or not plan.free else plan.free
         does = does and self._takes(steps)
@@ -104,6 +106,20 @@ class FilesAlong:
             )
             pieces.append(f"{named} changed since by someone else{ends}")
         return "; ".join(pieces)
+
+    def short_words(self, key: str) -> str:
+        """The same in fewer cells; what others changed is counted and not named."""
+        plan = self.plan
+        if plan is None or not plan.steps:
+            return self.words
+        steps = plan.steps if self.extent is Extent.ALL or not plan.free else plan.free
+        if self.extent is not Extent.NONE and self._takes(steps):
+            goes = _goes(plan, steps, does=True)
+        else:
+            goes = f"{key} {counted(len(steps), 'file')} {'along' if plan.across else 'back'}"
+        left = len(plan.steps) - len(steps)
+        stays = f"; {left:,} {'stays' if left == 1 else 'stay'}" if left else ""
+        return f"{goes}{_size(plan, steps)}{stays}"
 
     def _takes(self, steps: Sequence[RestoreStep]) -> bool:
         return self.extent is Extent.ALL or all(step.conflict is None for step in steps)

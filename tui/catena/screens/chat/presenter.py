@@ -35,7 +35,7 @@ from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
 from catena.widgets.composer import Composer
 from catena.widgets.hint_line import HintLine
-from catena.workspace.files_along import cut_words
+from catena.workspace.files_along import FILES_STAY, cut_words
 from catena.workspace.panes import Pane
 from catena.workspace.tab import STOP_PATIENCE, Editing, Tab
 from catena.workspace.tabs import OpenTabs
@@ -171,10 +171,12 @@ def files_words(tab: Tab, keys: KeyMap = DEFAULT_KEYS) -> FilesWords | None:
     """What becomes of the files of a tab's directory, in words: by an edit, after a move, or since that was cut off."""
     key = keys.shown("files_too")
     if tab.cut is not None:
-        return FilesWords(f"{cut_words(tab.cut)}: {key} decides", cut=True)
-    if (along := tab.along) is None:
-        return None
-    return FilesWords(along.words_with(key), chosen=along.choice is not None)
+        return FilesWords(f"{cut_words(tab.cut)}: {key} decides", f"files cut off: {key}", cut=True)
+    if (along := tab.along) is not None:
+        return FilesWords(along.words_with(key), along.short_words(key), chosen=along.choice is not None)
+    if tab.editing is not None and tab.editing.along.stay:
+        return FilesWords(FILES_STAY, offered=False)
+    return None
 
 
 def _short(number: int) -> str:

@@ -197,7 +197,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
         await asyncio.sleep(_PAUSE)
         along = self._along
         await along.look(self._conversation.files, self._of_window.id, at)
-        if along is self._along and along.offered:
+        if along is self._along and along.words:
             self._show_keys()
             if not self._message:
                 self._say_price()

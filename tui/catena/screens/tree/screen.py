@@ -278,7 +278,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         if not self._tree.foreign(node.id) and node.state is not MessageState.REFUSED:
             along = self._along
             await self._files.look(along, node.end_id)
-            if along is self._along and along.offered:
+            if along is self._along and along.words:
                 self._show_keys()
                 self._say_files()
 

@@ -218,7 +218,7 @@ class ChatArea(Vertical):
         keys, hints = self.start.settings.keys, HINTS[place]
         if place in WRITING and self._panes is not None and self._panes.several:
             hints = (*hints[:-2], OTHER_PANE, *hints[-2:])
-        if self.prompt.edges.files is not None and place == "browsing":
+        if (files := self.prompt.edges.files) is not None and files.offered and place == "browsing":
             hints = (*hints[:-1], FILES, *hints[-1:])
         if place in WRITING:
             hints = with_vi_modes(hints, inserting=self.prompt.composer.inserting)

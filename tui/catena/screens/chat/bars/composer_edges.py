@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from textual.content import Content
 from textual.message import Message
@@ -78,8 +78,15 @@ class FilesWords:
     """What becomes of files, in words; ``chosen``: they go along with what is sent next."""
 
     words: str
+    short: str = ""  # the same in fewer cells
     chosen: bool = False
     cut: bool = False  # a change of them was cut off
+    offered: bool = True  # there is something to choose
+
+    @property
+    def in_brief(self) -> FilesWords:
+        """How many of them, and the key."""
+        return replace(self, words=re.split("[,;]", self.short or self.words)[0], short="")
 
 
 class ComposerEdges:
@@ -182,13 +189,14 @@ class ComposerEdges:
         if edit is not None:
             words.append(EdgeWord(Content.styled(f"Edit {edit.at}", "bold $accent"), 6))
             if edit.price:
-                words.append(EdgeWord(Content.styled(safe_line(edit.price), "$foreground"), 4))
+                price = safe_line(edit.price)
+                short = Content.styled(price.partition(",")[0], "$foreground")
+                words.append(EdgeWord(Content.styled(price, "$foreground"), 4, short=short))
             if edit.version:
                 stays = f"what follows stays in ‹ {edit.version} ›"
                 words.append(EdgeWord(Content.styled(stays, "$muted"), 0))
         if (files := self.files) is not None:
-            style = "$asking" if files.cut else "bold $accent" if files.chosen else "$muted"
-            words.append(EdgeWord(Content.styled(safe_line(files.words), style), 5))
+            words.append(_about_files(files))
         if (waiting := self._queued) and not status.busy:
             opens = "" if self._narrow() else f"{{Queue}} opens {'it' if waiting == 1 else 'them'}"
             ways = self._keys_in_effect().fill(f"{{Send}} sends, {opens}" if opens else "{Send} sends")
@@ -202,7 +210,7 @@ class ComposerEdges:
     def _beside(self) -> list[EdgeWord]:
         """What can be done, what waits, and how far the end is."""
         words = []
-        if self.files is not None and not self.files.cut:
+        if self.files is not None and self.files.offered and not self.files.cut:
             words.append(EdgeWord(hint_words(self._keys_in_effect().shown("show_files"), "show them"), 1))
         if self.edit is not None:
             if self.edit.stops_turn:
@@ -274,6 +282,8 @@ class ComposerEdges:
         words = self._what()[:1]
         if self._browsed:
             words = self._mode_word()
+        elif self.files is not None:  # with the edit that they go along with
+            words = [*([] if self.edit is None else words), _about_files(self.files.in_brief)]
         elif not words:
             words = [*([self._vim_word()] if self._vim_mode else []), *self._mode()]
         if self._others.cell_length:
@@ -281,6 +291,12 @@ class ComposerEdges:
         if (chip := self._chip()) is not None:
             words.append(chip)
         return words
+
+
+def _about_files(files: FilesWords) -> EdgeWord:
+    style = "$asking" if files.cut else "bold $accent" if files.chosen else "$muted"
+    said, short = (Content.styled(safe_line(words), style) for words in (files.words, files.short))
+    return EdgeWord(said, 5 if files.offered else 0, short=short if files.short else None)
 
 
 def _said(name: str, style: str) -> Content:

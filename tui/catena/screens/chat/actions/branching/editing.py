@@ -15,6 +15,7 @@ from catena.screens.chat.panels.fork import ENTER, FILES, SHOW, ForkQuestion
 from catena.settings.agents import find_agent
 from catena.text.formats import joined
 from catena.text.safe_text import safe_line
+from catena.workspace.files_along import FILES_STAY
 from catena.workspace.outgoing import OutgoingText, Stage
 from catena.workspace.tab import Editing, LeftEdit, Tab
 from catena_acp.port.port import AgentSpec
@@ -23,6 +24,8 @@ from catena_store.records import Attachment, Message
 _TWICE = 0.5  # seconds within which a second Esc belongs to the first
 _NO_PROMPT = "No prompts here yet."
 _LEFT_CHANGED = "Your draft is back. Edit that prompt again to get your changes."
+_STOPS = "Stops the running turn."
+_FILES_STAY = f"{FILES_STAY.capitalize()}."
 WENT_ON = "You moved on, so nothing was done. Press the key again."
 _DRAFT_LEFT = "Your draft stays on the earlier branch; press {previous_version} while browsing to go back."
 
@@ -250,12 +253,12 @@ class EditActions:
                 price.words,
                 "Retry",
                 (("a", "Retry with another agent"), *along_choices(along)),
-                "Stops the running turn." if tab.at_work else "",
+                " ".join(filter(None, (_STOPS if tab.at_work else "", _FILES_STAY if along.stay else ""))),
             )
 
         async def look() -> None:
             await self._along.look(tab, along, prompt.parent_id)
-            if along.offered:
+            if along.words:
                 self._panel.say_anew(question())
 
         context.run(look())
