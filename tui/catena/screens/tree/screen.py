@@ -288,7 +288,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         if end.display:
             end.show_files(self._along.words, chosen=self._along.choice is not None)
         else:
-            self.say(self._along.words)
+            self.say(self._along.words_with(keys_of(self).shown("tree_files")))  # its hint has no room
 
     def action_files_too(self) -> None:
         """Choose that files go along, or that they stay."""
