@@ -84,7 +84,7 @@ async def files(app: Stage) -> None:
     await app.files_kept()
     await app.choose_prompt()
     await app.press("enter")
-    await app.shows("f4 brings 3 files back")
+    await app.shows("3 files back")
 
 
 async def siblings(app: Stage) -> None:

@@ -115,7 +115,7 @@ def test_w17_an_agent_that_is_not_here_says_how_to_get_it(
 def test_q03_this_floor_is_imported_without_the_sdk() -> None:
     program = (
         "from catena_acp import errors\n"
-        "from catena_acp.port.port import abilities, port, session_events\n"
+        "from catena_acp.port import abilities, port, session_events\n"
         "from catena_acp.agents import agent, catalog\n"
         "from catena_acp.protocol import answers, files, session_updates, transport\n"
         "import sys\n"
