@@ -354,7 +354,7 @@ async def test_e01_an_edit_that_does_not_go_out_is_back_with_what_was_typed_behi
         await person.sees("esc cancel")
         await person.done()
 
-        async def refuse(*arguments: object) -> None:
+        async def refuse(*arguments: object, **named: object) -> None:
             raise StoreError("it is full")
 
         monkeypatch.setattr(person.tab.window, "edit", refuse)

@@ -182,6 +182,7 @@ def at_once(before: Settings, after: Settings) -> Settings:
         keys=after.keys,
         key_problems=after.key_problems,
         vim=after.vim,
+        files_follow=after.files_follow,
         notifications=after.notifications,
         history=after.history,
         export=after.export,
