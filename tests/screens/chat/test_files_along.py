@@ -136,6 +136,7 @@ async def test_g04_where_files_were_not_kept_the_edit_says_that_they_stay(
         await person.browse()
         await person.press("r")
         await person.is_asked()
+        await person.apart()
         await person.sees("Files stay as they are.")
 
 
@@ -173,12 +174,14 @@ async def test_g04_a_retry_offers_files_and_shows_them(project: Path) -> None:
         await person.browse()
         await person.press("r")
         await person.is_asked()
+        await person.apart()
         await person.sees("Files too: 2 files could go back, −2")
         await person.press("f3")
         await person.sees_dialog(ChangesScreen)
         await person.press("escape")
         await person.back()
         await person.is_asked()
+        await person.apart()
         await person.press("f4")
         await person.sees("✓ Files too: 2 files go back, −2")
         before = person.tab.leaf_id
@@ -252,6 +255,7 @@ async def test_g06_a_change_of_files_that_was_cut_off_asks_at_the_start(
     assert files(project) not in (BEFORE, AFTER)
     async with at_shop(project) as person:
         await person.is_asked()
+        await person.apart()
         await person.sees("Bringing 2 files back was cut off after 1.", "Finish it", "Undo it")
         await person.press(key)
         await person.sees("Finished." if left == "finished" else "Undone: the files are as they were before.")
