@@ -19,7 +19,8 @@ from support.json_lines import json_lines
 
 def writes(path: Path) -> Program:
     """A hook that adds what it is told to a file, a line each."""
-    return Program((f"line=$(cat); echo \"$line\" >> '{path}'",), shell=True)
+    # Not `echo`: where the person's shell is dash, it makes two lines of a \n within the JSON.
+    return Program((f"line=$(cat); printf '%s\\n' \"$line\" >> '{path}'",), shell=True)
 
 
 async def until_told(path: Path, count: int) -> list[dict[str, Any]]:

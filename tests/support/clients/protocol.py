@@ -92,5 +92,9 @@ def runs(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except ProcessLookupError:  # it ended between the two looks
+        return False
+    except FileNotFoundError:  # so it may have, or there is no /proc to tell a zombie by
+        return not Path("/proc/self").exists()
