@@ -39,7 +39,7 @@ class Hunk:
         return f"@@ -{_range(self.before, before)} +{_range(self.after, after)} @@"
 
 
-class _Block(NamedTuple):
+class _Replacement(NamedTuple):
     """Lines of the old version that were replaced by lines of the new one; either may be none."""
 
     old: int
@@ -54,7 +54,7 @@ class LineDiff:
 
     before: Sequence[str]
     after: Sequence[str]
-    blocks: Sequence[_Block]
+    blocks: Sequence[_Replacement]
 
     @property
     def added(self) -> int:
@@ -112,7 +112,7 @@ def diff_of_lines(before: Sequence[str], after: Sequence[str]) -> LineDiff:
     return LineDiff(before, after, tuple(_blocks(before, after)))
 
 
-def _blocks(before: Sequence[str], after: Sequence[str]) -> Iterator[_Block]:
+def _blocks(before: Sequence[str], after: Sequence[str]) -> Iterator[_Replacement]:
     head = 0
     while head < min(len(before), len(after)) and before[head] == after[head]:
         head += 1
@@ -123,11 +123,11 @@ def _blocks(before: Sequence[str], after: Sequence[str]) -> Iterator[_Block]:
     if not old and not new:
         return
     if len(old) > _COMPARED or len(new) > _COMPARED:
-        yield _Block(head, len(before) - tail, head, len(after) - tail)
+        yield _Replacement(head, len(before) - tail, head, len(after) - tail)
         return
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
-            yield _Block(head + i1, head + i2, head + j1, head + j2)
+            yield _Replacement(head + i1, head + i2, head + j1, head + j2)
 
 
 def _range(above: int, count: int) -> str:

@@ -44,7 +44,7 @@ async def test_g08_what_was_written_between_turns_and_since_is_no_turns(files: W
         (Proof.BETWEEN, first, second),
         (Proof.BETWEEN, second, None),
     ]
-    assert file.writers[second].number == 2 and file.writers[second].on_branch
+    assert file.blamed_turns[second].number == 2 and file.blamed_turns[second].on_branch
 
 
 async def test_g08_lines_are_followed_through_renames_and_moves_into_directories(files: WrittenFiles) -> None:
@@ -157,8 +157,8 @@ async def test_g08_a_branch_that_was_left_is_marked_and_lines_that_are_gone_name
     third = await files.turn("shop", ("a", "one\nleft\nthird\n"))
     file = await files.blame("a")
     assert [block.author.turn_id for block in file.blocks] == [first, left, third]
-    assert [file.writers[each].on_branch for each in (first, left, third)] == [True, False, True]
-    assert [file.writers[each].number for each in (first, left, third)] == [1, 2, 2]
+    assert [file.blamed_turns[each].on_branch for each in (first, left, third)] == [True, False, True]
+    assert [file.blamed_turns[each].number for each in (first, left, third)] == [1, 2, 2]
     (files / "a").write_text("one\nthird\n")
     assert await files.turns("a") == {"one": first, "third": third}
 

@@ -8,7 +8,7 @@ import pytest
 
 from catena_acp.port.abilities import AuthMethod, ImageLimits
 from catena_acp.port.session_events import (
-    Command,
+    AgentCommand,
     CommandsChanged,
     ContextCompacted,
     Event,
@@ -65,7 +65,7 @@ PLANNED = (PlanEntry("a", "blocked", "high"), PlanEntry("b", "pending", "medium"
                     {},
                 ],
             },
-            CommandsChanged((Command("web", "search", "what"), Command("x", "", None))),
+            CommandsChanged((AgentCommand("web", "search", "what"), AgentCommand("x", "", None))),
         ),
         ({"sessionUpdate": "current_mode_update", "currentModeId": "plan"}, ModesChanged("plan")),
         ({"sessionUpdate": "session_info_update", "title": "T"}, TitleChanged("T")),

@@ -10,10 +10,10 @@ from catena.screens.common.page import PageScreen
 from catena.settings.settings import Start
 from catena.widgets.row_list import RowList
 from catena.widgets.sheet_head import Subject
-from catena_acp.port.session_events import Command
+from catena_acp.port.session_events import AgentCommand
 from support.screen.transcript import until
 
-ANNOUNCED = [Command(f"job-{number}", f"does job {number}", None) for number in range(32)]
+ANNOUNCED = [AgentCommand(f"job-{number}", f"does job {number}", None) for number in range(32)]
 
 
 def palette() -> CommandPalette:

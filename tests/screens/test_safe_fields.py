@@ -23,8 +23,8 @@ from textual.widgets.text_area import Selection
 import catena
 from catena.text.safe_text import safe_cells
 from catena.widgets.composer import Composer
+from catena.widgets.fields.text_fields import EditedText, SafeInput, SafeTextArea
 from catena.widgets.hint_line import HintLine
-from catena.widgets.text_fields import EditedText, SafeInput, SafeTextArea
 from support.places import SCRIPTED_AGENT
 from support.screen.messages import taken_in
 from support.screen.pilot import at_the_screen

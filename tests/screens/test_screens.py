@@ -22,7 +22,7 @@ from catena.terminal.driver import BackgroundReported, is_burst
 from catena.themes import catalog
 from catena.widgets.completion import completions
 from catena_acp.agents.catalog import find_spec
-from catena_acp.port.session_events import Command
+from catena_acp.port.session_events import AgentCommand
 from catena_store.errors import StoreError
 from catena_store.records import Kind
 from support.screen.pilot import Person, at_the_screen
@@ -58,14 +58,14 @@ async def said(person: Person, text: str) -> None:
 
 
 def test_w03_our_commands_stand_above_the_agents() -> None:
-    rows = completions("/", SLASH_COMMANDS, (Command("research", "looks things up", None),))
+    rows = completions("/", SLASH_COMMANDS, (AgentCommand("research", "looks things up", None),))
     assert [row.key for row in rows][:2] == ["own:new", "own:history"]
     assert rows[-1].key == "agent:research"
     assert rows[-1].detail == "from the agent"
 
 
 def test_w03_commands_complete_by_their_letters_in_order_the_beginning_first() -> None:
-    rows = completions("/mo", SLASH_COMMANDS, (Command("mkdocs", "", None),))
+    rows = completions("/mo", SLASH_COMMANDS, (AgentCommand("mkdocs", "", None),))
     assert [row.key for row in rows[:2]] == ["own:mode", "own:model"]
     assert "agent:mkdocs" in [row.key for row in rows]
 
@@ -73,7 +73,7 @@ def test_w03_commands_complete_by_their_letters_in_order_the_beginning_first() -
 def test_w03_a_clash_of_names_is_shown() -> None:
     clash = [
         row
-        for row in completions("/clear", SLASH_COMMANDS, (Command("clear", "wipe", None),))
+        for row in completions("/clear", SLASH_COMMANDS, (AgentCommand("clear", "wipe", None),))
         if row.key == "agent:clear"
     ]
     assert clash[0].dim

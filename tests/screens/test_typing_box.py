@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.content import Content
 
+from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.key_hints import hints_line
-from catena.widgets.text_fields import SafeInput
 from catena.widgets.typing_box import EdgeWord, EdgeWords, TypingBox
 from support.screen.messages import taken_in
 from support.screen.themed import ThemedApp

@@ -28,7 +28,7 @@ from catena.transcript.messages import parts as slices
 from catena.transcript.messages.answer import Answer
 from catena.transcript.model import source as sources
 from catena.transcript.model.column import IN_GAP, Anchor, Column
-from catena.transcript.widget.search import Search, TextMatcher
+from catena.transcript.widget.search import TextMatcher, TranscriptSearch
 from catena.transcript.widget.selection import row_offset, selected_text
 from catena.transcript.widget.viewport import Viewport
 from catena.workspace.tabs import PAGE
@@ -267,7 +267,7 @@ def test_w26_the_rows_of_a_part_are_looked_through_once_for_a_whole_screen(
 ) -> None:
     message = Writer().answer(repeated("needle and thread ", 60_000))
     view = viewport([message], 100, 30)
-    search = Search("needle", view.column)
+    search = TranscriptSearch("needle", view.column)
     looked = create_autospec(TextMatcher.row_spans, side_effect=TextMatcher.row_spans)
     monkeypatch.setattr(TextMatcher, "row_spans", looked)
     rows = [row for row in view.rows if row.line is not None]

@@ -8,7 +8,7 @@ from typing import Any
 from catena.transcript.drawing.render_options import Palette
 from catena.transcript.model.column import Column
 from catena.transcript.model.source import text_of
-from catena.transcript.widget.search import Search
+from catena.transcript.widget.search import TranscriptSearch
 from catena.transcript.widget.viewport import Viewport
 from catena_store.records import Kind, Message, MessageState
 from support.screen.transcript import Writer, at, render_options
@@ -138,7 +138,7 @@ def test_w28_find_opens_the_subagent_that_has_it() -> None:
     inner = play.task("inner", "Look closer", status="completed", subagent_of="one")
     deep = play.say("inner", "a needle")
     view = a_column([play.prompt, play.first, inner, deep])
-    search = Search("needle", view.column)
+    search = TranscriptSearch("needle", view.column)
     assert [hit.message_id for hit in search.hits] == [deep.id]
     entry = view.column.entry(deep.id)
     assert entry is not None and entry.rows == 0

@@ -65,7 +65,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Writer:
+class BlamedTurn:
     """A turn that is named."""
 
     prompt: TurnPrompt
@@ -80,7 +80,7 @@ class BlamedFile:
     path: Path
     lines: tuple[str, ...]  # without line ends; hostile text
     blocks: tuple[Block, ...]  # all of the file, from its first line on
-    writers: Mapping[str, Writer]  # by turn
+    blamed_turns: Mapping[str, BlamedTurn]  # by turn
     root: str | None = None  # of the snapshots, where there are any
 
     def block_at(self, line: int) -> int:

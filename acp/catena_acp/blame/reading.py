@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from catena_acp.blame.authorship import Author, BlamedFile, Block, Doubt, Proof, Writer, blocks_of
+from catena_acp.blame.authorship import Author, BlamedFile, BlamedTurn, Block, Doubt, Proof, blocks_of
 from catena_acp.blame.reports import by_report, reported_runs
 from catena_acp.blame.timeline import Timeline, timeline
 from catena_acp.errors import NotBlamed
@@ -79,7 +79,7 @@ async def _blame(
             for at, author in enumerate(authors)
         ]
     blocks = blocks_of(authors)
-    return BlamedFile(path, tuple(lines), blocks, await _writers(reader, blocks), known.root)
+    return BlamedFile(path, tuple(lines), blocks, await _blamed_turns(reader, blocks), known.root)
 
 
 def _content(path: Path) -> bytes:
@@ -190,19 +190,19 @@ class _Judging:
         return [moved if gone is None or (line in gone and line.strip()) else author for line in lines]
 
     def _author(self, origin: LineOrigin) -> Author:
-        span = self._line.span(origin.moment)
-        if span is None:
+        interval = self._line.interval(origin.moment)
+        if interval is None:
             return Author(Proof.UNKNOWN, doubt=Doubt.OLDER)
-        if origin.new_file and self._may_have_been_hidden(origin, span.left_out):
-            return Author(Proof.UNKNOWN, doubt=Doubt.UNSEEN, perhaps=span.turns)
-        if not span.turns:
-            return Author(Proof.BETWEEN, after=span.after, before=span.before)
-        if span.proven:
-            return Author(Proof.SNAPSHOTS, span.turns[0])
-        if len(span.turns) > 1:
-            return Author(Proof.UNKNOWN, doubt=Doubt.SEVERAL, perhaps=span.turns)
-        doubt = Doubt.AT_WORK if span.turns[0] in self._at_work else Doubt.NOT_KEPT
-        return Author(Proof.UNKNOWN, doubt=doubt, perhaps=span.turns)
+        if origin.new_file and self._may_have_been_hidden(origin, interval.left_out):
+            return Author(Proof.UNKNOWN, doubt=Doubt.UNSEEN, perhaps=interval.turns)
+        if not interval.turns:
+            return Author(Proof.BETWEEN, after=interval.after, before=interval.before)
+        if interval.proven:
+            return Author(Proof.SNAPSHOTS, interval.turns[0])
+        if len(interval.turns) > 1:
+            return Author(Proof.UNKNOWN, doubt=Doubt.SEVERAL, perhaps=interval.turns)
+        doubt = Doubt.AT_WORK if interval.turns[0] in self._at_work else Doubt.NOT_KEPT
+        return Author(Proof.UNKNOWN, doubt=doubt, perhaps=interval.turns)
 
     def _may_have_been_hidden(self, origin: LineOrigin, left_out: frozenset[str]) -> bool:
         """True where the file may have been there before, though no snapshot has it."""
@@ -257,7 +257,7 @@ async def _by_reports(
     return await asyncio.to_thread(judged)
 
 
-async def _writers(reader: Reader, blocks: Sequence[Block]) -> dict[str, Writer]:
+async def _blamed_turns(reader: Reader, blocks: Sequence[Block]) -> dict[str, BlamedTurn]:
     """The turns that the blocks name."""
     named = {id for block in blocks for id in _shown_turns(block.author)}
     prompts = await turn_prompts.of_turns(reader, named)
@@ -272,7 +272,8 @@ async def _writers(reader: Reader, blocks: Sequence[Block]) -> dict[str, Writer]
         if each.prompt_id not in numbers:
             numbers[each.prompt_id] = len(await prompts_of_branch(reader, each.prompt_id))
     return {
-        id: Writer(each, numbers.get(each.prompt_id), each.prompt_id in here) for id, each in prompts.items()
+        id: BlamedTurn(each, numbers.get(each.prompt_id), each.prompt_id in here)
+        for id, each in prompts.items()
     }
 
 

@@ -11,7 +11,7 @@ from catena_store.snapshots.turns import DirectoryTurn, TurnFiles
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Interval:
     """The time between two snapshots that follow one another, or between the last one and now."""
 
     turns: tuple[str, ...]  # that were at work in it, or may have been
@@ -23,14 +23,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Different snapshots, oldest first, and the span before each but the first; the last one lasts until now."""
+    """Different snapshots, oldest first, and the interval before each but the first; the last one lasts until now."""
 
     trees: tuple[str, ...]
-    spans: tuple[Span, ...]
+    intervals: tuple[Interval, ...]
 
-    def span(self, moment: int) -> Span | None:
-        """The span in which what a snapshot is the first to have came about; None for the first snapshot."""
-        return self.spans[moment - 1] if moment else None
+    def interval(self, moment: int) -> Interval | None:
+        """The interval in which what a snapshot is the first to have came about; None for the first snapshot."""
+        return self.intervals[moment - 1] if moment else None
 
 
 class _Event(NamedTuple):
@@ -58,7 +58,7 @@ class _Building:
     def __init__(self, lost: Set[str]) -> None:
         self._lost = lost
         self._trees: list[str] = []
-        self._spans: list[Span] = []
+        self._intervals: list[Interval] = []
         self._at_work: dict[str, bool] = {}  # by turn: whether both its start and its end were kept
         self._since: dict[str, bool] = {}  # at work since the last snapshot: whether all the time, and kept
         self._ended: str | None = None
@@ -93,22 +93,22 @@ class _Building:
     def finished(self) -> Timeline:
         """The timeline until now."""
         if self._trees:
-            self._spans.append(self._span(None))
-        return Timeline(tuple(self._trees), tuple(self._spans))
+            self._intervals.append(self._interval(None))
+        return Timeline(tuple(self._trees), tuple(self._intervals))
 
     def _snapshot(self, tree: str, beginning: str | None) -> None:
         if tree in self._lost:
             return
         if self._trees and self._trees[-1] != tree:
-            self._spans.append(self._span(beginning))
+            self._intervals.append(self._interval(beginning))
         if not self._trees or self._trees[-1] != tree:
             self._trees.append(tree)
         self._since = dict(self._at_work)
 
-    def _span(self, beginning: str | None) -> Span:
+    def _interval(self, beginning: str | None) -> Interval:
         turns = tuple(self._since)
         whole = len(turns) == 1 and self._since[turns[0]]
-        return Span(turns, whole, self._ended, beginning, self._left_out)
+        return Interval(turns, whole, self._ended, beginning, self._left_out)
 
 
 def _end_of(files: TurnFiles) -> str | None:

@@ -13,7 +13,13 @@ from enum import StrEnum
 
 from catena_acp.port.abilities import ImageLimits
 from catena_acp.port.elicitation.requests import Elicitation
-from catena_acp.port.session_events import Command, ConfigChoice, Option, PermissionOption, ToolCallChanged
+from catena_acp.port.session_events import (
+    AgentCommand,
+    ConfigChoice,
+    Option,
+    PermissionOption,
+    ToolCallChanged,
+)
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.records import Attachment, Link, Message, QueueItem, Turn
 
@@ -63,7 +69,7 @@ class SessionState:
     modes: tuple[ConfigChoice, ...] = ()
     model: str | None = None  # its name, from the option of category `model`
     options: tuple[Option, ...] = ()
-    commands: tuple[Command, ...] | None = None  # None until the agent has announced them
+    commands: tuple[AgentCommand, ...] | None = None  # None until the agent has announced them
     usage: Usage | None = None
     images: bool | None = None  # whether prompts may hold images; None until the agent has said so
     image_limits: ImageLimits = field(default_factory=ImageLimits)

@@ -132,7 +132,7 @@ class PlanChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class AgentCommand:
     """A slash command of the agent."""
 
     name: str
@@ -144,7 +144,7 @@ class Command:
 class CommandsChanged:
     """The complete list of the agent's slash commands."""
 
-    commands: tuple[Command, ...]
+    commands: tuple[AgentCommand, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 
 from catena_acp.port.images import received_image
 from catena_acp.port.session_events import (
+    AgentCommand,
     BackgroundWorkEnded,
-    Command,
     CommandsChanged,
     ContextCompacted,
     Event,
@@ -121,7 +121,7 @@ def _commands(update: Json) -> tuple[Event, ...] | None:
     return (
         CommandsChanged(
             tuple(
-                Command(
+                AgentCommand(
                     command["name"],
                     name_of(command, "description") or "",
                     name_of(object_of(command, "input") or {}, "hint"),

@@ -88,7 +88,7 @@ class StdioTransport:
         """Connect both pipes; ``close`` closes them."""
         await self._outbox.connect(to_agent)
         loop = asyncio.get_running_loop()
-        self._output_pipe, _ = await loop.connect_read_pipe(lambda: _Output(self), from_agent)
+        self._output_pipe, _ = await loop.connect_read_pipe(lambda: _OutputPipe(self), from_agent)
 
     # Called by the SDK.
 
@@ -316,7 +316,7 @@ class StdioTransport:
         self._outbox.put(framing.encode(message), framing.session_id_of(message), ahead=ahead)
 
 
-class _Output(asyncio.Protocol):
+class _OutputPipe(asyncio.Protocol):
     """Protocol of the pipe that the agent writes to."""
 
     def __init__(self, owner: StdioTransport) -> None:

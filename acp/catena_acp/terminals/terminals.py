@@ -18,7 +18,7 @@ FRAME = 0.2  # seconds between two looks at outputs that change
 
 
 @dataclass(slots=True)
-class _Place:
+class _TerminalPlace:
     """A terminal of a session, or the place for one that is being started."""
 
     session_id: str
@@ -54,7 +54,7 @@ class Terminals:
         self._count = 0
         self._waiting = 0
         self._closed = False
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _TerminalPlace] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     async def create(self, session_id: str, command: TerminalCommand, limit: int | None) -> str:
@@ -67,7 +67,7 @@ class Terminals:
             raise TerminalRefused(f"{MAX_RUNNING} commands run already; wait for one, or kill it")
         self._count += 1
         terminal_id = f"terminal-{self._new_id(self._count)}"
-        place = self._places[terminal_id] = _Place(session_id)
+        place = self._places[terminal_id] = _TerminalPlace(session_id)
         try:
             place.terminal = await AgentTerminal.start(
                 command, self._environment, limit, lambda: self._changed(terminal_id, place), self._log
@@ -141,20 +141,20 @@ class Terminals:
                 self._close(terminal_id, place)
             place.closing = True
 
-    def _close(self, terminal_id: str, place: _Place) -> asyncio.Task[None]:
+    def _close(self, terminal_id: str, place: _TerminalPlace) -> asyncio.Task[None]:
         self._places.pop(terminal_id, None)
         task = asyncio.create_task(self._end(place))
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
         return task
 
-    async def _end(self, place: _Place) -> None:
+    async def _end(self, place: _TerminalPlace) -> None:
         assert place.terminal is not None
         await place.terminal.close()
         if place.terminal.status is not None:
             await place.told.wait()
 
-    def _changed(self, terminal_id: str, place: _Place) -> None:
+    def _changed(self, terminal_id: str, place: _TerminalPlace) -> None:
         """There is more output, or the end: look at it soon, or now."""
         terminal = place.terminal
         if terminal is not None and terminal.status is not None:
@@ -168,7 +168,7 @@ class Terminals:
             running = sum(each.runs for each in self._places.values())
             place.frame = loop.call_later(FRAME * max(1, running), self._show, terminal_id, place)
 
-    def _show(self, terminal_id: str, place: _Place, *, running: bool = True) -> None:
+    def _show(self, terminal_id: str, place: _TerminalPlace, *, running: bool = True) -> None:
         place.frame = None
         terminal = place.terminal
         if terminal is None or terminal.status is not None:
@@ -176,7 +176,7 @@ class Terminals:
         data, hidden = terminal.output.shown(running=running)
         self._deliver(place.session_id, TerminalChanged(terminal_id, shown_text(data), hidden))
 
-    async def _tell_end(self, terminal_id: str, place: _Place, terminal: AgentTerminal) -> None:
+    async def _tell_end(self, terminal_id: str, place: _TerminalPlace, terminal: AgentTerminal) -> None:
         data, hidden = terminal.output.shown(running=False)
         status = terminal.status
         try:

@@ -24,7 +24,7 @@ _TOLD = "an earlier conversation was replayed here"
 
 
 @dataclass(slots=True)
-class _Row:
+class _TranscriptRow:
     kind: Kind
     text: str
     at: datetime | None
@@ -35,7 +35,7 @@ class _Row:
 @dataclass(slots=True)
 class _Turn:
     prompt: ForeignMessage | None
-    rows: list[_Row] = field(default_factory=list)
+    rows: list[_TranscriptRow] = field(default_factory=list)
     stop_reason: StopReason | None = None
     error: str | None = None
     model: str | None = None
@@ -54,7 +54,7 @@ class TranscriptBuilder:
         self.joins = joins
         self.tells_ends = False  # the transcript says of each turn that ended well that it did
         self._turns: list[_Turn] = []
-        self._calls: dict[str, _Row] = {}
+        self._calls: dict[str, _TranscriptRow] = {}
         self._left_out: Counter[str] = Counter()
         self._complete = True
 
@@ -78,7 +78,7 @@ class TranscriptBuilder:
         if own != text:
             turn.prior_context = text[: text.rfind(own)].strip() if own else text
             told = {"detail": turn.prior_context.splitlines(), "told": True}
-            turn.rows.append(_Row(Kind.NOTICE, _TOLD, at, None, told))
+            turn.rows.append(_TranscriptRow(Kind.NOTICE, _TOLD, at, None, told))
 
     def steer(self, text: str, at: datetime | None) -> None:
         """Add a text that the person said into the running turn."""
@@ -208,8 +208,8 @@ class TranscriptBuilder:
 
     def _row(
         self, kind: Kind, text: str, at: datetime | None, message_id: str | None, data: dict[str, Any]
-    ) -> _Row:
-        row = _Row(kind, text, at, message_id, data)
+    ) -> _TranscriptRow:
+        row = _TranscriptRow(kind, text, at, message_id, data)
         self._turn().rows.append(row)
         self._seen(at)
         return row
@@ -251,6 +251,6 @@ def _finished(turn: _Turn, *, tells_ends: bool) -> ForeignTurn:
     )
 
 
-def _state(row: _Row) -> MessageState:
+def _state(row: _TranscriptRow) -> MessageState:
     unknown = row.kind is Kind.TOOL and row.data.get("status") == "unknown"
     return MessageState.INTERRUPTED if unknown else MessageState.FINAL

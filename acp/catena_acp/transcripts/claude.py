@@ -174,13 +174,13 @@ def read(path: Path) -> ForeignTranscript:
     session = head(path)
     if session is None:
         raise UnreadableTranscript("nothing was said in it")
-    reading = _Reading()
+    reading = _ClaudeReader()
     for record in records(path):
         reading.take(record)
     return reading.transcript(session)
 
 
-class _Reading:
+class _ClaudeReader:
     """Reader of one transcript: all records first, since the newest one says which of them count."""
 
     def __init__(self) -> None:

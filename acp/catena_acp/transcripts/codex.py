@@ -180,12 +180,12 @@ def read(path: Path) -> ForeignTranscript:
     session = head(path)
     if session is None:
         raise UnreadableTranscript("nothing was said in it")
-    reading = _Reading()
+    reading = _CodexReader()
     reading.take_file(path, until=None, depth=0)
     return reading.builder.transcript(session)
 
 
-class _Reading:
+class _CodexReader:
     """Reader of one transcript, with those that it was forked from."""
 
     def __init__(self) -> None:

@@ -20,8 +20,8 @@ from catena_acp.transcripts.session import (
     text_of,
     time_of,
 )
+from catena_store.database.foreign import opencode
 from catena_store.errors import ForeignUnreadable
-from catena_store.foreign import opencode
 from catena_store.records import StopReason
 
 

@@ -52,7 +52,7 @@ def remove(
     sqlite3.Error.
     """
     with closing(_connected(path)) as file:
-        steps = _Steps(file)
+        steps = _Transactions(file)
         _mark(steps, ids, now, is_free)
         gone = reduced = count = 0
         # A fork is younger than its source: what hangs from a row goes before the row.
@@ -82,7 +82,7 @@ def _connected(path: Path) -> sqlite3.Connection:
     return file
 
 
-class _Steps:
+class _Transactions:
     """Transactions on a connection, with breaks between them in which others can write."""
 
     def __init__(self, file: sqlite3.Connection) -> None:
@@ -108,7 +108,7 @@ class _Steps:
             self._worked = 0.0
 
 
-def _mark(steps: _Steps, ids: Sequence[str], now: int, is_free: Callable[[str], bool]) -> None:
+def _mark(steps: _Transactions, ids: Sequence[str], now: int, is_free: Callable[[str], bool]) -> None:
     """Mark the conversations, with their windows and what points at them; one that is in use by now stays."""
     with steps.step() as file:
         held = {
@@ -149,7 +149,7 @@ def _mark(steps: _Steps, ids: Sequence[str], now: int, is_free: Callable[[str], 
         )
 
 
-def _lose_links(steps: _Steps, id: str, family: str) -> None:
+def _lose_links(steps: _Transactions, id: str, family: str) -> None:
     """Lose the links that lead to a row that is to go: a pointer into nothing would be taken for the root."""
     with steps.step() as file:
         file.execute(
@@ -162,7 +162,7 @@ def _lose_links(steps: _Steps, id: str, family: str) -> None:
         )
 
 
-def _remove_rows(steps: _Steps, id: str, family: str) -> None:
+def _remove_rows(steps: _Transactions, id: str, family: str) -> None:
     below = 1 << 62
     while True:
         with steps.step() as file:
@@ -244,7 +244,7 @@ def _forget_rows(file: sqlite3.Connection, going: str) -> None:
     _remove_with(file, "message", "id", going)
 
 
-def _finish(steps: _Steps, id: str, left: int) -> None:
+def _finish(steps: _Transactions, id: str, left: int) -> None:
     with steps.step() as file:
         if left:
             # Where its branches end is derived from the rows that it has.
@@ -305,7 +305,7 @@ def _rows_of(file: sqlite3.Connection, id: str) -> int:
     return int(count)
 
 
-def _tidy_index(steps: _Steps, seconds: float | None) -> None:
+def _tidy_index(steps: _Transactions, seconds: float | None) -> None:
     """Merge the full-text index into one part, if that is soon done: only then it gives back what was removed."""
     file = steps.file
     if seconds is not None:

@@ -11,7 +11,7 @@ from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.settings import templates
 from catena.settings.templates import Template, find_templates, named_template
 from catena.widgets.completion import completions
-from catena_acp.port.session_events import Command
+from catena_acp.port.session_events import AgentCommand
 from support.clients.command_line import Catena, run
 from support.screen.pilot import at_the_screen
 
@@ -76,7 +76,7 @@ def test_w30_a_clash_is_shown_and_ours_come_first(tmp_path: Path) -> None:
         Template("review", "x", "theirs", "FILE", of_project=True),
         Template("review", "x", "mine"),
     )
-    rows = completions("/", SLASH_COMMANDS, (Command("review", "of the agent", None),), offered)
+    rows = completions("/", SLASH_COMMANDS, (AgentCommand("review", "of the agent", None),), offered)
 
     reviews = [(row.label, row.detail, row.note, row.dim) for row in rows if row.label.startswith("/review")]
     assert reviews == [

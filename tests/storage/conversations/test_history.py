@@ -14,11 +14,11 @@ from catena_store.clients import leases
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, Reader
 from catena_store.database.repair import derive_files
+from catena_store.database.salvage.salvage import salvage
 from catena_store.database.schema import shipped
 from catena_store.finding import history
 from catena_store.finding.history import HistoryRow
 from catena_store.records import Kind, MessageState, StopReason, TurnEnvironment
-from catena_store.salvage.salvage import salvage
 from support.counted_work import queries_counted
 from support.storage.rows import (
     Clock,

@@ -15,11 +15,11 @@ from catena_acp.continuity.conversation_events import TurnEnded
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Database, Reader
+from catena_store.database.salvage.lost_rows import LOST_NOTICE
+from catena_store.database.salvage.salvage import Salvaged, salvage
 from catena_store.errors import StoreBusy, StoreUnusable
 from catena_store.finding import search
 from catena_store.records import Kind, LinkState, MessageState
-from catena_store.salvage.lost_rows import LOST_NOTICE
-from catena_store.salvage.salvage import Salvaged, salvage
 from catena_store.windows import inputs, queue, windows
 from support.clients.command_line import Catena, run
 from support.conversations.rehearsed import World
@@ -87,7 +87,7 @@ def salvaged(path: Path) -> Salvaged:
 
 def salvaged_elsewhere(path: Path) -> str:
     """What another process says that tries to salvage the file."""
-    program = "import pathlib, sys, catena_store.salvage.salvage as s; s.salvage(pathlib.Path(sys.argv[1]))"
+    program = "import pathlib, sys, catena_store.database.salvage.salvage as s; s.salvage(pathlib.Path(sys.argv[1]))"
     command = [sys.executable, "-c", program, str(path)]
     return subprocess.run(command, capture_output=True, text=True, check=False).stderr
 
@@ -259,7 +259,7 @@ os._exit(0)
     killed = f"""
 import os, signal
 from pathlib import Path
-from catena_store.salvage.salvage import salvage
+from catena_store.database.salvage.salvage import salvage
 done = os.{at}
 def once(*arguments, **options):
     done(*arguments, **options)

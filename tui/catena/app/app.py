@@ -46,7 +46,7 @@ from catena.themes.depth import ColourDepth, colour_depth
 from catena.themes.dimming import DimSteps
 from catena.themes.stylesheet import SparingStylesheet
 from catena.themes.variables import has_dim_steps
-from catena.widgets.text_fields import SafeInput, SafeTextArea, field_keys
+from catena.widgets.fields.text_fields import SafeInput, SafeTextArea, field_keys
 from catena.workspace.outgoing import OutgoingTexts, unsaved_draft_lines, unstored_lines
 
 if TYPE_CHECKING:

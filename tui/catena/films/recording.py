@@ -23,7 +23,7 @@ _HIDE_CURSOR, _SHOW_CURSOR, _HOME = "\x1b[?25l", "\x1b[?25h", "\x1b[H"
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class RecordedFrame:
     """What the screen showed from a time on, in milliseconds from the beginning."""
 
     at: int
@@ -44,7 +44,7 @@ class Recording:
 
     columns: int
     rows: int
-    frames: list[Frame] = field(default_factory=list)
+    frames: list[RecordedFrame] = field(default_factory=list)
     chapters: list[Chapter] = field(default_factory=list)
     length: int = 0  # milliseconds
 
@@ -55,7 +55,7 @@ class Recording:
             return
         if self.frames and self.frames[-1].at == self.length:
             self.frames.pop()  # nobody sees it
-        self.frames.append(Frame(self.length, shown))
+        self.frames.append(RecordedFrame(self.length, shown))
 
     def begin(self, title: str) -> None:
         """Begin a chapter."""
@@ -103,7 +103,7 @@ def asciicast(recording: Recording, *, title: str, foreground: str, background: 
         match event:
             case Chapter(title=named):
                 yield _line([(at - before) / 1000, "m", named])
-            case Frame(rows=rows):
+            case RecordedFrame(rows=rows):
                 written = painter.paint(
                     LayoutUpdate([[row] for row in rows], size), ColorSystem.TRUECOLOR, (0, 0)
                 )

@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from textual.widgets import Static
 
 from catena.films.recording import Recording, rows_of
-from catena.films.timeline import Step, Timeline, View
+from catena.films.timeline import ReplayTimeline, Step, View
 from catena.terminal.driver import BackgroundReported, TerminalDriver
 from catena.text.safe_text import safe, safe_line
 from catena.text.strips.safe_strips import SafeStrips
@@ -69,7 +69,7 @@ class ReplayApp(App[None], inherit_bindings=False):
 
     def __init__(
         self,
-        timeline: Timeline,
+        timeline: ReplayTimeline,
         subject: ReplaySubject,
         *,
         environment: Mapping[str, str],
@@ -276,7 +276,9 @@ async def play(app: ReplayApp) -> None:
     await app.run_async()
 
 
-async def record(app: ReplayApp, timeline: Timeline, *, size: tuple[int, int], speed: float) -> Recording:
+async def record(
+    app: ReplayApp, timeline: ReplayTimeline, *, size: tuple[int, int], speed: float
+) -> Recording:
     """Record a whole timeline at a speed, without a terminal; the app is one that does not play by itself."""
     recording = Recording(*size)
 

@@ -46,7 +46,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class ReplayTimeline:
     """Every step of a replay, in order."""
 
     steps: Sequence[Step]
@@ -81,9 +81,9 @@ class Timeline:
         return next(following, len(self.steps))
 
 
-def timeline_of(branch: Sequence[Message]) -> Timeline:
+def timeline_of(branch: Sequence[Message]) -> ReplayTimeline:
     """The timeline of a branch, whose seams stand above their prompts."""
-    return Timeline(tuple(_Clock().steps(branch)))
+    return ReplayTimeline(tuple(_Clock().steps(branch)))
 
 
 class _Clock:

@@ -261,7 +261,7 @@ def _passes(asked: QueryFilter, entry: HistoryEntry, facts: QueryFacts | None) -
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class QueryCompletion:
     """A word that may stand in the place of what was typed."""
 
     text: str  # of the whole word, quoted where it has spaces
@@ -298,7 +298,7 @@ _NOTES = {
 _MOST_COMPLETIONS = 50
 
 
-def completions(text: str, cursor: int, known: Known) -> list[Completion]:
+def completions(text: str, cursor: int, known: Known) -> list[QueryCompletion]:
     """What the word at the cursor may become; nothing where no word is there that can be completed."""
     token = next((each for each in _TOKEN.finditer(text) if each.start() < cursor <= each.end()), None)
     if token is None:
@@ -308,7 +308,7 @@ def completions(text: str, cursor: int, known: Known) -> list[Completion]:
     if not colon:
         beginning = typed.lower()
         return [
-            Completion(word, start, end, note)
+            QueryCompletion(word, start, end, note)
             for word, note in _NOTES.items()
             if word.startswith(beginning) and word != beginning
         ]
@@ -320,7 +320,9 @@ def completions(text: str, cursor: int, known: Known) -> list[Completion]:
         key=lambda each: not folded(each.rpartition("/")[2]).startswith(wanted),
     )
     return [
-        Completion(f"{name}:{_quoted(each)}", start, end) for each in best[:_MOST_COMPLETIONS] if each != rest
+        QueryCompletion(f"{name}:{_quoted(each)}", start, end)
+        for each in best[:_MOST_COMPLETIONS]
+        if each != rest
     ]
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Coroutine
 from typing import Any
 
-from catena.linear.commands.actions import LinearActions
+from catena.linear.commands.commands import LinearCommands
 from catena.linear.commands.table import command_of, unknown_text
 from catena.linear.context import LinearContext, Refused
 from catena.linear.input import InputLine
@@ -37,7 +37,7 @@ class LinearClient:
         self._narrator = Narrator(
             context, announce=self._questions.announce, closed=self._questions.closed, ready=self._ready
         )
-        self._actions = LinearActions(context, self._narrator, self._questions)
+        self._commands = LinearCommands(context, self._narrator, self._questions)
         self._command: asyncio.Task[None] | None = None  # that is being done
         self._tasks: set[asyncio.Task[Any]] = set()
         self._over = False
@@ -47,7 +47,7 @@ class LinearClient:
         self._asked_to_leave = False
         self._interrupted_at: float | None = None
         self.status = 0
-        context.open_tab = self._actions.tabs.show
+        context.open_tab = self._commands.tabs.show
         context.leave = self._leave
 
     # --- its life
@@ -58,9 +58,9 @@ class LinearClient:
         narrating = asyncio.create_task(self._narrator.run())
         watching = asyncio.create_task(tabs.watch_store(self._say_trouble))
         try:
-            await self._do(self._actions.tabs.begin())
+            await self._do(self._commands.tabs.begin())
             if self._context.start.picker:
-                await self._do(self._actions.history.history(""))
+                await self._do(self._commands.history.history(""))
             while not self._over:
                 await self._ready_for_line()
                 if self._over:
@@ -166,14 +166,14 @@ class LinearClient:
         if asked is not None and (not text.strip() or not text.startswith(("/", " ", SIGN))):
             await self._do(self._questions.answer(line))
         elif not text.strip():
-            self._actions.reading.where()
+            self._commands.reading.where()
         elif text.startswith(SIGN) and context.settings.shell:
-            await self._do(self._actions.prompts.shell(text.removeprefix(SIGN).strip()))
+            await self._do(self._commands.prompts.shell(text.removeprefix(SIGN).strip()))
         elif (name := command_name(text)) is not None:
             await self._do(self._command_of(name, text))
         else:
             self._note_typed(text)
-            await self._do(self._actions.prompts.say(text))
+            await self._do(self._commands.prompts.say(text))
 
     def _note_typed(self, text: str) -> None:
         """Note that a prompt stands behind its marker already, if it does."""
@@ -187,15 +187,15 @@ class LinearClient:
         if (command := command_of(name)) is not None:
             leaves = command.name == "quit"
             self._asked_to_leave = self._asked_to_leave and leaves
-            await (self._quit() if leaves else command.action(self._actions, argument))
+            await (self._quit() if leaves else command.action(self._commands, argument))
             return
         self._asked_to_leave = False
-        if await self._actions.agents.fill_template(name, argument):
+        if await self._commands.agents.fill_template(name, argument):
             return
-        announced = await self._actions.agents.announced()
+        announced = await self._commands.agents.announced()
         if name in announced:
             self._note_typed(text)
-            await self._actions.prompts.say(text)
+            await self._commands.prompts.say(text)
         else:
             self._context.say(unknown_text(name, announced))
 
@@ -224,14 +224,14 @@ class LinearClient:
             self._context.out.line(f"Trouble: {spoken(text)}")
 
     def _send_reason(self, tab: Tab, text: str) -> None:
-        task = asyncio.create_task(self._guarded(self._actions.prompts.say(text, tab=tab)))
+        task = asyncio.create_task(self._guarded(self._commands.prompts.say(text, tab=tab)))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     # --- the ways out
 
     async def _quit(self) -> None:
-        if question := ("" if self._asked_to_leave else self._actions.tabs.leave_question()):
+        if question := ("" if self._asked_to_leave else self._commands.tabs.leave_question()):
             self._asked_to_leave = True
             self._context.say(f"{question} /quit again, or Ctrl+D, stops it and leaves.")
         else:

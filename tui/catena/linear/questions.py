@@ -43,7 +43,7 @@ _ONCE = "allow_once"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class NumberedAnswer:
     """One numbered answer: an option of the agent, alone, with a rule that is kept, or with a reason."""
 
     words: str
@@ -62,7 +62,7 @@ class Questions:
         self._asked: Question | None = None  # that was said
         self._asked_at = 0.0
         self._answered: set[str] = set()  # by the person
-        self._choices: tuple[Choice, ...] = ()
+        self._choices: tuple[NumberedAnswer, ...] = ()
 
     @property
     def open(self) -> Question | None:
@@ -131,17 +131,17 @@ class Questions:
         elif len(asked.tool_call.locations or ()) > 1:
             yield "Files: " + ", ".join(safe_line(place.path) for place in asked.tool_call.locations or ())
 
-    def _permission_choices(self, asked: PermissionOpened) -> Iterator[Choice]:
+    def _permission_choices(self, asked: PermissionOpened) -> Iterator[NumberedAnswer]:
         for option in asked.options:
-            yield Choice(safe_line(option.name), option)
+            yield NumberedAnswer(safe_line(option.name), option)
         once = first_of(asked.options, _ONCE)
         if once is not None:
             rules = proposals(subject_of(asked.tool_call, self._context.here.conversation.record.cwd))
             at = first_choice(rules) if rules else 0
             for rule in rules[at : at + _RULES]:
-                yield Choice(f"Always in this project: {rule_text(rule)}", once, rule)
+                yield NumberedAnswer(f"Always in this project: {rule_text(rule)}", once, rule)
         if (rejection := first_rejection(asked.options)) is not None:
-            yield Choice("Reject with a reason", rejection, reason=True)
+            yield NumberedAnswer("Reject with a reason", rejection, reason=True)
 
     def read_change(self) -> bool:
         """Read the whole change that the open question is about; False if it is about none."""
@@ -186,7 +186,7 @@ class Questions:
         option = first_of(asked.options, _ONCE) if kind == "allow" else first_rejection(asked.options)
         if option is None:
             return False
-        await self._answer_permission(asked, Choice(safe_line(option.name), option), reason)
+        await self._answer_permission(asked, NumberedAnswer(safe_line(option.name), option), reason)
         return True
 
     async def close(self) -> None:
@@ -198,7 +198,7 @@ class Questions:
         elif asked is not None:
             await self._context.here.conversation.answer_elicitation(asked.ask_id, DECLINE)
 
-    def _choice(self, asked: Question, text: str) -> tuple[Choice | None, str]:
+    def _choice(self, asked: Question, text: str) -> tuple[NumberedAnswer | None, str]:
         word, _, rest = text.partition(" ")
         if word.isdecimal() and len(word) < 4 and 1 <= int(word) <= len(self._choices):
             choice = self._choices[int(word) - 1]
@@ -213,11 +213,13 @@ class Questions:
         elif word.lower() == "r" and rest.strip():
             option = first_rejection(asked.options)
             return (
-                (Choice(safe_line(option.name), option, reason=True), rest.strip()) if option else (None, "")
+                (NumberedAnswer(safe_line(option.name), option, reason=True), rest.strip())
+                if option
+                else (None, "")
             )
-        return (Choice(safe_line(option.name), option), "") if option else (None, "")
+        return (NumberedAnswer(safe_line(option.name), option), "") if option else (None, "")
 
-    async def _answer_permission(self, asked: PermissionOpened, choice: Choice, reason: str) -> None:
+    async def _answer_permission(self, asked: PermissionOpened, choice: NumberedAnswer, reason: str) -> None:
         context, tab = self._context, self._context.here
         if choice.reason and not reason:
             given = await context.ask("Reason (sent as your next prompt), Enter for none: ")
@@ -238,7 +240,7 @@ class Questions:
         if reason:
             self._send(tab, reason)
 
-    async def _answer_elicitation(self, asked: ElicitationOpened, choice: Choice) -> None:
+    async def _answer_elicitation(self, asked: ElicitationOpened, choice: NumberedAnswer) -> None:
         context, tab = self._context, self._context.here
         answer: ElicitationAnswer | None = DECLINE
         if choice.words != DECLINED:
@@ -288,8 +290,8 @@ def _elicitation_lines(asked: ElicitationOpened) -> Iterator[str]:
         yield from page_lines(asked.request)
 
 
-def _elicitation_choices(asked: ElicitationOpened) -> Sequence[Choice]:
-    return [Choice(words) for words in ways_of(asked.request)]
+def _elicitation_choices(asked: ElicitationOpened) -> Sequence[NumberedAnswer]:
+    return [NumberedAnswer(words) for words in ways_of(asked.request)]
 
 
 def _opened(asked: Question) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from catena.text.formats import age, title_of
 from catena.text.safe_text import safe_line
-from catena_acp.blame.authorship import Author, BlamedFile, Doubt, Proof, Writer
+from catena_acp.blame.authorship import Author, BlamedFile, BlamedTurn, Doubt, Proof
 
 WAY, LEFT, REPORTED = "●", "○", "~"  # on the way of its conversation, on a branch that was left, as reported
 _SHORT = 8  # characters of an id
@@ -63,32 +63,32 @@ def short_id(id: str) -> str:
 
 def mark_of(file: BlamedFile, author: Author) -> str:
     """The mark before an author: on the way, on a branch that was left, as reported; "" for no turn."""
-    writer = file.writers.get(author.turn_id or "")
-    if writer is None:
+    turn = file.blamed_turns.get(author.turn_id or "")
+    if turn is None:
         return ""
     if author.proof is Proof.REPORT:
         return REPORTED
-    return WAY if writer.on_branch else LEFT
+    return WAY if turn.on_branch else LEFT
 
 
-def prompt_words(writer: Writer) -> str:
+def prompt_words(turn: BlamedTurn) -> str:
     """The first words of a turn's prompt."""
-    if writer.prompt.deleted:
+    if turn.prompt.deleted:
         return "deleted conversation"
-    return safe_line(title_of(writer.prompt.preview)) or "(no text)"
+    return safe_line(title_of(turn.prompt.preview)) or "(no text)"
 
 
-def turn_words(writer: Writer) -> str:
+def turn_words(turn: BlamedTurn) -> str:
     """A turn by its number: `turn 3`."""
-    return f"turn {writer.number}" if writer.number else "a turn"
+    return f"turn {turn.number}" if turn.number else "a turn"
 
 
 def brief_words(file: BlamedFile, author: Author) -> str:
     """An author in the few words of a gutter."""
     match author.proof:
         case Proof.SNAPSHOTS | Proof.REPORT:
-            writer = file.writers.get(author.turn_id or "")
-            return "unknown" if writer is None else prompt_words(writer)
+            turn = file.blamed_turns.get(author.turn_id or "")
+            return "unknown" if turn is None else prompt_words(turn)
         case Proof.BETWEEN:
             return between_words(file, author)
         case Proof.UNKNOWN:
@@ -97,13 +97,13 @@ def brief_words(file: BlamedFile, author: Author) -> str:
 
 def age_words(file: BlamedFile, author: Author, now: datetime) -> str:
     """How long ago the turn of an author began; "" for no turn."""
-    writer = file.writers.get(author.turn_id or "")
-    return "" if writer is None else age(writer.prompt.began_at, now)
+    turn = file.blamed_turns.get(author.turn_id or "")
+    return "" if turn is None else age(turn.prompt.began_at, now)
 
 
 def between_words(file: BlamedFile, author: Author) -> str:
     """The time of lines that no turn wrote: `between turns 3 and 4`."""
-    after, before = file.writers.get(author.after or ""), file.writers.get(author.before or "")
+    after, before = file.blamed_turns.get(author.after or ""), file.blamed_turns.get(author.before or "")
     if after is None:
         return f"before {turn_words(before)}" if before else "not in a turn"
     if before is None:
@@ -118,13 +118,13 @@ def full_words(file: BlamedFile, author: Author, now: datetime) -> str:
     """An author in a sentence, as it stands below the lines."""
     match author.proof:
         case Proof.SNAPSHOTS | Proof.REPORT:
-            writer = file.writers.get(author.turn_id or "")
-            if writer is None:
+            turn = file.blamed_turns.get(author.turn_id or "")
+            if turn is None:
                 return "Unknown."
             ago = age_words(file, author, now)
-            where = f"{turn_words(writer)} of “{conversation_words(writer)}”"
-            parts = [prompt_words(writer), f"{ago} ago" if " " in ago else ago, where]
-            if not writer.on_branch:
+            where = f"{turn_words(turn)} of “{conversation_words(turn)}”"
+            parts = [prompt_words(turn), f"{ago} ago" if " " in ago else ago, where]
+            if not turn.on_branch:
                 parts.append("on a branch that was left")
             if author.proof is Proof.REPORT:
                 parts.append("as the agent reported it")
@@ -135,16 +135,16 @@ def full_words(file: BlamedFile, author: Author, now: datetime) -> str:
             return f"Unknown: {doubt_words(file, author)}."
 
 
-def conversation_words(writer: Writer) -> str:
+def conversation_words(turn: BlamedTurn) -> str:
     """The title of a turn's conversation."""
-    if writer.prompt.deleted:
+    if turn.prompt.deleted:
         return "a deleted conversation"
-    return safe_line(writer.prompt.title or title_of(writer.prompt.opening)) or "untitled"
+    return safe_line(turn.prompt.title or title_of(turn.prompt.opening)) or "untitled"
 
 
 def doubt_words(file: BlamedFile, author: Author) -> str:
     """Why an author is not known, with the turns that it may have been."""
-    named = [file.writers[turn] for turn in author.perhaps if turn in file.writers]
+    named = [file.blamed_turns[turn] for turn in author.perhaps if turn in file.blamed_turns]
     perhaps = " or ".join(
         f"{turn_words(each)} of “{conversation_words(each)}”" for each in named[:_MOST_NAMED]
     )

@@ -13,7 +13,7 @@ from catena.widgets.row_list import Row, RowList
 
 if TYPE_CHECKING:
     from catena.settings.templates import Template
-    from catena_acp.port.session_events import Command
+    from catena_acp.port.session_events import AgentCommand
 
 
 _READ = 2_000  # entries of one directory
@@ -130,7 +130,7 @@ class CompletionList(RowList):
     def offer(
         self,
         text: str,
-        agent_commands: Sequence[Command],
+        agent_commands: Sequence[AgentCommand],
         directory: str,
         templates: Sequence[Template] = (),
         *,
@@ -186,7 +186,7 @@ class CompletionList(RowList):
 def completions(
     text: str,
     own_commands: Sequence[CommandWords],
-    agent_commands: Sequence[Command],
+    agent_commands: Sequence[AgentCommand],
     templates: Sequence[Template] = (),
 ) -> list[Row]:
     """The rows for a text that is one unfinished word behind a slash; empty for any other text."""
@@ -236,7 +236,7 @@ def _template_row(template: Template, *, hidden_by: str) -> Row:
     return Row(_TEMPLATE + template.name, label, detail=detail, note=template.description)
 
 
-def _agent_row(command: Command, *, hidden_by: str) -> Row:
+def _agent_row(command: AgentCommand, *, hidden_by: str) -> Row:
     label = f"/{command.name}" + (f" {command.hint}" if command.hint else "")
     if hidden_by:
         return Row(_AGENT + command.name, label, detail="from the agent", note=_hidden(hidden_by), dim=True)

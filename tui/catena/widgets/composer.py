@@ -17,10 +17,10 @@ from textual.strip import Strip
 from textual.style import Style
 
 from catena.keys.bindings import bindings
-from catena.widgets.text_fields import SafeTextArea
+from catena.widgets.fields.text_fields import SafeTextArea
 
 if TYPE_CHECKING:  # few people use it
-    from catena.widgets.vim_keys import VimKeys
+    from catena.widgets.fields.vim_keys import VimKeys
 
 _WRITES_NOTHING = ("send", "leave_or_delete")  # by itself
 _TOGETHER = 0.015  # seconds between two keys of which no person pressed the second
@@ -131,7 +131,7 @@ class Composer(SafeTextArea):
         if not on:
             self._vim = None
         else:
-            from catena.widgets.vim_keys import VimKeys
+            from catena.widgets.fields.vim_keys import VimKeys
 
             self._vim = VimKeys(
                 self,

@@ -67,7 +67,7 @@ class ReplayRecord:
             top = await messages.depth(reader, link.reach) - path.above.position
             first = await messages.get(reader, since) if since and path.holds(since) else None
         above = first.parent_id if first else None
-        rows: list[_Row] = []  # newest first
+        rows: list[_ComparedRow] = []  # newest first
         leaf: str | None = link.reach
         while leaf is not None:
             async with self._db.read() as reader:
@@ -79,7 +79,7 @@ class ReplayRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _ComparedRow:
     """What is compared of a prompt or an answer."""
 
     kind: Kind
@@ -90,10 +90,10 @@ class _Row:
     proves: bool  # the answer of a turn that ended cleanly
 
 
-async def _rows(reader: Reader, page: Sequence[Message]) -> list[_Row]:
+async def _rows(reader: Reader, page: Sequence[Message]) -> list[_ComparedRow]:
     clean = await turns.clean_among(reader, {row.turn_id for row in page if row.turn_id})
     return [
-        _Row(
+        _ComparedRow(
             kind=row.kind,
             text=row.text,
             depth=row.depth,
@@ -105,7 +105,7 @@ async def _rows(reader: Reader, page: Sequence[Message]) -> list[_Row]:
     ]
 
 
-def _expected_of(rows: Sequence[_Row], start: int, known: int) -> Expected:
+def _expected_of(rows: Sequence[_ComparedRow], start: int, known: int) -> Expected:
     """What has to be in a replay, of the rows at these depths, and what may be in it, of all."""
     holds: list[tuple[Speaker, str]] = []
     answered: str | None = None  # the clean turn whose answer stands last in `holds`

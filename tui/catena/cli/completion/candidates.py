@@ -45,8 +45,8 @@ def complete(table: CommandTable, before: Sequence[str], current: str) -> Comple
         if commands:
             return Completion(commands)
     if name and not rest and (acts := _fitting(_acts(table, name), current)):
-        return Completion(acts + _positional(_Line(table.parser(name)), current).candidates)  # type: ignore[operator]
-    line = _Line(table.parser(name))
+        return Completion(acts + _positional(_TypedWords(table.parser(name)), current).candidates)  # type: ignore[operator]
+    line = _TypedWords(table.parser(name))
     for word in rest:
         line.take(word)
     if line.waiting is not None and not (line.optional and current.startswith("-")):
@@ -67,7 +67,7 @@ def complete(table: CommandTable, before: Sequence[str], current: str) -> Comple
 
 
 @dataclass(slots=True)
-class _Line:
+class _TypedWords:
     """The words of a command, as far as they are typed."""
 
     parser: Parser
@@ -145,7 +145,7 @@ def _acts(table: CommandTable, name: str) -> Iterable[Candidate]:
             yield Candidate(each.removeprefix(f"{name} "), about)
 
 
-def _options(line: _Line) -> Iterable[Candidate]:
+def _options(line: _TypedWords) -> Iterable[Candidate]:
     excluded = {
         id(each)
         for group in line.parser._mutually_exclusive_groups
@@ -162,12 +162,12 @@ def _options(line: _Line) -> Iterable[Candidate]:
             yield Candidate(action.option_strings[-1], action.help or "")
 
 
-def _positional(line: _Line, current: str) -> Completion:
+def _positional(line: _TypedWords, current: str) -> Completion:
     action = line.positional
     return Completion() if action is None else _values(line, action, current)
 
 
-def _values(line: _Line, action: argparse.Action, current: str) -> Completion:
+def _values(line: _TypedWords, action: argparse.Action, current: str) -> Completion:
     if isinstance(action, argparse._SubParsersAction):
         told = {each.dest: each.help or "" for each in action._choices_actions}
         return Completion(_fitting((Candidate(each, told.get(each, "")) for each in action.choices), current))

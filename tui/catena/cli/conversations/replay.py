@@ -14,7 +14,7 @@ from catena.cli.conversations.export import tell_masked, write_export
 from catena.cli.conversations.show import open_reading
 from catena.errors import CommandRefused, ExitStatus
 from catena.export.contents import masked_message, with_seams_above
-from catena.films.timeline import Timeline, timeline_of
+from catena.films.timeline import ReplayTimeline, timeline_of
 from catena.settings.agents import titles_in_settings
 from catena.settings.checks import check_theme
 from catena.settings.settings import Settings, load_settings
@@ -112,7 +112,7 @@ async def _branch(reader: Reader, leaf: str | None) -> list[Message]:
 
 
 def _play(
-    timeline: Timeline,
+    timeline: ReplayTimeline,
     record: ConversationRecord,
     title: str,
     directory: str,
@@ -127,7 +127,7 @@ def _play(
 
 
 def _cast(
-    timeline: Timeline,
+    timeline: ReplayTimeline,
     record: ConversationRecord,
     title: str,
     directory: str,

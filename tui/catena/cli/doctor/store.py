@@ -10,8 +10,8 @@ from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording.counts import counted
 from catena_store.database import health
 from catena_store.database.database import Database, default_path
+from catena_store.database.salvage.salvage import Salvaged, salvage
 from catena_store.errors import StoreBusy, StoreDamaged, StoreUnusable
-from catena_store.salvage.salvage import Salvaged, salvage
 
 
 def salvage_store() -> int:

@@ -24,7 +24,7 @@ from catena.text.blame_text import (
 from catena.text.formats import cell_width, truncate
 from catena.text.json_shapes import FORMAT, dumps, time_shape
 from catena.text.safe_text import safe, safe_line
-from catena_acp.blame.authorship import Author, BlamedFile, Proof, Writer
+from catena_acp.blame.authorship import Author, BlamedFile, BlamedTurn, Proof
 from catena_acp.blame.reading import blame
 from catena_store.database.database import Database, default_path
 from catena_store.ids import utc_now
@@ -71,13 +71,13 @@ def _lines(file: BlamedFile, lines: range, titles: Title, now: datetime, width: 
         line = f"{words}{'':{wide - cell_width(words)}}  {at + 1:>{number}}  {text}".rstrip()
         yield line if width is None else truncate(line, width)
     turns = dict.fromkeys(author.turn_id for author in authors.values() if author.turn_id is not None)
-    named = [file.writers[id] for id in turns if id in file.writers]
+    named = [file.blamed_turns[id] for id in turns if id in file.blamed_turns]
     if named:
         yield ""
-    for writer in named:
-        line = f"{short_id(writer.prompt.prompt_id)}  {prompt_words(writer)}"
+    for turn in named:
+        line = f"{short_id(turn.prompt.prompt_id)}  {prompt_words(turn)}"
         yield line if width is None else truncate(line, width)
-        yield f"{'':10}catena show {short_id(writer.prompt.conversation_id)} --at {short_id(writer.prompt.prompt_id)}"
+        yield f"{'':10}catena show {short_id(turn.prompt.conversation_id)} --at {short_id(turn.prompt.prompt_id)}"
 
 
 def _authors(file: BlamedFile, lines: range) -> dict[int, Author]:
@@ -90,11 +90,11 @@ def _authors(file: BlamedFile, lines: range) -> dict[int, Author]:
 
 def _who(file: BlamedFile, author: Author, titles: Title, now: datetime, *, narrow: bool) -> str:
     """What stands before the lines of an author."""
-    writer = file.writers.get(author.turn_id or "")
-    if writer is None:
+    turn = file.blamed_turns.get(author.turn_id or "")
+    if turn is None:
         words = between_words(file, author) if author.proof is Proof.BETWEEN else "unknown"
         return truncate(words, _WHO)
-    prompt = writer.prompt
+    prompt = turn.prompt
     agent = safe_line(titles(prompt.agent, prompt.profile) or prompt.agent)
     parts = [short_id(prompt.prompt_id), mark_of(file, author), f"{age_words(file, author, now):>6}"]
     return " ".join(parts if narrow else [*parts, truncate(agent, _WHO)])
@@ -111,10 +111,10 @@ def _shape(file: BlamedFile, lines: range) -> dict[str, object]:
             {"line": at + 1, "text": file.lines[at], **_author_shape(file, authors[at])} for at in lines
         ],
         "turns": {
-            id: _writer_shape(file.writers[id])
+            id: _turn_shape(file.blamed_turns[id])
             for author in dict.fromkeys(authors.values())
             for id in author.turns
-            if id in file.writers
+            if id in file.blamed_turns
         },
     }
 
@@ -126,21 +126,21 @@ def _author_shape(file: BlamedFile, author: Author) -> dict[str, object]:
         "after": author.after,
         "before": author.before,
         "doubt": author.doubt,
-        "perhaps": [id for id in author.perhaps if id in file.writers],
+        "perhaps": [id for id in author.perhaps if id in file.blamed_turns],
         "words": doubt_words(file, author) if author.proof is Proof.UNKNOWN else None,
     }
 
 
-def _writer_shape(writer: Writer) -> dict[str, object]:
-    prompt = writer.prompt
+def _turn_shape(turn: BlamedTurn) -> dict[str, object]:
+    prompt = turn.prompt
     return {
         "conversation_id": prompt.conversation_id,
-        "title": None if prompt.deleted else conversation_words(writer),
+        "title": None if prompt.deleted else conversation_words(turn),
         "prompt_id": prompt.prompt_id,
         "prompt": None if prompt.deleted else prompt.preview,
-        "turn": writer.number,
-        "words": turn_words(writer),
-        "on_branch": writer.on_branch,
+        "turn": turn.number,
+        "words": turn_words(turn),
+        "on_branch": turn.on_branch,
         "agent": prompt.agent,
         "profile": prompt.profile,
         "began_at": time_shape(prompt.began_at),

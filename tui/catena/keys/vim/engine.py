@@ -25,7 +25,7 @@ from catena.keys.vim.characters import (
 from catena.keys.vim.commands import Typed, VimCommand, parsed
 from catena.keys.vim.insertion import Done, Insertion
 from catena.keys.vim.motions import MOTIONS, Find, MotionSpan, MotionTarget, Move, search, word_end
-from catena.keys.vim.objects import extent
+from catena.keys.vim.objects import text_object
 from catena.keys.vim.registers import Register, Registers
 
 _MOST_STEPS = 1000  # that can be undone
@@ -259,7 +259,7 @@ class Vim:
             return Range(line_start(text, self.cursor), end, self.cursor, lines=True)
         if command.name[0] in "ia" and command.name not in MOTIONS:
             around, name = command.name[0] == "a", command.name[1]
-            found = extent(text, self.cursor, name, around=around, count=command.times)
+            found = text_object(text, self.cursor, name, around=around, count=command.times)
             if found is None:
                 return None
             chosen = Range(found.start, found.end, found.start, lines=found.lines)
@@ -492,7 +492,7 @@ class Vim:
         if grown and at > self._anchor:
             at = min(after(self.text, at), len(self.text))
         around, name = command.name[0] == "a", command.name[1]
-        found = extent(self.text, at, name, around=around, count=command.times)
+        found = text_object(self.text, at, name, around=around, count=command.times)
         if found is None or found.start == found.end:
             return
         if not grown:

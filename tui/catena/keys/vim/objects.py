@@ -23,7 +23,7 @@ NAMES = frozenset({*_BRACKETS, *_QUOTES, "w", "W", "p"})
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class TextObject:
     """A part of a text, ``end`` not included; ``lines``: whole lines."""
 
     start: int
@@ -31,7 +31,7 @@ class Extent:
     lines: bool = False
 
 
-def extent(text: str, at: int, name: str, *, around: bool, count: int = 1) -> Extent | None:
+def text_object(text: str, at: int, name: str, *, around: bool, count: int = 1) -> TextObject | None:
     """The object of a name at a place, with what belongs to it if ``around``; None if there is none."""
     if name in "wW":
         return _words(text, at, big=name == "W", around=around, count=count)
@@ -42,7 +42,7 @@ def extent(text: str, at: int, name: str, *, around: bool, count: int = 1) -> Ex
     return _bracketed(text, at, _BRACKETS[name], around=around, count=count)
 
 
-def _words(text: str, at: int, *, big: bool, around: bool, count: int) -> Extent | None:
+def _words(text: str, at: int, *, big: bool, around: bool, count: int) -> TextObject | None:
     first, last = line_start(text, at), line_end(text, at)
     if first == last:
         return None
@@ -54,7 +54,7 @@ def _words(text: str, at: int, *, big: bool, around: bool, count: int) -> Extent
             if end >= last:
                 return None
             end = _run(text, end, first, last, big=big)[1]
-        return Extent(start, end)
+        return TextObject(start, end)
     for number in range(count):
         if number:
             if end >= last:
@@ -71,7 +71,7 @@ def _words(text: str, at: int, *, big: bool, around: bool, count: int) -> Extent
             lead = before(text, lead)
         if lead > first:  # blanks at the beginning of a line are its indent
             start = lead
-    return Extent(start, end)
+    return TextObject(start, end)
 
 
 def _run(text: str, at: int, first: int, last: int, *, big: bool) -> tuple[int, int]:
@@ -86,7 +86,7 @@ def _run(text: str, at: int, first: int, last: int, *, big: bool) -> tuple[int, 
     return start, min(end, last)
 
 
-def _quoted(text: str, at: int, quote: str, *, around: bool) -> Extent | None:
+def _quoted(text: str, at: int, quote: str, *, around: bool) -> TextObject | None:
     first, last = line_start(text, at), line_end(text, at)
     places = [
         place for place in range(first, last) if text[place] == quote and not _is_escaped(text, place, first)
@@ -105,14 +105,14 @@ def _quoted(text: str, at: int, quote: str, *, around: bool) -> Extent | None:
         return None
     start, end = pair
     if not around:
-        return Extent(start + 1, end)
+        return TextObject(start + 1, end)
     behind = end + 1
     while behind < last and text[behind] in " \t":
         behind += 1
     if behind == end + 1:
         while start > first and text[start - 1] in " \t":
             start -= 1
-    return Extent(start, behind)
+    return TextObject(start, behind)
 
 
 def _is_escaped(text: str, at: int, first: int) -> bool:
@@ -122,7 +122,7 @@ def _is_escaped(text: str, at: int, first: int) -> bool:
     return slashes % 2 == 1
 
 
-def _bracketed(text: str, at: int, pair: str, *, around: bool, count: int) -> Extent | None:
+def _bracketed(text: str, at: int, pair: str, *, around: bool, count: int) -> TextObject | None:
     opening, closing = pair[0], pair[1]
     start = at
     if not text.startswith(opening, at):
@@ -141,7 +141,7 @@ def _bracketed(text: str, at: int, pair: str, *, around: bool, count: int) -> Ex
     if end is None:
         return None
     if around:
-        return Extent(start, end + 1)
+        return TextObject(start, end + 1)
     inner, stop = start + 1, end
     if inner < end and text[inner] == "\n":
         inner += 1
@@ -149,7 +149,7 @@ def _bracketed(text: str, at: int, pair: str, *, around: bool, count: int) -> Ex
         indent = line_start(text, end)
         if indent > inner - 1 and not text[indent:end].strip(" \t"):
             stop = indent
-    return Extent(inner, max(inner, stop))
+    return TextObject(inner, max(inner, stop))
 
 
 def _unmatched(text: str, at: int, opening: str, closing: str) -> int | None:
@@ -174,7 +174,7 @@ def _closing(text: str, start: int, opening: str, closing: str) -> int | None:
     return None
 
 
-def _paragraphs(text: str, at: int, *, around: bool, count: int) -> Extent | None:
+def _paragraphs(text: str, at: int, *, around: bool, count: int) -> TextObject | None:
     lines = text.split("\n")
     first = last = line_of(text, at)
     blank = [not line.strip() for line in lines]
@@ -202,4 +202,4 @@ def _paragraphs(text: str, at: int, *, around: bool, count: int) -> Extent | Non
                 while first and blank[first - 1]:
                     first -= 1
     start = start_of(text, first)
-    return Extent(start, line_end(text, start_of(text, last)), lines=True)
+    return TextObject(start, line_end(text, start_of(text, last)), lines=True)

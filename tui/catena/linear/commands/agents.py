@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from catena.errors import InvalidSettings, SettingsNotWritten
 from catena.linear import rows
-from catena.linear.commands.prompts import PromptActions, announced
-from catena.linear.commands.tabs import TabActions
+from catena.linear.commands.prompts import PromptCommands, announced
+from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.settings.agent_choices import agent_choices, offered_agents
 from catena.settings.agents import find_agent, stored_agent_name
@@ -30,10 +30,10 @@ from catena_acp.port.session_events import Option
 _NO_SESSION = "Not known yet: the agent reports its settings when its session opens."
 
 
-class AgentActions:
+class AgentCommands:
     """Actions on the agent of the tab that is read, and on settings."""
 
-    def __init__(self, context: LinearContext, tabs: TabActions, prompts: PromptActions) -> None:
+    def __init__(self, context: LinearContext, tabs: TabCommands, prompts: PromptCommands) -> None:
         self._context = context
         self._tabs = tabs
         self._prompts = prompts

@@ -7,7 +7,7 @@ import contextlib
 
 from catena.errors import CommandRefused
 from catena.export.files import free_path, writing
-from catena.linear.commands.tabs import TabActions
+from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, Refused
 from catena.linear.rows import answer_line, spoken
 from catena.linear.sentences import SentenceCutter, SpokenLine
@@ -23,10 +23,10 @@ from catena_store.records import Kind
 _WAYS = "/insert puts the answer into the draft, /save into a file, /begin into a new conversation."
 
 
-class AsideActions:
+class AsideCommands:
     """Actions beside the conversation that is read."""
 
-    def __init__(self, context: LinearContext, tabs: TabActions) -> None:
+    def __init__(self, context: LinearContext, tabs: TabCommands) -> None:
         self._context = context
         self._tabs = tabs
 

@@ -9,7 +9,7 @@ from functools import partial
 from catena.errors import CommandRefused
 from catena.linear import rows
 from catena.linear.commands.prompts import numbered_message, prompt_of
-from catena.linear.commands.tabs import TabActions
+from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.screens.tree.layout import TreeLayout
 from catena.settings.agents import leading_agents
@@ -34,10 +34,10 @@ _MOST_FILES = 20  # of a branch whose changes are read out
 _PREVIEW = 80  # characters of a prompt
 
 
-class BranchActions:
+class BranchCommands:
     """Actions on the branch of the tab that is read."""
 
-    def __init__(self, context: LinearContext, tabs: TabActions) -> None:
+    def __init__(self, context: LinearContext, tabs: TabCommands) -> None:
         self._context = context
         self._tabs = tabs
 

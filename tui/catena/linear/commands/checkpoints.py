@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from catena.linear.commands.branches import BranchActions
+from catena.linear.commands.branches import BranchCommands
 from catena.linear.commands.prompts import numbered_message
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.text.checkpoint_text import (
@@ -21,10 +21,10 @@ from catena_store.ids import utc_now
 _STAYED = "Files are unchanged. Later messages are kept; /undo goes back."
 
 
-class CheckpointActions:
+class CheckpointCommands:
     """Actions on the checkpoints of the tab that is read."""
 
-    def __init__(self, context: LinearContext, branches: BranchActions) -> None:
+    def __init__(self, context: LinearContext, branches: BranchCommands) -> None:
         self._context = context
         self._branches = branches
 

@@ -14,8 +14,8 @@ from catena.history.other_tools import OtherTools
 from catena.history.query import HistoryQuery, QueryFacts
 from catena.history.reading import HistoryReader, lives
 from catena.history.scopes import HistoryScope
-from catena.linear.commands.branches import BranchActions
-from catena.linear.commands.tabs import TabActions
+from catena.linear.commands.branches import BranchCommands
+from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.text.changes_text import shown_path
 from catena.text.formats import from_home, time_or_day
@@ -32,10 +32,10 @@ _LISTED = 20
 _HERE, _TOOLS = "here", "all-sources"
 
 
-class HistoryActions:
+class HistoryCommands:
     """Actions on all conversations."""
 
-    def __init__(self, context: LinearContext, tabs: TabActions, branches_of: BranchActions) -> None:
+    def __init__(self, context: LinearContext, tabs: TabCommands, branches_of: BranchCommands) -> None:
         self._context = context
         self._tabs = tabs
         self._branches = branches_of
@@ -116,14 +116,14 @@ class HistoryActions:
             lines = (
                 f"line {block.first + 1}" if block.count == 1 else f"lines {block.first + 1} to {block.end}"
             )
-            writer = file.writers.get(block.author.turn_id or "")
-            said = f": {prompt_words(writer)}" if writer else ""
+            turn = file.blamed_turns.get(block.author.turn_id or "")
+            said = f": {prompt_words(turn)}" if turn else ""
 
             async def go() -> None:
-                if writer is None or writer.prompt.deleted:
+                if turn is None or turn.prompt.deleted:
                     raise Refused("No prompt is known that wrote these lines.")
-                await self._tabs.open_conversation(writer.prompt.conversation_id)
-                await self._go_to_hit(writer.prompt.prompt_id)
+                await self._tabs.open_conversation(turn.prompt.conversation_id)
+                await self._go_to_hit(turn.prompt.prompt_id)
 
             return ListRow(f"{lines}, {full_words(file, block.author, now)}{said}", go)
 

@@ -63,7 +63,7 @@ def announced(tab: Tab) -> tuple[str, ...]:
     return tuple(each.name for each in (tab.session or tab.window.session).commands or ())
 
 
-class PromptActions:
+class PromptCommands:
     """Actions on prompts of the tab that is read."""
 
     def __init__(self, context: LinearContext) -> None:

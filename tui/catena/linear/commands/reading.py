@@ -36,7 +36,7 @@ _READ = 40  # messages that are read at a time
 _SCOPES = {"": Since.BRANCH, "branch": Since.BRANCH, "turn": Since.TURN, "look": Since.LOOK}
 
 
-class ReadingActions:
+class ReadingCommands:
     """Actions that read, and change nothing."""
 
     def __init__(self, context: LinearContext, questions: Questions) -> None:

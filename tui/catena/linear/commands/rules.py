@@ -17,7 +17,7 @@ _PLACES = {
 }
 
 
-class RuleActions:
+class RuleCommands:
     """Actions on what agents are allowed and given in the conversation that is read."""
 
     def __init__(self, context: LinearContext) -> None:

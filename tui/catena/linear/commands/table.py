@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from catena.linear.commands.actions import LinearActions
+    from catena.linear.commands.commands import LinearCommands
 
 _LONGEST = 40  # characters of a name that are shown
 _WAYS = (
@@ -26,7 +26,7 @@ class LinearCommand:
 
     name: str
     summary: str
-    action: Callable[[LinearActions, str], Awaitable[None]]
+    action: Callable[[LinearCommands, str], Awaitable[None]]
     argument: str = ""
     aliases: tuple[str, ...] = ()
 
@@ -36,12 +36,12 @@ class LinearCommand:
         return f"{self.name} {self.argument}".rstrip()
 
 
-async def _decide(do: LinearActions, kind: str, reason: str = "") -> None:
+async def _decide(do: LinearCommands, kind: str, reason: str = "") -> None:
     if not await do.questions.decide(kind, reason):
         do.context.say("No request is open that this answers.")
 
 
-async def _help(do: LinearActions, argument: str) -> None:
+async def _help(do: LinearCommands, argument: str) -> None:
     """List the commands, or what one does."""
     out = do.context.out
     if argument:
@@ -55,7 +55,7 @@ async def _help(do: LinearActions, argument: str) -> None:
     out.lines(f"/{each.usage}: {each.summary}" for each in COMMANDS)
 
 
-async def _leave(do: LinearActions) -> None:
+async def _leave(do: LinearCommands) -> None:
     do.context.leave()
 
 

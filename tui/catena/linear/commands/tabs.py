@@ -35,7 +35,7 @@ _ANSWER_LINES = 12  # of the last answer, when a conversation is opened
 _LAST_ROWS = 80  # among which the last exchange is looked for
 
 
-class TabActions:
+class TabCommands:
     """Actions on tabs, and on the conversation of the tab that is read."""
 
     def __init__(self, context: LinearContext, narrator: Narrator, questions: Questions) -> None:

@@ -178,14 +178,14 @@ class BlameScreen(Dialog[BlamePlace | None]):
         block, file = self._view.current, self._file
         if block is None or file is None:
             return
-        writer = file.writers.get(block.author.turn_id or "")
-        if writer is None:
+        turn = file.blamed_turns.get(block.author.turn_id or "")
+        if turn is None:
             outside = block.author.proof is Proof.BETWEEN
             self.say("No turn wrote these lines." if outside else "It is not known who wrote these lines.")
-        elif writer.prompt.deleted:
+        elif turn.prompt.deleted:
             self.say("The conversation was deleted.")
         else:
-            self.dismiss(BlamePlace(writer.prompt.conversation_id, writer.prompt.prompt_id))
+            self.dismiss(BlamePlace(turn.prompt.conversation_id, turn.prompt.prompt_id))
 
     def action_quote(self) -> None:
         """Quote the block into the prompt."""

@@ -19,9 +19,9 @@ from catena.screens.changes.review import Hit, Review
 from catena.screens.changes.shown_lines import place_words
 from catena.screens.common.dialog import STYLES, Dialog
 from catena.text.changes_text import CUT_PATCH, scope_words, shown_path, size_words, state_words
+from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import SheetWords, Subject
-from catena.widgets.text_fields import SafeInput
 from catena_acp.changes.changed_file import UnreadFile
 from catena_acp.changes.patch import hunk_patch
 from catena_acp.changes.reading import Changes, ChangeScope, Since

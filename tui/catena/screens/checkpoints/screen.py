@@ -27,10 +27,10 @@ from catena.text.checkpoint_text import (
     format_clock,
 )
 from catena.text.safe_text import safe_line
+from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Word
 from catena.widgets.sheet_head import SheetWords, Subject
-from catena.widgets.text_fields import SafeInput
 from catena.widgets.typing_box import EdgeWord, TypingBox
 from catena.workspace.files_along import FilesAlong
 from catena_acp.conversation.checkpoints.checkpoints import Listed

@@ -15,7 +15,7 @@ from catena.widgets.commands import CommandWords
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, Tone, Word
 from catena.widgets.sheet_head import Subject
-from catena_acp.port.session_events import Command
+from catena_acp.port.session_events import AgentCommand
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
@@ -93,7 +93,7 @@ class CommandPalette(Picker):
     def __init__(
         self,
         own: Sequence[CommandWords],
-        announced: Sequence[Command],
+        announced: Sequence[AgentCommand],
         *,
         values: Mapping[str, str],
         subject: Subject,
@@ -184,7 +184,7 @@ def template_rows(templates: Sequence[Template], taken: Collection[str]) -> list
     ]
 
 
-def agent_rows(announced: Sequence[Command], taken: Mapping[str, str], agent: str) -> list[Row]:
+def agent_rows(announced: Sequence[AgentCommand], taken: Mapping[str, str], agent: str) -> list[Row]:
     """The rows of the agent's commands; where another one has the name, which ``taken`` says, none is to be chosen."""
     return [
         Row(

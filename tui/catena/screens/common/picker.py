@@ -13,10 +13,10 @@ from catena.keys.bindings import bindings, priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import ListScreen
 from catena.text.safe_text import safe
+from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Columns, Row, RowList
 from catena.widgets.sheet_head import SheetWords, Subject
-from catena.widgets.text_fields import SafeInput
 
 _NO_MATCH = "no match"
 

@@ -141,7 +141,7 @@ def _named(entries: Sequence[HistoryEntry]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _ActLine:
     key: str
     act: ActName
     words: str
@@ -184,7 +184,7 @@ class ActsMenu(Widget, can_focus=True):
     ) -> None:
         super().__init__(id=id)
         self._read_prices = read_prices
-        self._lines: tuple[_Line, ...] = ()
+        self._lines: tuple[_ActLine, ...] = ()
         self._cursor = 0
 
     @property
@@ -284,38 +284,40 @@ class ActsMenu(Widget, can_focus=True):
         return Content("\n").join(drawn)
 
 
-def _lines(entries: Sequence[HistoryEntry], *, at_hit: bool) -> tuple[_Line, ...]:
+def _lines(entries: Sequence[HistoryEntry], *, at_hit: bool) -> tuple[_ActLine, ...]:
     one = len(entries) == 1
     here = "here" if at_hit else "at its end"
     pinned = all(entry.pinned for entry in entries)
     archived = all(entry.archived for entry in entries)
     if one and entries[0].foreign:
         return (
-            _Line("o", "open", "continue here", price="resumes the tool's own session", shortcut="{accept}"),
-            _Line("i", "fork", "import a copy", price="a fork: the session stays as it is"),
-            _Line("v", "read", "read it"),
+            _ActLine(
+                "o", "open", "continue here", price="resumes the tool's own session", shortcut="{accept}"
+            ),
+            _ActLine("i", "fork", "import a copy", price="a fork: the session stays as it is"),
+            _ActLine("v", "read", "read it"),
         )
     of_one = (
-        _Line("o", "open", "open", shortcut="{accept}"),
-        _Line("s", "beside", "open side by side"),
-        _Line("v", "read", "read without opening"),
-        _Line("f", "fork", f"fork {here}"),
-        _Line("e", "edit", "edit the prompt " + ("here" if at_hit else "that is last")),
-        _Line("q", "quote", "quote into the composer"),
-        _Line("t", "tree", "show in the tree"),
-        _Line("x", "export", "export as Markdown"),
-        _Line("r", "rename", "rename", shortcut="{history_rename}"),
+        _ActLine("o", "open", "open", shortcut="{accept}"),
+        _ActLine("s", "beside", "open side by side"),
+        _ActLine("v", "read", "read without opening"),
+        _ActLine("f", "fork", f"fork {here}"),
+        _ActLine("e", "edit", "edit the prompt " + ("here" if at_hit else "that is last")),
+        _ActLine("q", "quote", "quote into the composer"),
+        _ActLine("t", "tree", "show in the tree"),
+        _ActLine("x", "export", "export as Markdown"),
+        _ActLine("r", "rename", "rename", shortcut="{history_rename}"),
     )
     of_any = (
-        _Line("p", "pin", "unpin" if pinned else "pin"),
-        _Line(
+        _ActLine("p", "pin", "unpin" if pinned else "pin"),
+        _ActLine(
             "a",
             "archive",
             "restore from the archive" if archived else "archive",
             shortcut="{history_archive}",
         ),
-        _Line("d", "delete", "delete", shortcut="{history_delete}"),
-        _Line("m", "mark", "mark" if one else "unmark all", shortcut="{history_mark}"),
-        _Line("u", "undo", "undo", shortcut="{history_undo}"),
+        _ActLine("d", "delete", "delete", shortcut="{history_delete}"),
+        _ActLine("m", "mark", "mark" if one else "unmark all", shortcut="{history_mark}"),
+        _ActLine("u", "undo", "undo", shortcut="{history_undo}"),
     )
     return (*of_one, *of_any) if one else of_any

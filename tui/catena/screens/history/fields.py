@@ -13,7 +13,7 @@ from catena.history.listing import HistoryListing
 from catena.history.query import Known, completions
 from catena.history.reading import HistoryReader
 from catena.screens.history.search import QueryCompletions, word_before
-from catena.widgets.text_fields import SafeInput
+from catena.widgets.fields.text_fields import SafeInput
 from catena_store.errors import StoreError
 
 

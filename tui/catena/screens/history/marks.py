@@ -25,7 +25,7 @@ class ListedHistory(Protocol):
         """List what was read; ``held``: the row under the cursor stays where it is."""
 
 
-class Marks:
+class MarkedConversations:
     """The marked conversations of the history; where none is, the one under the cursor is meant."""
 
     def __init__(self, sheet: ListedHistory, listing: HistoryListing, reader: HistoryReader) -> None:

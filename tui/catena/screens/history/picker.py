@@ -29,7 +29,7 @@ from catena.screens.common.dialog import Dialog
 from catena.screens.history.acts import ActName, ActsMenu, HistoryChoice
 from catena.screens.history.fields import HistoryFilter, TitleField
 from catena.screens.history.keys import KEYS, KEYS_BESIDE, MENU_KEYS, MORE_KEYS
-from catena.screens.history.marks import Marks
+from catena.screens.history.marks import MarkedConversations
 from catena.screens.history.message_search import MessageSearch, Search
 from catena.screens.history.other_sessions import OtherSessions
 from catena.screens.history.preview import Previewed, PreviewPane
@@ -39,9 +39,9 @@ from catena.screens.history.rows.order import RowOrder
 from catena.screens.history.rows.rows import AgentNames, RowLook
 from catena.screens.history.search import HistoryHead, QueryCompletions, count_words, nothing_found
 from catena.screens.history.sources import HistorySources
+from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import SheetWords
-from catena.widgets.text_fields import SafeInput
 from catena.widgets.typing_box import EdgeWords
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
@@ -114,7 +114,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         self._message_search = MessageSearch(sources.reader, sources.finder)
         self._search = Search()
         self._matches = Matches((), ())
-        self._marks = Marks(self, sources.listing, sources.reader)
+        self._marks = MarkedConversations(self, sources.listing, sources.reader)
         self._complete = False  # every page was read
         self._total = 0  # conversations in the scope
         self._any_todos = False

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from catena.history.query import Completion, HistoryQuery
+from catena.history.query import HistoryQuery, QueryCompletion
 from catena.history.scopes import HistoryScope
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row, RowList
@@ -96,7 +96,7 @@ class QueryCompletions(RowList):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._offered: Sequence[Completion] = ()
+        self._offered: Sequence[QueryCompletion] = ()
 
     @property
     def is_open(self) -> bool:
@@ -104,11 +104,11 @@ class QueryCompletions(RowList):
         return self.has_class("-open")
 
     @property
-    def completion(self) -> Completion | None:
+    def completion(self) -> QueryCompletion | None:
         """The one under the cursor."""
         return self._offered[self.cursor] if self.is_open and self.cursor < len(self._offered) else None
 
-    def offer(self, offered: Sequence[Completion]) -> None:
+    def offer(self, offered: Sequence[QueryCompletion]) -> None:
         """Show these."""
         self._offered = offered
         self.set_class(bool(offered), "-open")

@@ -27,10 +27,10 @@ from catena.settings.file.writing import FileValue, SettingChange, file_value, w
 from catena.settings.settings import Settings, parse_settings, settings_path
 from catena.settings.tables.agents import known_names
 from catena.terminal.programs import EditorFailed, edit_file
+from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList
 from catena.widgets.sheet_head import SheetWords, Subject
-from catena.widgets.text_fields import SafeInput
 from catena.widgets.typing_box import EdgeWord, TypingBox
 
 _SHORT = 15  # rows of a terminal below which little is said

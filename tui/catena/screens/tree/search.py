@@ -11,7 +11,7 @@ from textual.worker import WorkType
 
 from catena.screens.tree.layout import TreeLayout, TreeLine
 from catena.screens.tree.rows import hit_line, matches
-from catena.widgets.text_fields import SafeInput
+from catena.widgets.fields.text_fields import SafeInput
 from catena_store.errors import StoreError
 from catena_store.finding.search import TreeHit, TreeHits
 

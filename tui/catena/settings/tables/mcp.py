@@ -38,10 +38,10 @@ def read_mcp(
     tables = document.get("mcp", {})
     if not isinstance(tables, dict):
         raise wrong(("mcp",), "must be a table: [mcp.NAME]")
-    return tuple(_Table(name, table, wrong).read(agents) for name, table in tables.items())
+    return tuple(_ServerTable(name, table, wrong).read(agents) for name, table in tables.items())
 
 
-class _Table:
+class _ServerTable:
     def __init__(self, name: str, table: Any, wrong: Wrong) -> None:
         self._name, self._at, self._wrong = name, ("mcp", name), wrong
         if not isinstance(table, dict):

@@ -38,7 +38,7 @@ _NOT_FIRST = frozenset(
 _NOT_LAST = frozenset("（「『【〈《〔［｛([{")
 
 
-class Span(NamedTuple):
+class WrappedRow(NamedTuple):
     """One row of a text: its range, its width in cells, and the start of the next row."""
 
     start: int
@@ -57,7 +57,7 @@ def width_of(text: str) -> int:
     return len(text) if is_single_width(text) else cell_len(text)
 
 
-def break_rows(text: str, width: int, first: int | None = None) -> list[Span]:
+def break_rows(text: str, width: int, first: int | None = None) -> list[WrappedRow]:
     """Break ``text``, which has no newlines, at spaces, between ideographs and, if necessary, inside words.
 
     ``first`` is the width of the first row where it differs. There is always at least one row.
@@ -67,8 +67,8 @@ def break_rows(text: str, width: int, first: int | None = None) -> list[Span]:
     return _break_wide(text, width, width if first is None else first)
 
 
-def _break_single(text: str, width: int, limit: int) -> list[Span]:
-    rows: list[Span] = []
+def _break_single(text: str, width: int, limit: int) -> list[WrappedRow]:
+    rows: list[WrappedRow] = []
     start, length = 0, len(text)
     while length - start > limit:
         edge = start + limit
@@ -81,17 +81,17 @@ def _break_single(text: str, width: int, limit: int) -> list[Span]:
                 end -= 1
             while following < length and text[following] == " ":
                 following += 1
-        rows.append(Span(start, end, end - start, following))
+        rows.append(WrappedRow(start, end, end - start, following))
         start, limit = following, width
         if start >= length:
             return rows
-    rows.append(Span(start, length, length - start, length))
+    rows.append(WrappedRow(start, length, length - start, length))
     return rows
 
 
-def _break_wide(text: str, width: int, limit: int) -> list[Span]:
+def _break_wide(text: str, width: int, limit: int) -> list[WrappedRow]:
     clusters, _ = split_graphemes(text)
-    rows: list[Span] = []
+    rows: list[WrappedRow] = []
     start = passed = 0  # where the row begins, and the cells before it
     position = 0  # cells before this cluster
     chance: tuple[int, int, int, int] | None = None  # end, cells up to there; next start, cells up to there
@@ -104,7 +104,9 @@ def _break_wide(text: str, width: int, limit: int) -> list[Span]:
             if begin == start and rows:
                 start, passed = finish, position + cells  # a row never begins with the space it was broken at
             elif not solid and position + cells - passed > limit:
-                rows.append(Span(start, begin, position - passed, begin))  # an indentation wider than the row
+                rows.append(
+                    WrappedRow(start, begin, position - passed, begin)
+                )  # an indentation wider than the row
                 start, passed = finish, position + cells
             elif before != " " or chance is None:
                 chance = (begin, position, finish, position + cells)
@@ -122,19 +124,19 @@ def _break_wide(text: str, width: int, limit: int) -> list[Span]:
                 chance = (begin, position, begin, position)
             while position + cells - passed > limit and begin > start:
                 if chance is not None and chance[0] > start:
-                    rows.append(Span(start, chance[0], chance[1] - passed, chance[2]))
+                    rows.append(WrappedRow(start, chance[0], chance[1] - passed, chance[2]))
                     start, passed = chance[2], chance[3]
                 else:
-                    rows.append(Span(start, begin, position - passed, begin))
+                    rows.append(WrappedRow(start, begin, position - passed, begin))
                     start, passed = begin, position
                 chance, limit = None, width
         position += cells
         before, before_cells = character, cells
     end = len(text)
     if chance is not None and position - passed > limit:  # only spaces are too much
-        rows.append(Span(start, chance[0], chance[1] - passed, end))
+        rows.append(WrappedRow(start, chance[0], chance[1] - passed, end))
     elif start < end or not rows:
-        rows.append(Span(start, end, position - passed, end))
+        rows.append(WrappedRow(start, end, position - passed, end))
     return rows
 
 

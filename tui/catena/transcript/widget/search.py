@@ -131,7 +131,7 @@ def searchable_text(entry: Entry) -> str:
             return entry.answer.text if entry.answer is not None else message.text
 
 
-class Search:
+class TranscriptSearch:
     """A search for one text or for any of several: its hits and the current one."""
 
     def __init__(self, text: str | Sequence[str], column: Column) -> None:

@@ -25,7 +25,7 @@ from catena.transcript.widget import selection as selecting
 from catena.transcript.widget.browsing import BrowsableTranscript
 from catena.transcript.widget.prompt_buttons import BRANCH_ACT
 from catena.transcript.widget.row_renderer import Overlay
-from catena.transcript.widget.search import Search, TextHit
+from catena.transcript.widget.search import TextHit, TranscriptSearch
 from catena.transcript.widget.view import FRAME, utc_now
 from catena_store.records import Kind
 from catena_store.records import Message as Record
@@ -116,7 +116,7 @@ class Transcript(BrowsableTranscript):
             id=id,
             classes=classes,
         )
-        self._search: Search | None = None
+        self._search: TranscriptSearch | None = None
         self._selection_start: str | None = None  # the first message of a selection by keys
 
     # The messages
@@ -317,7 +317,7 @@ class Transcript(BrowsableTranscript):
         Hits stay highlighted until the next search; an empty text ends the search.
         """
         self._flush()
-        self._search = Search(text, self._column) if text else None
+        self._search = TranscriptSearch(text, self._column) if text else None
         if self._search is None:
             self._repaint()
             return []
@@ -332,7 +332,7 @@ class Transcript(BrowsableTranscript):
         if entry is None:
             return
         self._column.unfold_around(entry)
-        search = Search(words, self._column) if any(words) else None
+        search = TranscriptSearch(words, self._column) if any(words) else None
         self._search = search
         if search is not None and search.begin_in(message_id):
             self._show_hit(search)
@@ -363,7 +363,7 @@ class Transcript(BrowsableTranscript):
             (0, 0) if search is None else (0 if search.index is None else search.index + 1, len(search.hits))
         )
 
-    def _show_hit(self, search: Search) -> None:
+    def _show_hit(self, search: TranscriptSearch) -> None:
         entry = search.entry(self._column)
         if entry is None:
             self._repaint()

@@ -10,8 +10,8 @@ from textual.content import Content
 from textual.message import Message
 
 from catena.keys.bindings import bindings, keys_of
+from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.key_hints import hint_words
-from catena.widgets.text_fields import SafeInput
 from catena.widgets.typing_box import EdgeWord, TypingBox
 
 _KEYS = (("{accept} {find_next}", "next"), ("{find_previous}", "previous"), ("{stop}", "close"))

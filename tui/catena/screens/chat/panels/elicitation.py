@@ -22,7 +22,7 @@ from catena.text.safe_text import safe, safe_line
 from catena.widgets.band import SHORT, Band, BandText, BandWords, Choice
 
 if TYPE_CHECKING:  # not needed before there is a question
-    from catena.widgets.form_fields import Entered, FieldRow, Stepped
+    from catena.widgets.fields.form_fields import Entered, FieldRow, Stepped
     from catena.workspace.form_draft import FormDraft
     from catena_acp.continuity.conversation_events import ElicitationOpened, Question
     from catena_acp.port.elicitation.requests import ElicitationAnswer, WebPage
@@ -179,7 +179,7 @@ class ElicitationPanel(Vertical, can_focus=True):
             self._give_keys()
         self._rows = []
         if self._draft is not None:
-            from catena.widgets.form_fields import FieldRow
+            from catena.widgets.fields.form_fields import FieldRow
 
             draft = self._draft
             required = any(field.label.required for field in draft.form.fields)

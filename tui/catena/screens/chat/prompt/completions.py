@@ -10,7 +10,7 @@ from catena.keys.keymap import KeyMap
 if TYPE_CHECKING:  # the first frame completes nothing
     from catena.settings.templates import Template
     from catena.widgets.completion import CompletionList
-    from catena_acp.port.session_events import Command
+    from catena_acp.port.session_events import AgentCommand
 
 
 class Completions:
@@ -54,7 +54,7 @@ class Completions:
     def offer(
         self,
         text: str,
-        agent_commands: Sequence[Command],
+        agent_commands: Sequence[AgentCommand],
         directory: str,
         templates: Sequence[Template] = (),
         *,

@@ -19,7 +19,7 @@ from textual.widgets import Static
 from catena.keys.bindings import bindings, keys_of
 from catena.text.safe_text import safe_line
 from catena.widgets.band import SHORT
-from catena.widgets.text_fields import SafeInput
+from catena.widgets.fields.text_fields import SafeInput
 from catena_acp.port.elicitation.checks import Input
 from catena_acp.port.elicitation.requests import (
     BooleanField,

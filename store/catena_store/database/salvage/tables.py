@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from catena_store.salvage.pages import INDEX_INTERIOR, INDEX_LEAF, TABLE_LEAF, Page, Pages, Value
+from catena_store.database.salvage.pages import INDEX_INTERIOR, INDEX_LEAF, TABLE_LEAF, Page, Pages, Value
 
 _LAST = 10_000  # after every column of a key
 

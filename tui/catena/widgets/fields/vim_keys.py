@@ -8,7 +8,7 @@ from textual import events
 from textual.document._document import Location, Selection
 
 from catena.keys.vim.engine import Mode, Vim
-from catena.widgets.text_fields import SafeTextArea
+from catena.widgets.fields.text_fields import SafeTextArea
 
 
 class VimKeys:

@@ -24,12 +24,12 @@ from catena_store.database.repair import (
     remove_dangling_references,
     reset_invalid_values,
 )
+from catena_store.database.salvage.lost_rows import CUT_MARK, IndexedMessages, insert_notices
+from catena_store.database.salvage.pages import INDEX_INTERIOR, INDEX_LEAF, Cell, Pages
+from catena_store.database.salvage.tables import Table, is_page_of, orphan_pages, tables_of
 from catena_store.database.schema import APPLICATION_ID, Migration, create_schema, shipped
 from catena_store.errors import StoreBusy, StoreFull, StoreUnusable
 from catena_store.ids import new_id, to_milliseconds, utc_now
-from catena_store.salvage.lost_rows import CUT_MARK, IndexedMessages, insert_notices
-from catena_store.salvage.pages import INDEX_INTERIOR, INDEX_LEAF, Cell, Pages
-from catena_store.salvage.tables import Table, is_page_of, orphan_pages, tables_of
 
 _LOCK_BYTES = (0x40000000, 512)  # where SQLite's processes lock a database file
 _BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside the file
