@@ -56,7 +56,7 @@ class Scene:
         """The tab's branch, as the store has it."""
         assert self.person.commands is not None
         tabs = self.person.commands.context.tabs
-        return await tabs.of_branch(tab, lambda reader, leaf: messages.page(reader, leaf, 100_000))
+        return await tabs.branches.of_branch(tab, lambda reader, leaf: messages.page(reader, leaf, 100_000))
 
     async def said(self, tab: Tab) -> str:
         """All that the agents of a tab said, as the store has it."""

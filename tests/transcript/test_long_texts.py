@@ -31,7 +31,7 @@ from catena.transcript.model.column import IN_GAP, Anchor, Column
 from catena.transcript.widget.search import TextMatcher, TranscriptSearch
 from catena.transcript.widget.selection import row_offset, selected_text
 from catena.transcript.widget.viewport import Viewport
-from catena.workspace.tabs import PAGE
+from catena.workspace.tab_branches import PAGE
 from catena_acp.continuity.conversation_events import MessageAdded
 from catena_store.conversations import messages
 from catena_store.records import Kind, Message, MessageState
@@ -395,7 +395,7 @@ async def test_w18_whoever_follows_a_flood_of_messages_is_shown_the_newest_page_
         await person.until(lambda: person.transcript.following, "the end to be in sight")
         # What is told late of a row above the page is no news: it would come to stand below the newest one.
         tabs, view, tab = person.commands.context.tabs, person.commands.context.presenter, person.tab
-        rows = await tabs.of_branch(tab, lambda reader, leaf: messages.page(reader, leaf, 1_000))
+        rows = await tabs.branches.of_branch(tab, lambda reader, leaf: messages.page(reader, leaf, 1_000))
         tabs.events.publish(tab, MessageAdded(tab.window_id, rows[0]))
         tabs.panes.focused.published.set()
         await person.until(lambda: not tabs.events, "the news to be taken in")

@@ -166,7 +166,7 @@ async def test_e06_attachments_of_the_prompt_are_in_the_composer_and_go_with_the
         assert transcript is not None
         prompt = transcript.prompt_above(None)
         assert prompt is not None and prompt.text == "say beta"
-        (file,) = await person.commands.context.tabs.attachments_of(prompt.id)
+        (file,) = await person.commands.context.tabs.branches.attachments_of(prompt.id)
         assert file.content == b"the notes"
 
 

@@ -10,7 +10,7 @@ from textual import events
 
 from catena.screens.common.picker import Picker
 from catena.terminal import key_gate
-from catena.workspace.tabs import OpenTabs
+from catena.workspace.tab_branches import TabBranches
 from catena_store.database.database import Database, default_path
 from catena_store.errors import StoreError
 from catena_store.records import Attachment
@@ -235,13 +235,13 @@ async def test_e01_an_edit_whose_files_are_still_read_is_saved_when_its_tab_is_c
     async with at_the_screen(str(tmp_path)) as person:
         await two_tabs(person)
         go_on = asyncio.Event()
-        attachments_of = OpenTabs.attachments_of
+        attachments_of = TabBranches.attachments_of
 
-        async def slowly(tabs: OpenTabs, message_id: str) -> list[Attachment]:
+        async def slowly(branches: TabBranches, message_id: str) -> list[Attachment]:
             await go_on.wait()
-            return await attachments_of(tabs, message_id)
+            return await attachments_of(branches, message_id)
 
-        monkeypatch.setattr(OpenTabs, "attachments_of", slowly)
+        monkeypatch.setattr(TabBranches, "attachments_of", slowly)
         await person.browse()
         await person.press("e")
         await person.type(" too")

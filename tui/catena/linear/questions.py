@@ -10,8 +10,8 @@ from catena.linear import rows
 from catena.linear.context import LinearContext
 from catena.linear.input import InputLine
 from catena.text.safe_text import safe, safe_line
-from catena.workspace.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
-from catena.workspace.permission_words import (
+from catena.workspace.questions.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
+from catena.workspace.questions.permission_words import (
     asker_words,
     diffs_of,
     first_of,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from catena.text.formats import joined, title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.files_along import FilesAlong
-from catena.workspace.form_draft import FormDraft
+from catena.workspace.questions.form_draft import FormDraft
 from catena.workspace.trouble import StandingTrouble, TabTrouble
 from catena_acp.continuity.conversation_events import (
     BackgroundChanged,

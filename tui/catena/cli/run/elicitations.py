@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from catena.cli.run.permissions import Terminal
 from catena.text.safe_text import safe, safe_line
-from catena.workspace.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
+from catena.workspace.questions.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
 from catena_acp.continuity.conversation_events import ElicitationOpened
 from catena_acp.port.elicitation.checks import check
 from catena_acp.port.elicitation.requests import (

@@ -81,7 +81,7 @@ class HistoryCommands:
     async def _go_to_hit(self, message_id: str) -> None:
         """Go to the branch of a message that was found, and name its number."""
         context, tab = self._context, self._context.here
-        if not await context.tabs.on_branch(tab, message_id):
+        if not await context.tabs.branches.on_branch(tab, message_id):
             if tab.at_work:
                 context.say(
                     "An agent is working here, so it stays on its branch: what was found is on another one."

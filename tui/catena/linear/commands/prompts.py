@@ -49,10 +49,10 @@ async def numbered_message(context: LinearContext, argument: str) -> Message:
 async def prompt_of(context: LinearContext, argument: str) -> Message:
     """The prompt of a number, which may be that of its answer; without one the last prompt. Raises Refused."""
     if argument:
-        prompt = await context.tabs.prompt_of((await numbered_message(context, argument)).id)
+        prompt = await context.tabs.branches.prompt_of((await numbered_message(context, argument)).id)
     else:
         leaf = context.here.leaf_id
-        prompt = await context.tabs.prompt_of(leaf) if leaf else None
+        prompt = await context.tabs.branches.prompt_of(leaf) if leaf else None
     if prompt is None:
         raise Refused("No prompts here yet.")
     return prompt
@@ -140,7 +140,7 @@ class PromptCommands:
         context, tab = self._context, self._context.here
         prompt = await prompt_of(context, argument)
         number = context.numbers.of(prompt.id) or 0
-        files = tuple(await context.tabs.attachments_of(prompt.id))
+        files = tuple(await context.tabs.branches.attachments_of(prompt.id))
         price = await tab.conversation.chain.price(tab.window, leaf_id=prompt.parent_id)
         first, *more = safe(prompt.text).split("\n")
         context.out.line(f"You {number}, now: {first}")
@@ -187,7 +187,7 @@ class PromptCommands:
             await self._retry(tab, prompt, spec)
 
     async def _retry(self, tab: Tab, prompt: Message, spec: AgentSpec | None) -> None:
-        newest = await self._context.tabs.prompt_of(tab.leaf_id) if tab.leaf_id else None
+        newest = await self._context.tabs.branches.prompt_of(tab.leaf_id) if tab.leaf_id else None
         is_last = newest is not None and newest.id == prompt.id and not tab.busy
         await tab.window.retry(agent=spec, prompt_id=None if is_last else prompt.id)
 

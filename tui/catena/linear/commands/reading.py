@@ -88,7 +88,7 @@ class ReadingCommands:
         number = context.numbers.of(row.id) or 0
         match row.kind:
             case Kind.USER:
-                siblings = await context.tabs.siblings(context.here, row.id)
+                siblings = await context.tabs.branches.siblings(context.here, row.id)
                 place = siblings.get(row.id)
                 out.lines(
                     rows.prompt_lines(row, number, f"version {place.position} of {place.of}" if place else "")
@@ -115,7 +115,9 @@ class ReadingCommands:
             raise Refused("/save N FILE writes message N into a file.")
         row = await numbered_message(context, number)
         directory = context.here.conversation.record.cwd
-        images = [each for each in await context.tabs.attachments_of(row.id) if row.kind is not Kind.USER]
+        images = [
+            each for each in await context.tabs.branches.attachments_of(row.id) if row.kind is not Kind.USER
+        ]
         content = images[-1].content if images else row.text.encode("utf-8", "replace")
 
         def write() -> Path:

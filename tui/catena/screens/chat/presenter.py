@@ -311,7 +311,7 @@ class TabPresenter:
             self._over = False
             await self._look_for_open_work(self._pane.tab)
         while self._prompts and (tab := self._pane.tab):
-            self._parts.transcript.set_siblings(await self._tabs.siblings(tab, self._prompts.pop()))
+            self._parts.transcript.set_siblings(await self._tabs.branches.siblings(tab, self._prompts.pop()))
 
     def clear(self) -> None:
         """Show no tab any more: the pane is closed."""
@@ -333,7 +333,7 @@ class TabPresenter:
         try:
             if not anew:
                 await self._tabs.stand_in(self._pane, tab)
-            page = await self._tabs.newest_page(tab)
+            page = await self._tabs.branches.newest_page(tab)
             lineage = await self._tabs.lineage_line(tab)
         finally:
             self._loading.remove(tab)
@@ -360,7 +360,7 @@ class TabPresenter:
 
     async def _look_for_open_work(self, tab: Tab) -> None:
         plan_before = tab.plan
-        left = await self._tabs.of_branch(tab, left_open_on)
+        left = await self._tabs.branches.of_branch(tab, left_open_on)
         tab.take_left_open(left, plan_before=plan_before)
         if self._pane.tab is tab:
             self.refresh()
@@ -370,7 +370,7 @@ class TabPresenter:
         tab, oldest = self._pane.tab, self._oldest
         if tab is None or oldest is None or self._loading:
             return
-        page = await self._tabs.page_above(tab, oldest)
+        page = await self._tabs.branches.page_above(tab, oldest)
         if self._oldest is not oldest or self._pane.tab is not tab:
             return
         self._oldest = page.rows[0] if page.rows else None
@@ -380,7 +380,7 @@ class TabPresenter:
 
     async def load_up_to(self, message_id: str, tab: Tab) -> bool:
         """Load older pages of a tab until a message of it is among them; False where it is not found."""
-        transcript, depth = self._parts.transcript, await self._tabs.depth_of(message_id)
+        transcript, depth = self._parts.transcript, await self._tabs.branches.depth_of(message_id)
         while transcript.record(message_id) is None:
             oldest = self._oldest
             if tab is not self.shown or oldest is None or depth is None or oldest.depth <= depth:
@@ -393,7 +393,7 @@ class TabPresenter:
     async def show_seam_detail(self, message_id: str) -> None:
         """Show the prior context of a seam below it, byte for byte."""
         row = self._rows.get(message_id)
-        told = await self._tabs.prior_context(row.turn_id) if row and row.turn_id else None
+        told = await self._tabs.branches.prior_context(row.turn_id) if row and row.turn_id else None
         self._parts.transcript.set_seam_detail(message_id, told or "Nothing was replayed.")
 
     def _draw_events(self) -> None:

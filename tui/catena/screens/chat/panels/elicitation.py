@@ -23,7 +23,7 @@ from catena.widgets.band import SHORT, Band, BandText, BandWords, Choice
 
 if TYPE_CHECKING:  # not needed before there is a question
     from catena.widgets.fields.form_fields import Entered, FieldRow, Stepped
-    from catena.workspace.form_draft import FormDraft
+    from catena.workspace.questions.form_draft import FormDraft
     from catena_acp.continuity.conversation_events import ElicitationOpened, Question
     from catena_acp.port.elicitation.requests import ElicitationAnswer, WebPage
 

@@ -15,7 +15,7 @@ from catena.keys.bindings import bindings, keys_of
 from catena.terminal.key_pace import KeyPace
 from catena.widgets.band import SHORT, Band, BandWords, Choice
 from catena.widgets.fields.text_fields import SafeInput
-from catena.workspace.permission_words import (
+from catena.workspace.questions.permission_words import (
     asker_words,
     diffs_of,
     first_of,

@@ -262,7 +262,7 @@ class BranchActions:
         if transcript.move_to_branch_point(-1):
             return
         tab, oldest = context.seen, context.presenter.oldest
-        if tab and oldest and await context.tabs.branches_above(tab, oldest):
+        if tab and oldest and await context.tabs.branches.branches_above(tab, oldest):
             while oldest is not None and tab is context.seen and not transcript.move_to_branch_point(-1):
                 await context.presenter.show_older()
                 before, oldest = oldest, context.presenter.oldest

@@ -115,7 +115,7 @@ class EditActions:
     async def _attach_files(self, editing: Editing, outgoing: OutgoingText, *, left: bool) -> None:
         """Attach the files of the prompt to its edit, unless it was ``left`` before with those that it has."""
         try:
-            editing.prompt_files = tuple(await self._context.tabs.attachments_of(editing.prompt.id))
+            editing.prompt_files = tuple(await self._context.tabs.branches.attachments_of(editing.prompt.id))
         finally:
             self._context.tabs.outgoing.remove(outgoing)
         if not left:

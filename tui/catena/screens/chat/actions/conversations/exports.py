@@ -43,4 +43,4 @@ class ExportActions:
                 rules=self._context.settings.export.mask,
             )
 
-        self._context.say(await self._context.tabs.of_branch_at_length(tab, write))
+        self._context.say(await self._context.tabs.branches.of_branch_at_length(tab, write))

@@ -179,7 +179,7 @@ class HistoryActions:
             context.write_here()
         else:
             if choice.hit is not None and tab is not context.presenter.shown:
-                tab.scroll = await context.tabs.position_of(choice.hit.message_id)
+                tab.scroll = await context.tabs.branches.position_of(choice.hit.message_id)
             await self._tabs.show(tab, way)
         if choice.hit is not None:
             await self._show_found(tab, choice.hit)
@@ -188,7 +188,7 @@ class HistoryActions:
     async def _go_to_branch(self, tab: Tab, choice: HistoryChoice, way: UnplacedDraft) -> bool:
         """Move a tab to the branch of a hit; False if it is there. Raises StillAtWork."""
         context, hit, place = self._context, choice.hit, choice.place
-        if hit is None or place is None or await context.tabs.on_branch(tab, hit.message_id):
+        if hit is None or place is None or await context.tabs.branches.on_branch(tab, hit.message_id):
             return False
 
         async def go() -> bool:
@@ -237,14 +237,16 @@ class HistoryActions:
                 pass
 
     async def _prompt_of(self, choice: HistoryChoice) -> str | None:
-        prompt = await self._context.tabs.prompt_of(choice.hit.message_id) if choice.hit else None
+        prompt = await self._context.tabs.branches.prompt_of(choice.hit.message_id) if choice.hit else None
         return prompt.id if prompt else None
 
     async def _quote(self, choice: HistoryChoice) -> str:
         """What was found, as a quote below a line that names its conversation; else the last answer there."""
         context = self._context
         tabs = context.tabs
-        message = await tabs.message(choice.hit.message_id if choice.hit else None, of=choice.entry.key)
+        message = await tabs.branches.message(
+            choice.hit.message_id if choice.hit else None, of=choice.entry.key
+        )
         if message is None:
             return ""
         who = "I said" if message.kind is Kind.USER else "the agent said"

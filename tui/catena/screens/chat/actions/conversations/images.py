@@ -90,7 +90,7 @@ class ImageActions:
         for slot, message_id in wanted.items():
             if images.number_of(slot) is not None:
                 continue  # it was wanted twice
-            stored = await self._context.tabs.attachments_of(message_id)
+            stored = await self._context.tabs.branches.attachments_of(message_id)
             found = next((image.content for image in stored if image.sha256 == slot.sha256), None)
             await images.keep(slot, found)
 
@@ -108,7 +108,7 @@ class ImageActions:
         wanted = {note.sha256 for note in notes_in(message.data)}
         if not wanted:
             return []
-        stored = await self._context.tabs.attachments_of(message.id)
+        stored = await self._context.tabs.branches.attachments_of(message.id)
         return [image for image in stored if image.sha256 in wanted]
 
     async def _written(self, image: Attachment) -> Path:

@@ -229,7 +229,7 @@ class UsageActions:
         context = self._context
         if (tab := context.tab) is None:
             return
-        rows = await context.tabs.of_branch(
+        rows = await context.tabs.branches.of_branch(
             tab, lambda reader, leaf: messages.newest_tools(reader, leaf, _TOOL_CALLS)
         )
         page = await asyncio.to_thread(lambda: files_page(files_touched(rows), tab.conversation.record.cwd))
@@ -249,7 +249,7 @@ class UsageActions:
             )
             return Content("\n").join(pairs)
 
-        page = await context.tabs.of_branch(tab, read)
+        page = await context.tabs.branches.of_branch(tab, read)
         await context.app.push_screen_wait(PageScreen("Cost of this conversation", page))
 
     async def add_directory(self, argument: str = "") -> None:
