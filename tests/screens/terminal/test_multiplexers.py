@@ -1,4 +1,4 @@
-"""Catena within real tmux and GNU screen: keys, the mouse, pastes and the clipboard come through both of them."""
+"""Catena within real tmux and GNU screen: keys, pastes and the clipboard come through both, the mouse through tmux."""
 
 from __future__ import annotations
 
@@ -141,3 +141,9 @@ def test_s02_shift_enter_is_a_new_line_in_the_form_of_xterm_too(place: Place) ->
         terminal.write("\x1b[27;2;13~")
         terminal.write("two")
         terminal.wait_for(r"│ one +│\n│ two")
+
+
+def test_s02_screen_brings_the_keys_that_open_a_page_and_leave_it(place: Place) -> None:
+    with in_screen(place) as terminal:
+        for _ in range(3):
+            open_help_and_leave(terminal)

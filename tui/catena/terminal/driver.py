@@ -42,7 +42,7 @@ from catena.terminal.control.replies import (
     background_of,
     is_dark,
 )
-from catena.terminal.control.sequences import in_tmux
+from catena.terminal.control.sequences import in_tmux, mouse_delays_escape
 from catena.terminal.erasure import erases_with_background
 from catena.terminal.input_filters import BracketedPastes, PastedText
 from catena.terminal.output import TerminalOutput
@@ -125,7 +125,7 @@ class TerminalDriver(LinuxDriver):
     def __init__(
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
-        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        super().__init__(app, debug=debug, mouse=mouse and not mouse_delays_escape(os.environ), size=size)
         assert sys.__stdout__ is not None, "the screen is opened on a terminal"
         self._output_fd = sys.__stdout__.fileno()  # not standard error, which may be a file
         self._encoding = sys.__stdout__.encoding

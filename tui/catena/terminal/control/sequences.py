@@ -39,6 +39,11 @@ def in_tmux(environment: Mapping[str, str]) -> bool:
     return bool(environment.get("TMUX"))
 
 
+def mouse_delays_escape(environment: Mapping[str, str]) -> bool:
+    """True in GNU screen: while the mouse is reported, it holds back a lone Esc until another key follows."""
+    return "STY" in environment and not environment.get("TERM", "").startswith("tmux")
+
+
 def in_screen(environment: Mapping[str, str]) -> bool:
     """True within GNU screen, as far as ``TERM`` tells; tmux may use the same name."""
     return not in_tmux(environment) and environment.get("TERM", "").startswith("screen")
