@@ -13,10 +13,10 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from catena.screens.chat.area.beginning import Beginning
+from catena.screens.chat.area.hints import AreaHints
 from catena.screens.chat.area.panel_stack import PanelStack
 from catena.screens.chat.bars.composer_edges import Away
 from catena.screens.chat.bars.find import FindBar
-from catena.screens.chat.bars.hints import FILES, HINTS, LEFT_HINTS, OTHER_PANE, WRITING, with_vi_modes
 from catena.screens.chat.bars.pane_head import PaneHead
 from catena.screens.chat.bars.status_row import StatusRow
 from catena.screens.chat.commands.area_commands import AreaCommands
@@ -130,6 +130,7 @@ class ChatArea(Vertical):
             heeds_clicks=lambda: not self._waking,
             id="panels",
         )
+        self._hints = AreaHints(self.conversation, self.panels, self.prompt)
         self._working = self._answered = False  # the shown tab, and since the person left its end
         if start.agent is not None:
             self.prompt.hints.address(f"Ask {start.agent.title}")
@@ -210,37 +211,8 @@ class ChatArea(Vertical):
 
     def _hint(self) -> None:
         """Show the hints of the focused part."""
-        place = self.place
-        if place in ("composer", "elsewhere"):
-            place = self.prompt.place
-            if place == "composer":
-                place = self._waits_for
-        keys, hints = self.start.settings.keys, HINTS[place]
-        if place in WRITING and self._panes is not None and self._panes.several:
-            hints = (*hints[:-2], OTHER_PANE, *hints[-2:])
-        if (files := self.prompt.edges.files) is not None and files.offered and place == "browsing":
-            hints = (*hints[:-1], FILES, *hints[-1:])
-        if place in WRITING:
-            hints = with_vi_modes(hints, inserting=self.prompt.composer.inserting)
-        right, left = keys.hints(hints), keys.hints(LEFT_HINTS.get(place, ()))
-        self.prompt.hint(right, left, of_composer=place in WRITING)
-        self.prompt.edges.show_browsed(self.conversation.mode_words)
-
-    @property
-    def _waits_for(self) -> str:
-        """What stands beside the composer while it has the keys, for its hints."""
-        if self.conversation.start.display:
-            return "starting"
-        if self.panels.question is not None:
-            return "asked"
-        if self.panels.troubled:
-            return "troubled"
-        if self.prompt.shell.running is not None:
-            return "running"
-        if not self._busy:
-            tab = self.commands.tab
-            return "new" if tab is not None and tab.untouched else "composer"
-        return "away" if self.prompt.edges.away else "busy"
+        several = self._panes is not None and self._panes.several
+        self._hints.show(self.place, self.start.settings.keys, self.commands.tab, several_panes=several)
 
     @property
     def _busy(self) -> bool:
