@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 from catena_acp.agents.process import AgentProcess, agent_environment
@@ -71,12 +72,11 @@ async def start_agent(
     process = await AgentProcess.start(spec.command, cwd=cwd, env=env, log=log)
     commands = agent_environment(inherited, ()) if terminals and files is not None else None
     agent = Agent(spec, process, files, commands, log)
-    try:
+    async with AsyncExitStack() as undoing:
+        undoing.push_async_callback(agent.stop)
         await asyncio.to_thread(import_sdk)
         await agent.connect(client_version, init_timeout, limits or Limits())
-    except BaseException:
-        await agent.stop()
-        raise
+        undoing.pop_all()
     return agent
 
 

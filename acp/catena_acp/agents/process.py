@@ -8,6 +8,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import IO
 
@@ -69,43 +70,35 @@ class AgentProcess:
         from_agent, child_out = os.pipe()
         stderr_fd, child_err = os.pipe()
         ours = [os.fdopen(to_agent, "wb", 0), os.fdopen(from_agent, "rb", 0), os.fdopen(stderr_fd, "rb", 0)]
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                stdin=child_in,
-                stdout=child_out,
-                stderr=child_err,
-                cwd=cwd,
-                env=dict(env),
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
+        async with AsyncExitStack() as undoing:  # no caller knows the process yet
             for end in ours:
-                end.close()
-            raise AgentMissing(command[0], _reason(error)) from error
-        except BaseException:  # cancelled
-            for end in ours:
-                end.close()
-            raise
-        finally:
-            for fd in (child_in, child_out, child_err):
-                os.close(fd)
-        guard = None
-        try:
-            guard = Guard(process.pid)
-        except OSError as error:
-            log(f"no guard for process {process.pid}: {error}")
-        stderr = StderrTail()
-        try:
+                undoing.callback(end.close)
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *command,
+                    stdin=child_in,
+                    stdout=child_out,
+                    stderr=child_err,
+                    cwd=cwd,
+                    env=dict(env),
+                    start_new_session=True,
+                )
+            except (OSError, ValueError) as error:
+                raise AgentMissing(command[0], _reason(error)) from error
+            finally:
+                for fd in (child_in, child_out, child_err):
+                    os.close(fd)
+            guard = None
+            try:
+                guard = Guard(process.pid)
+                undoing.push_async_callback(guard.release)
+            except OSError as error:
+                log(f"no guard for process {process.pid}: {error}")
+            undoing.push_async_callback(process.wait)
+            undoing.callback(signal_group, process.pid, signal.SIGKILL)
+            stderr = StderrTail()
             await asyncio.get_running_loop().connect_read_pipe(lambda: stderr, ours[2])
-        except BaseException:  # cancelled: no caller knows the process yet
-            signal_group(process.pid, signal.SIGKILL)
-            await process.wait()
-            for end in ours:
-                end.close()
-            if guard is not None:
-                await guard.release()
-            raise
+            undoing.pop_all()
         return cls(process, stderr, ours[0], ours[1], guard)
 
     @property

@@ -7,7 +7,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
@@ -142,13 +142,13 @@ def _open_to_read(parent: int, name: str) -> BinaryIO:
     # The name is resolved, so a link under it is newer than that; a pipe or a device would never end.
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     fd = os.open(name or ".", flags, dir_fd=parent)
-    try:
+    with ExitStack() as undoing:
+        undoing.callback(os.close, fd)
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise OSError(f"{name} is not a regular file")
-        return os.fdopen(fd, "rb")
-    except BaseException:
-        os.close(fd)
-        raise
+        file = os.fdopen(fd, "rb")
+        undoing.pop_all()
+    return file
 
 
 def _read_lines(file: BinaryIO, first: int, limit: int | None) -> bytes:
@@ -175,7 +175,8 @@ def _replace(parent: int, name: str, data: bytes) -> None:
     fd = os.open(
         new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=parent
     )
-    try:
+    with ExitStack() as undoing:
+        undoing.callback(_remove, parent, new)
         with os.fdopen(fd, "wb") as file:
             file.write(data)
             file.flush()
@@ -183,10 +184,12 @@ def _replace(parent: int, name: str, data: bytes) -> None:
             if mode is not None:
                 os.fchmod(fd, mode & _PERMISSIONS)
         os.replace(new, name, src_dir_fd=parent, dst_dir_fd=parent)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(new, dir_fd=parent)
-        raise
+        undoing.pop_all()
+
+
+def _remove(parent: int, name: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=parent)
 
 
 _PERMISSIONS = 0o777

@@ -95,27 +95,26 @@ class AgentTerminal:
             master, slave = os.openpty()
         except OSError as error:
             raise TerminalRefused(f"there is no terminal left: {error.strerror}") from error
-        try:
-            _prepare(master, slave)
-            process = await asyncio.create_subprocess_exec(
-                *("/bin/sh", "-c", _WITH_TERMINAL, "catena-terminal", os.ttyname(slave)),
-                *argv,
-                stdin=slave,
-                stdout=slave,
-                stderr=slave,
-                cwd=command.directory,
-                env=env,
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            os.close(master)
-            why = error.strerror if isinstance(error, OSError) else None
-            raise TerminalRefused(f"the command cannot be run: {why or error}") from error
-        except BaseException:
-            os.close(master)
-            raise
-        finally:
-            os.close(slave)
+        with contextlib.ExitStack() as undoing:
+            undoing.callback(os.close, master)
+            try:
+                _prepare(master, slave)
+                process = await asyncio.create_subprocess_exec(
+                    *("/bin/sh", "-c", _WITH_TERMINAL, "catena-terminal", os.ttyname(slave)),
+                    *argv,
+                    stdin=slave,
+                    stdout=slave,
+                    stderr=slave,
+                    cwd=command.directory,
+                    env=env,
+                    start_new_session=True,
+                )
+            except (OSError, ValueError) as error:
+                why = error.strerror if isinstance(error, OSError) else None
+                raise TerminalRefused(f"the command cannot be run: {why or error}") from error
+            finally:
+                os.close(slave)
+            undoing.pop_all()
         guard = None
         try:
             guard = Guard(process.pid)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -68,13 +69,12 @@ class Terminals:
         self._count += 1
         terminal_id = f"terminal-{self._new_id(self._count)}"
         place = self._places[terminal_id] = _TerminalPlace(session_id)
-        try:
+        with contextlib.ExitStack() as undoing:
+            undoing.callback(self._places.pop, terminal_id, None)
             place.terminal = await AgentTerminal.start(
                 command, self._environment, limit, lambda: self._changed(terminal_id, place), self._log
             )
-        except BaseException:
-            self._places.pop(terminal_id, None)
-            raise
+            undoing.pop_all()
         if place.closing:  # its session ended while it was started
             self._close(terminal_id, place)
             raise TerminalRefused("the session was closed")

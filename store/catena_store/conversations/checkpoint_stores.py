@@ -279,6 +279,5 @@ def _write_file(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         Path(beside).replace(path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
+    finally:
+        Path(beside).unlink(missing_ok=True)  # there still where it was not moved

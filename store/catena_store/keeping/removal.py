@@ -97,10 +97,9 @@ class _Transactions:
         try:
             yield self.file
             self.file.execute("COMMIT")
-        except BaseException:
+        finally:
             if self.file.in_transaction:
                 self.file.execute("ROLLBACK")
-            raise
         self._worked += time.monotonic() - began
         if self._worked >= _BREAK_AFTER:
             # Whoever waits looks again after some milliseconds, and has to find the file free then.

@@ -97,7 +97,7 @@ async def _write(
         try:
             async for piece in exported(reader, request, at=utc_now(), titles=title_of, mask=mask):
                 file.write(piece)
-        except BaseException as error:
+        except BaseException as error:  # cancelled, too: nothing half written is left
             placing.__exit__(type(error), error, error.__traceback__)
             raise
         await asyncio.to_thread(placing.__exit__, None, None, None)

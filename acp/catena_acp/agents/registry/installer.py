@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from catena_acp.agents.registry import downloads
@@ -52,18 +52,22 @@ def install(plan: InstallPlan, progress: downloads.Progress) -> Install:
             directory = new_directory(home, plan.version)
         except OSError as error:
             raise InstallFailed(f"{home} cannot be written: {error.strerror}") from error
-        try:
-            program = _fill(directory, plan, progress)
-            done = _described(plan, directory, program)
-            take_into_use(done)
-        except BaseException as error:
-            remove_tree(directory)
-            with suppress(OSError):  # there is an earlier install
-                home.rmdir()
-            if isinstance(error, OSError):
+        with ExitStack() as undoing:
+            undoing.callback(_remove, directory, home)
+            try:
+                program = _fill(directory, plan, progress)
+                done = _described(plan, directory, program)
+                take_into_use(done)
+            except OSError as error:
                 raise InstallFailed(f"{error.filename or home}: {error.strerror}") from error
-            raise
+            undoing.pop_all()
         return done
+
+
+def _remove(directory: Path, home: Path) -> None:
+    remove_tree(directory)
+    with suppress(OSError):  # there is an earlier install
+        home.rmdir()
 
 
 def _fill(directory: Path, plan: InstallPlan, progress: downloads.Progress) -> Path:

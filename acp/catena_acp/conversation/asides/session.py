@@ -90,7 +90,8 @@ class AsideSessionOpener:
             context.spec, record.family, record.cwd, context.host.agent_started
         )
         release = context.agents.hold(agent)
-        try:
+        with contextlib.ExitStack() as undoing:
+            undoing.callback(release)
             async with context.services.db.read() as reader:
                 situation = await context.situation(reader, agent, "", self._leaf_id)
             link, opened, knows, how = await self._session(agent, situation)
@@ -100,9 +101,7 @@ class AsideSessionOpener:
                 prior = await read_prior_context(reader, situation.path, knows, self._leaf_id, budget)
                 wanted = await wanted_on(reader, self._leaf_id, self._window_id, context.spec.name)
             refused, model = await _apply_model(agent, link, opened, wanted)
-        except BaseException:
-            release()
-            raise
+            undoing.pop_all()
         if prior:
             how = ContextSource.TOLD if knows is None else ContextSource.CAUGHT_UP
         title = title_of(context.spec, agent.abilities)

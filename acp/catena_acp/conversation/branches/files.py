@@ -180,11 +180,14 @@ class BranchFiles:
         )
         with snapshots.restoring(note.id):
             moved = await bring(services.db, plan, steps, note)
-            try:
-                yield moved
-            except BaseException:
+
+            async def undo() -> None:
                 await shielded(take_back(services.db, plan.repository, note.id, moved.done))
-                raise
+
+            async with contextlib.AsyncExitStack() as undoing:
+                undoing.push_async_callback(undo)
+                yield moved
+                undoing.pop_all()
 
     def _tell_left(self, window_id: str, moved: FilesMoved) -> None:
         if moved.left:

@@ -93,14 +93,17 @@ class ForkOperation:
             point = await _point(reader, wanted)
         record = await self._kept(point.leaf_id)
         live: LiveSession | None = None
-        try:
+
+        async def undo() -> None:
+            await shielded(self._undone(record.id, live))
+
+        async with contextlib.AsyncExitStack() as undoing:
+            undoing.push_async_callback(undo)
             conversation = await self._open(record.id)
             window_id = self._in_place or self._services.new_id()
             live = await conversation.branches.begin_in_fork(window_id, point.leaf_id, wanted.source.cwd)
             await shielded(self._show(record, window_id, point))
-        except BaseException:
-            await shielded(self._undone(record.id, live))
-            raise
+            undoing.pop_all()
         if self._source and self._in_place:
             self._source.leave(window_id)
         window = conversation.window(window_id)

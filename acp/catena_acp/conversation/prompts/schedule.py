@@ -145,6 +145,7 @@ class WindowSchedule:
     async def _turn(self, *, stop: bool, wait: bool) -> None:
         """Wait for the free leaf; the caller takes it in the same tick. Raises StillAtWork."""
         self.waiting += 1
+        arrived = False
         try:
             while not isinstance(self.state, Free):
                 if self.sending and not (stop or wait):
@@ -152,11 +153,11 @@ class WindowSchedule:
                 if self.sending and stop:
                     await self._stop()
                 await self._free.wait()
-        except BaseException:
+            arrived = True
+        finally:
             self.waiting -= 1
-            self._rest(None)
-            raise
-        self.waiting -= 1
+            if not arrived:
+                self._rest(None)
 
     def _take(self, state: Moving | Sending) -> None:
         self.state = state

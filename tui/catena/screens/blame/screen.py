@@ -123,7 +123,7 @@ class BlameScreen(Dialog[BlamePlace | None]):
         line = self._line - 1 if self._file is None else self._view.cursor
         try:
             self._file = file = await self._read_file(self._path)
-        except Exception:
+        except Exception:  # whatever it was is said; not when cancelled: the next reading has begun
             self._view.say("")
             raise
         turns = {block.author.turn_id for block in file.blocks if block.author.turn_id is not None}
