@@ -14,7 +14,7 @@ from hypothesis import settings
 
 from catena.history import other_tools, preview, scopes
 from catena.settings import installed_agents
-from catena_acp.continuity.sessions import environment, servers
+from catena_acp.continuity.sessions import directory_reading
 
 pytest.register_assert_rewrite("support")
 
@@ -28,8 +28,7 @@ _LIMITS = (
     (preview, "_LOOK_SECONDS"),
     (scopes, "_SECONDS"),
     (installed_agents, "_VERSION_SECONDS"),
-    (environment, "_GIT_SECONDS"),
-    (servers, "_READING_SECONDS"),
+    (directory_reading, "_SECONDS"),
 )
 
 # Where Catena keeps its data and its settings, and the rehearsal agent its sessions.

@@ -492,3 +492,21 @@ class NewMessage:
     data: Mapping[str, Any] = field(default_factory=dict)
     barrier: bool = False
     created_at: datetime | None = None  # of what was said elsewhere; None: now
+
+    def as_stored(self, *, depth: int, at: datetime) -> Message:
+        """The message that it becomes so many rows below the first one, created now, ``at``."""
+        return Message(
+            id=self.id,
+            conversation_id=self.conversation_id,
+            parent_id=self.parent_id,
+            turn_id=self.turn_id,
+            kind=self.kind,
+            state=self.state,
+            text=self.text,
+            data=self.data,
+            link_id=self.link_id,
+            agent_message_id=self.agent_message_id,
+            barrier=self.barrier,
+            depth=depth,
+            created_at=self.created_at or at,
+        )

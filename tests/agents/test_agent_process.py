@@ -263,7 +263,8 @@ async def test_an_agent_that_closes_its_input_is_gone_at_once_and_not_waited_for
         os.close(0)
         time.sleep(600)
     """
-    await ending_of(tmp_path, script)
+    gone, events = await ending_of(tmp_path, script)
+    assert (gone.returncode, events) == (None, [])
 
 
 async def test_r04_a_permission_that_is_open_when_the_agent_dies_is_withdrawn(tmp_path: Path) -> None:

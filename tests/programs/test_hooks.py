@@ -13,6 +13,7 @@ from catena.programs.hooks import Hooks
 from catena.settings.tables.programs import HookSettings, Program
 from catena_acp.continuity.conversation_events import Remarked
 from support.clients.command_line import Catena, newest, run
+from support.clients.protocol import runs, until
 from support.conversations.rehearsed import Desk, World
 from support.json_lines import json_lines
 
@@ -74,14 +75,15 @@ async def test_w31_hooks_are_told_of_a_turn_a_question_and_a_seam(tmp_path: Path
 
 async def test_w31_a_slow_hook_holds_up_nobody_and_ends_with_its_client(tmp_path: Path) -> None:
     world, started = World(tmp_path), tmp_path / "started"
-    slow = Program((f"touch '{started}'; exec sleep 600",), shell=True)
+    slow = Program((f"echo $$ >> '{started}'; exec sleep 600",), shell=True)
     async with hooked(world, HookSettings(turn_end=(slow,))) as desk:
         await desk.say("say one")
         await desk.say("say two")
-        async with asyncio.timeout(60):
-            while not started.exists():  # noqa: ASYNC110 - another process's
-                await asyncio.sleep(0.01)
+        await until(lambda: started.exists() and started.read_text().endswith("\n"))
     # The client has ended: it did not wait for ten minutes.
+    slow_ones = [int(each) for each in started.read_text().split()]
+    await until(lambda: not any(map(runs, slow_ones)))
+    assert slow_ones
 
 
 async def test_w31_a_hook_that_fails_is_told_once_in_words_without_its_controls(tmp_path: Path) -> None:

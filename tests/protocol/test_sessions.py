@@ -403,6 +403,8 @@ async def test_a_refusal_to_close_is_no_error(tmp_path: Path) -> None:
     script = 'def session_close(agent, request): agent.send(agent.error(request, -32602, "no"))'
     async with scripted(tmp_path, script) as agent:
         await agent.close_session("s")
+        assert agent.alive
+    assert heard(tmp_path)[-1]["method"] == "session/close"
 
 
 async def test_opening_and_closing_take_no_longer_than_they_may(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from catena_acp.process_group import group_exists
 from support.clients.rehearsal import RawAgent, Refused, ready, rehearsal
 
 FORK_KEY = "jetbrains"
@@ -466,7 +467,7 @@ def test_w18_a_child_keeps_its_process_group_alive(tmp_path: Path) -> None:
     with ready(tmp_path, "--child") as (agent, _):
         agent.process.kill()
         agent.gone()
-        os.killpg(agent.process.pid, 0)
+        assert group_exists(agent.process.pid)
 
 
 def test_w18_an_unknown_method_is_refused_and_an_unknown_notification_ignored(tmp_path: Path) -> None:

@@ -7,10 +7,9 @@ of it in columns that end two cells before the edge. Rows may stand in groups, e
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
-from functools import partial
 from itertools import groupby
 from typing import overload
 
@@ -24,6 +23,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
+from textual.widget import Widget
 
 from catena.text.formats import whole_clauses
 from catena.text.safe_text import safe, safe_line
@@ -48,6 +48,33 @@ class Tone(Enum):
     ACCENT = "accent"
     ASKING = "asking"
     FAILURE = "failure"
+
+
+@dataclass(frozen=True, slots=True)
+class ToneStyles:
+    """The styles of a list as its style sheet has them: of its ground, its cursor, and each tone on either."""
+
+    base: Style = field(default_factory=Style.null)
+    cursor: Style = field(default_factory=Style.null)
+    tones: Mapping[Tone, Style] = field(default_factory=dict)
+    selected: Mapping[Tone, Style] = field(default_factory=dict)  # under the cursor
+
+    @classmethod
+    def of(cls, widget: Widget, prefix: str) -> ToneStyles:
+        """Read the styles of the component classes that begin with ``prefix``."""
+        base = widget.rich_style
+        cursor = base + widget.get_component_rich_style(f"{prefix}--cursor")
+        tones = {
+            tone: widget.get_component_rich_style(f"{prefix}--{tone.value}", partial=True) for tone in Tone
+        }
+        # Nothing is faint on the ground of the selection, and where that is the text's colour, nothing has another.
+        selected = {**tones, Tone.FAINT: tones[Tone.MUTED], Tone.TEXT: Style.null()}
+        return cls(
+            base,
+            cursor,
+            {tone: base + style for tone, style in tones.items()},
+            {tone: cursor if cursor.reverse else cursor + style for tone, style in selected.items()},
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +259,7 @@ class RowList(ScrollView, can_focus=False):
         self._columns = Columns()
         self._groups = _Groups()
         self._empty = empty
-        self._base = Style.null()
-        self._tones: dict[Tone, Style] = {}
-        self._selected: dict[Tone, Style] = {}
+        self._styles = ToneStyles()
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -327,15 +352,7 @@ class RowList(ScrollView, can_focus=False):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw rows; read the styles that they share once."""
-        self._base = base = self.rich_style
-        cursor = base + self.get_component_rich_style("row-list--cursor")
-        component = partial(self.get_component_rich_style, partial=True)
-        tones = {tone: component(f"row-list--{tone.value}") for tone in Tone}
-        self._tones = {tone: base + style for tone, style in tones.items()}
-        # Nothing is faint on the ground of the selection, and where that is the text's colour, nothing has another.
-        tones[Tone.FAINT] = tones[Tone.MUTED]
-        tones[Tone.TEXT] = Style.null()
-        self._selected = {tone: cursor if cursor.reverse else cursor + style for tone, style in tones.items()}
+        self._styles = ToneStyles.of(self, "row-list")
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
@@ -348,7 +365,7 @@ class RowList(ScrollView, can_focus=False):
             return self._words(heading, "row-list--heading", width)
         at = self._groups.row(line)
         if at is None or at >= len(self._rows):
-            return Strip.blank(width, self._base)
+            return Strip.blank(width, self._styles.base)
         chosen = at == self.cursor
         margin = 0 if self.size.width < _NARROW else _MARGIN - (self.size.width - width)
         return Strip(
@@ -357,12 +374,12 @@ class RowList(ScrollView, can_focus=False):
         )
 
     def _words(self, text: str, component: str, width: int) -> Strip:
-        style = self._base + self.get_component_rich_style(component, partial=True)
+        style = self._styles.base + self.get_component_rich_style(component, partial=True)
         return Strip([Segment(set_cell_size(f"{'':{_MARGIN}}{safe_line(text)}", width), style)], width)
 
     def _drawn(self, row: Row, end: int, width: int, *, chosen: bool) -> list[Segment]:
         """A row whose text ends at a cell; what stands on the right is cut before the label."""
-        tones = self._selected if chosen else self._tones
+        tones = self._styles.selected if chosen else self._styles.tones
         plain = tones[Tone.MUTED if row.dim and not chosen else Tone.TEXT]
         mark = row.mark or Word(_BAR if chosen else "", Tone.ACCENT)
         right = self._right(row, end)

@@ -5,7 +5,6 @@ None of it may keep a prompt from going out: what cannot be read is left out, wh
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from catena_acp.continuity.conversation_events import (
     Troubled,
 )
 from catena_acp.continuity.services import Services
+from catena_acp.continuity.sessions.directory_reading import DirectoryReading
 from catena_acp.continuity.sessions.servers import SessionServers
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession
@@ -113,9 +113,6 @@ def _text(path: Path) -> str:
         return file.read(_MOST_BYTES).decode("utf-8", "replace")
 
 
-_GIT_SECONDS = 1.0  # for a few small files; a network directory that hangs must not hold up a prompt
-
-
 class Environment:
     """The environment of one live conversation's turns."""
 
@@ -127,7 +124,7 @@ class Environment:
         self._publish = publish
         self._come_back: set[str] = set()  # windows whose difference to before was looked for
         self._told_of_directories: set[tuple[str, str]] = set()  # window and agent
-        self._git_hangs = False
+        self._git = DirectoryReading(git_place)
         self.directories: tuple[str, ...] = ()  # as they were given, whether or not they are still there
         self.servers = SessionServers(services, conversation_id, publish)
 
@@ -153,14 +150,7 @@ class Environment:
 
     async def git(self, cwd: str) -> GitPlace | None:
         """The git work tree of the working directory, read in a thread."""
-        if self._git_hangs:
-            return None
-        try:
-            async with asyncio.timeout(_GIT_SECONDS):
-                return await asyncio.to_thread(git_place, cwd)
-        except TimeoutError:
-            self._git_hangs = True
-            return None
+        return await self._git.of(cwd)
 
     async def remark_changes(self, window_id: str, leaf_id: str | None, cwd: str) -> None:
         """Remark, once for a window, what differs from the branch's last turn: work tree and directories."""

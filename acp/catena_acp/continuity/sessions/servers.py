@@ -6,13 +6,13 @@ could have others is opened again with the next prompt, by the way of the direct
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 from collections.abc import Callable
 
 from catena_acp.continuity.conversation_events import ConversationEvent, Remarked
 from catena_acp.continuity.services import Services
+from catena_acp.continuity.sessions.directory_reading import DirectoryReading
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.mcp.project_file import FILE_NAME, ProjectFile, read_project_file
 from catena_acp.mcp.selection import Recipient, ServerChoice, choose
@@ -20,8 +20,6 @@ from catena_acp.port.abilities import Abilities
 from catena_acp.port.port import AgentSpec
 from catena_store.conversations import mcp_servers, trusted_files
 from catena_store.errors import StoreError
-
-_READING_SECONDS = 1.0  # for a small file; a network directory that hangs must not hold up a prompt
 
 
 class SessionServers:
@@ -35,7 +33,7 @@ class SessionServers:
         self._publish = publish
         self._kept: tuple[dict[str, object], ...] = ()  # of the conversation itself
         self._told: set[tuple[str, str]] = set()  # a window, and what was said there
-        self._hangs = False
+        self._reading = DirectoryReading(read_project_file)
         self._cwd = ""  # where the project was looked for last
         self.project: ProjectFile | None = None
         self.allowed: bool | None = None  # the person's answer about that file as it is; None without one
@@ -49,13 +47,7 @@ class SessionServers:
     async def look(self, cwd: str) -> None:
         """Read the project's file anew, and what the person answered about it."""
         self._cwd = cwd
-        if self._hangs:
-            return
-        try:
-            async with asyncio.timeout(_READING_SECONDS):
-                self.project = await asyncio.to_thread(read_project_file, cwd)
-        except TimeoutError:
-            self._hangs, self.project = True, None
+        self.project = await self._reading.of(cwd)
         self.allowed = None
         if self.project is not None:
             with contextlib.suppress(StoreError):

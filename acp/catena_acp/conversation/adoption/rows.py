@@ -77,24 +77,8 @@ def preview(transcript: ForeignTranscript, *, new_id: Callable[[], str]) -> list
 
 def messages_of(adopted: AdoptedRows, transcript: ForeignTranscript) -> list[Message]:
     """The messages that rows would become."""
-    return [
-        Message(
-            id=row.id,
-            conversation_id=row.conversation_id,
-            parent_id=row.parent_id,
-            turn_id=row.turn_id,
-            kind=row.kind,
-            state=row.state,
-            text=row.text,
-            data=row.data,
-            link_id=row.link_id,
-            agent_message_id=row.agent_message_id,
-            barrier=row.barrier,
-            depth=depth,
-            created_at=row.created_at or transcript.session.updated_at,
-        )
-        for depth, row in enumerate(adopted.rows)
-    ]
+    at = transcript.session.updated_at
+    return [row.as_stored(depth=depth, at=at) for depth, row in enumerate(adopted.rows)]
 
 
 def _left_out(transcript: ForeignTranscript) -> dict[str, object]:

@@ -146,21 +146,7 @@ class AsideRows:
         self._grown.clear()
 
     def _added(self, row: NewMessage) -> MessageAdded:
-        message = Message(
-            id=row.id,
-            conversation_id=row.conversation_id,
-            parent_id=row.parent_id,
-            turn_id=row.turn_id,
-            kind=row.kind,
-            state=row.state,
-            text=row.text,
-            data=row.data,
-            link_id=row.link_id,
-            agent_message_id=row.agent_message_id,
-            barrier=row.barrier,
-            depth=len(self._rows),
-            created_at=self._clock(),
-        )
+        message = row.as_stored(depth=len(self._rows), at=self._clock())
         self._rows[message.id] = message
         return MessageAdded(self._window_id, message)
 

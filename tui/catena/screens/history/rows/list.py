@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -33,7 +33,7 @@ from catena.screens.history.rows.rows import (
     found_line,
     title_line,
 )
-from catena.widgets.row_list import Tone
+from catena.widgets.row_list import Tone, ToneStyles
 from catena.widgets.scroll_bar import thin_scroll_bar
 from catena_store.errors import StoreError
 
@@ -136,9 +136,7 @@ class HistoryList(ScrollView, can_focus=False):
         self._lines = _Lines(self._content, headed=False)
         self._above = 0  # blank lines above the first row, so that the row under the cursor stays where it is
         self._empty = ""
-        self._base = self._cursor_style = Style.null()
-        self._tones: dict[Tone, Style] = {}
-        self._selected: dict[Tone, Style] = {}
+        self._styles = ToneStyles()
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -325,14 +323,7 @@ class HistoryList(ScrollView, can_focus=False):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw lines; read the styles that they share once."""
-        self._base = base = self.rich_style
-        self._cursor_style = cursor = base + self.get_component_rich_style("history--cursor")
-        tones = {tone: self.get_component_rich_style(f"history--{tone.value}", partial=True) for tone in Tone}
-        self._tones = {tone: base + style for tone, style in tones.items()}
-        # Nothing is faint on the ground of the selection, and where that is the text's colour, nothing has another.
-        tones[Tone.FAINT] = tones[Tone.MUTED]
-        tones[Tone.TEXT] = Style.null()
-        self._selected = {tone: cursor if cursor.reverse else cursor + style for tone, style in tones.items()}
+        self._styles = ToneStyles.of(self, "history")
         return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
@@ -347,7 +338,7 @@ class HistoryList(ScrollView, can_focus=False):
             return self._rule(rule, width)
         found = self._lines.row(line, len(self._content)) if line >= 0 else None
         if found is None:
-            return Strip.blank(width, self._base)
+            return Strip.blank(width, self._styles.base)
         at, part = found
         chosen = at == self.cursor
         right_margin = 0 if self.size.width < _NARROW else max(0, _MARGIN - (self.size.width - width))
@@ -362,8 +353,8 @@ class HistoryList(ScrollView, can_focus=False):
     def _strip(
         self, left: list[RowPiece], right: list[RowPiece], width: int, right_margin: int, *, chosen: bool
     ) -> Strip:
-        tones = self._selected if chosen else self._tones
-        plain = self._cursor_style if chosen else self._base
+        tones = self._styles.selected if chosen else self._styles.tones
+        plain = self._styles.cursor if chosen else self._styles.base
         used = sum(cell_len(piece.text) for piece in (*left, *right)) + right_margin
         segments = [
             *(self._segment(piece, tones) for piece in left),
@@ -373,7 +364,7 @@ class HistoryList(ScrollView, can_focus=False):
         ]
         return Strip([each for each in segments if each.text]).adjust_cell_length(width, plain)
 
-    def _segment(self, piece: RowPiece, tones: dict[Tone, Style]) -> Segment:
+    def _segment(self, piece: RowPiece, tones: Mapping[Tone, Style]) -> Segment:
         style = tones[Tone.TEXT if piece.found else piece.tone]
         if piece.found:
             style += _FOUND
@@ -382,12 +373,12 @@ class HistoryList(ScrollView, can_focus=False):
         return Segment(piece.text, style)
 
     def _words(self, text: str, component: str, width: int) -> Strip:
-        style = self._base + self.get_component_rich_style(component, partial=True)
-        return Strip([Segment(f"{'':{_MARGIN}}{text}", style)]).adjust_cell_length(width, self._base)
+        style = self._styles.base + self.get_component_rich_style(component, partial=True)
+        return Strip([Segment(f"{'':{_MARGIN}}{text}", style)]).adjust_cell_length(width, self._styles.base)
 
     def _rule(self, text: str, width: int) -> Strip:
-        style = self._base + self.get_component_rich_style("history--rule", partial=True)
-        words = Segment(f" {text} ", self._tones[Tone.FAINT])
+        style = self._styles.base + self.get_component_rich_style("history--rule", partial=True)
+        words = Segment(f" {text} ", self._styles.tones[Tone.FAINT])
         rest = "─" * max(0, width - cell_len(text) - 2 * _MARGIN - 5)
         segments = [Segment(f"{'':{_MARGIN}}───", style), words, Segment(rest, style)]
-        return Strip(segments).adjust_cell_length(width, self._base)
+        return Strip(segments).adjust_cell_length(width, self._styles.base)
