@@ -19,7 +19,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from catena_store.keeping.selection import REACHED, SPARED
+from catena_store.keeping.selection import POINTED_TO, REACHED, SPARED
 
 _BUSY_SECONDS = 30.0  # that a step waits for others; it holds them up for some milliseconds
 _ROWS = 400  # of a step
@@ -189,20 +189,11 @@ def _remove_rows(steps: _Transactions, id: str, family: str) -> None:
 def _needed(file: sqlite3.Connection, id: str, family: str, rows: Sequence[int]) -> set[int | None]:
     """Those of the rows that a row outside of them hangs from, or that a conversation which stays points to."""
     found = file.execute(
-        """
+        f"""
         WITH own (id) AS (SELECT value FROM json_each(?1)),
         kin (id) AS (SELECT id FROM conversation WHERE family = ?3 AND id <> ?2 AND pruned_at IS NULL)
         SELECT m.parent_id FROM own CROSS JOIN message m ON m.parent_id = own.id WHERE m.id NOT IN (SELECT id FROM own)
-        UNION SELECT c.fork_point_id FROM kin CROSS JOIN conversation c ON c.id = kin.id
-        UNION SELECT w.leaf_id FROM kin CROSS JOIN window w ON w.conversation_id = kin.id
-        UNION SELECT l.knows FROM kin CROSS JOIN link l ON l.conversation_id = kin.id
-        UNION SELECT l.reach FROM kin CROSS JOIN link l ON l.conversation_id = kin.id
-        UNION SELECT l.whole FROM kin CROSS JOIN link l ON l.conversation_id = kin.id
-        UNION SELECT l.base FROM kin CROSS JOIN link l ON l.conversation_id = kin.id
-        UNION SELECT k.message_id FROM kin CROSS JOIN checkpoint k ON k.conversation_id = kin.id
-        UNION SELECT t.told_from FROM kin CROSS JOIN turn t ON t.conversation_id = kin.id
-        UNION SELECT t.told_to FROM kin CROSS JOIN turn t ON t.conversation_id = kin.id
-        UNION SELECT t.whole_id FROM kin CROSS JOIN turn t ON t.conversation_id = kin.id
+        UNION {POINTED_TO}
         """,
         (json.dumps(rows), id, family),
     )

@@ -60,17 +60,9 @@ _SPARED = (
 # A CASE takes the first that holds, as the enumeration says.
 SPARED = " ".join(f"WHEN {condition} THEN '{reason.value}'" for reason, condition in _SPARED)
 
-# Rows of a family (?1) that must stay for the conversations of it that do: those that these hang from or point to, and
-# all above. ?2 is a JSON array of conversations that are to go; those that are gone already need none either.
-REACHED = """
-    WITH RECURSIVE kin (id) AS (
-        SELECT id FROM conversation
-         WHERE family = ?1 AND pruned_at IS NULL AND id NOT IN (SELECT value FROM json_each(?2))
-    ),
-    root (id) AS (
+# The rows that conversations point to, those of a table ``kin``.
+POINTED_TO = """
         SELECT c.fork_point_id FROM kin CROSS JOIN conversation c ON c.id = kin.id
-        UNION SELECT m.parent_id FROM kin CROSS JOIN message m ON m.conversation_id = kin.id
-               CROSS JOIN message p ON p.id = m.parent_id WHERE p.conversation_id <> m.conversation_id
         UNION SELECT w.leaf_id FROM kin CROSS JOIN window w ON w.conversation_id = kin.id
         UNION SELECT l.knows FROM kin CROSS JOIN link l ON l.conversation_id = kin.id
         UNION SELECT l.reach FROM kin CROSS JOIN link l ON l.conversation_id = kin.id
@@ -80,6 +72,19 @@ REACHED = """
         UNION SELECT t.told_from FROM kin CROSS JOIN turn t ON t.conversation_id = kin.id
         UNION SELECT t.told_to FROM kin CROSS JOIN turn t ON t.conversation_id = kin.id
         UNION SELECT t.whole_id FROM kin CROSS JOIN turn t ON t.conversation_id = kin.id
+""".strip()
+
+# Rows of a family (?1) that must stay for the conversations of it that do: those that these hang from or point to, and
+# all above. ?2 is a JSON array of conversations that are to go; those that are gone already need none either.
+REACHED = f"""
+    WITH RECURSIVE kin (id) AS (
+        SELECT id FROM conversation
+         WHERE family = ?1 AND pruned_at IS NULL AND id NOT IN (SELECT value FROM json_each(?2))
+    ),
+    root (id) AS (
+        {POINTED_TO}
+        UNION SELECT m.parent_id FROM kin CROSS JOIN message m ON m.conversation_id = kin.id
+               CROSS JOIN message p ON p.id = m.parent_id WHERE p.conversation_id <> m.conversation_id
     ),
     reached (id, parent_id) AS (
         SELECT m.id, m.parent_id FROM root CROSS JOIN message m ON m.id = root.id
