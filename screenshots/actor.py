@@ -124,6 +124,7 @@ PASSED = """\
 All 15 tests pass: `next` is kept, and no other site gets through.
 """
 _CUES = itertools.count(1)
+WAITED_FOR = "waited-for"
 WHICH = """\
 Only `login` in `auth/views.py`. `logout` and `register` bind their forms first, as they should.
 """
@@ -145,10 +146,16 @@ MODELS = (
 )
 
 
+def cue(folder: Path, number: int, what: str = "given") -> Path:
+    """The file by which whoever directs a film gives a cue, or by which the agent says that it waits for it."""
+    return folder / f"cue-{number}-{what}"
+
+
 def await_cue() -> None:
-    """Wait until whoever directs a film gives the next cue: a file beside the project, one for each step."""
+    """Wait until whoever directs a film gives the next cue, beside the project; all before it has been sent."""
     number = next(_CUES)
-    while not Path("..", f"cue-{number}").exists():
+    cue(Path(".."), number, WAITED_FOR).touch()
+    while not cue(Path(".."), number).exists():
         time.sleep(0.005)
 
 

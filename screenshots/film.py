@@ -1,6 +1,8 @@
 """The film of the documents: one story, played on the stage in demo mode, and recorded from the real screen.
 
 What is recorded is only what stands still, and its times are the script's: the film is the same bytes on every machine.
+A screen stands still once nothing that could change it is under way: no work, no timer, and no agent that has not come
+to its next cue.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from catena.films.recording import Recording, asciicast, rows_of
 from catena.text.strips.redaction import RedactedWords
 from catena.themes.catalog import SHIPPED
 from catena.transcript import Transcript
+from screenshots.actor import WAITED_FOR, cue
 from screenshots.animation import animated
 from screenshots.stage import NOW, THEMES, Stage, stage
 
@@ -24,8 +27,7 @@ TITLE = "Catena: your conversations outlive your agents' sessions"
 NAME = "demo"
 SIZE = (120, 34)
 _KEY = 0.045  # seconds from one letter to the next
-_LOOKS = 3  # at a screen that stands still
-_APART = 0.4  # seconds before a letter that answers a question, which Catena wants apart from other letters
+_LOOKS = 2  # at a screen that stands still, after the one that it is compared with
 _STILL = "Ask first"  # the chapter at whose end the film stands where nothing may move
 
 
@@ -90,35 +92,36 @@ class Director:
     async def cue(self, *texts: str, stay: float, ends: bool = False) -> None:
         """Let the agent take its next step, and record what it leads to; ``ends``: it is the last one of the turn."""
         self.cues += 1
-        (self.folder / f"cue-{self.cues}").touch()
+        cue(self.folder, self.cues).touch()
         await self.shows(*texts, stay=stay, works=not ends)
 
     async def shows(self, *texts: str, stay: float, works: bool = False) -> None:
-        """Wait until the screen shows all of these and stands still; ``works``: the agent still works."""
-        await self.app.until(lambda: self._stands(texts, works), f"the screen to show {texts}")
-        await self._take()
-        self._stay(stay)
-
-    def _stands(self, texts: tuple[str, ...], works: bool) -> bool:
-        shown = "\n".join(row.text for row in rows_of(self.app.app))
-        return all(text in shown for text in texts) and self.app.rests(works=works)
-
-    async def _take(self) -> None:
-        """Record what the screen shows once nothing on it moves any more."""
-        self._stop_clocks()
+        """Wait until the screen shows all of these, and record it; ``works``: the agent waits for its next cue."""
         before: list[Strip] = []
         looks = 0
 
-        def still() -> bool:
+        def stands() -> bool:
             nonlocal before, looks
+            if not self._rests(works=works):
+                looks = 0
+                return False
+            self._stop_clocks()
             now = rows_of(self.app.app)
-            looks = looks + 1 if now == before and self.app.rests(works=True) else 0
+            shown = "\n".join(row.text for row in now)
+            looks = looks + 1 if now == before and all(text in shown for text in texts) else 0
             before = now
             return looks >= _LOOKS
 
-        await self.app.settle()
-        await self.app.until(still, "the screen to stand still")
+        await self.app.until(stands, f"the screen to show {texts}")
         self.recording.add(before)
+        self._stay(stay)
+
+    def _rests(self, *, works: bool) -> bool:
+        """True while nothing that was begun can still change the screen, however long that takes."""
+        if not self.app.rests(works=works) or self.app.wakes_soon:
+            return False
+        asked = self.app.app.chat.area.panels.question is not None
+        return not works or asked or cue(self.folder, self.cues + 1, WAITED_FOR).exists()
 
     def _stop_clocks(self) -> None:
         """Let the seconds that an agent works be those of the film."""
@@ -139,7 +142,6 @@ async def story(film: Director) -> None:
     await film.cue("auth/views.py:12", stay=0.7)
     film.chapter("Ask first")
     await film.cue("Allow once", "form.cleaned_data", "Always in this project", "decide later", stay=3.0)
-    await asyncio.sleep(_APART)
     await film.press("y", "✓ Edit", stay=0.3, works=True)
     await film.cue("carries it", stay=1.1)
     await film.cue("front page", stay=1.4, ends=True)
@@ -186,7 +188,7 @@ async def record(theme: str) -> Recording:
         folder = Path(named)
         demo = Demo(RedactedWords.of(home=str(folder), names=[]), time=NOW)
         async with stage(folder, agent=True, size=SIZE, kept=True, demo=demo, parks=True) as app:
-            app.pause = 0.02
+            app.pause = 0.04
             app.app.theme = THEMES[theme]
             await story(Director(app, folder, recording))
     return recording

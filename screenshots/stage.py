@@ -59,6 +59,7 @@ _TITLES = {"opencode": "OpenCode"}
 INSTALLED = ("claude-agent-acp", "opencode")
 GIT = shutil.which("git") or "git"  # of the machine, before its programs are taken away
 PATIENCE = 60.0
+_SOON = 2.0  # seconds
 _WAITED = re.compile(r"(answer&#160;)\d+")
 _SHOWN = re.compile(r"<text[^>]*>([^<]*)</text>")
 
@@ -186,6 +187,23 @@ class Stage:
             seat.idle_work.under_way or ((seat.busy or tab.busy) and not tab.asks) for tab, seat in seats
         )
         return not (working or (at_work and not works) or context.tabs.events)
+
+    @property
+    def wakes_soon(self) -> bool:
+        """True while a timer that rings once is about to change the screen; a long one is none of a scene's."""
+        nodes = [
+            self.app,
+            *(node for screen in self.app.screen_stack for node in screen.walk_children(with_self=True)),
+        ]
+        # Textual has no public way to the timers of a widget.
+        timers = [timer for node in nodes for timer in node._timers]
+        return any(
+            timer._repeat == 0
+            and timer._interval <= _SOON
+            and timer._task is not None
+            and not timer._task.done()
+            for timer in timers
+        )
 
     async def picture_in(self, theme: str) -> str:
         """What the screen shows in a theme."""

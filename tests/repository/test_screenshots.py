@@ -28,6 +28,16 @@ def test_d01_a_picture_is_drawn_again_byte_for_byte(scene: str, tmp_path: Path) 
         )
 
 
+@pytest.mark.timeout(900)
+def test_d02_the_film_is_recorded_again_byte_for_byte(tmp_path: Path) -> None:
+    _make("demo-dark", "--into", str(tmp_path), patience=870)
+
+    for made in ("demo.cast", "demo-dark.svg"):
+        assert (tmp_path / made).read_text() == (PICTURES / made).read_text(), (
+            f"{made} is stale: run `make screenshots` and look at the film"
+        )
+
+
 def test_d02_the_light_film_differs_from_the_dark_one_in_nothing_but_colours() -> None:
     dark, light = ((PICTURES / f"demo-{theme}.svg").read_text() for theme in ("dark", "light"))
 
@@ -51,8 +61,8 @@ def test_d01_every_scene_has_its_pictures() -> None:
     assert sorted(_make("--list").split()) == sorted(picture.stem for picture in PICTURES.glob("*.svg"))
 
 
-def _make(*arguments: str) -> str:
+def _make(*arguments: str, patience: float = 170) -> str:
     command = [sys.executable, "-m", "screenshots", *arguments]
     return subprocess.run(
-        command, cwd=PICTURES.parent, capture_output=True, text=True, check=True, timeout=170
+        command, cwd=PICTURES.parent, capture_output=True, text=True, check=True, timeout=patience
     ).stdout
