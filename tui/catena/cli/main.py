@@ -12,6 +12,7 @@ import stat
 import sys
 from collections.abc import Sequence
 
+from catena.app.dataclass_methods import without_compiler
 from catena.errors import ExitStatus
 
 
@@ -19,6 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     _prepare_streams()
+    without_compiler()
     try:
         if not arguments:
             from catena.cli.start import open_client
