@@ -47,3 +47,13 @@ def test_q03_the_store_is_imported_without_anything_dear() -> None:
     loaded = set(told.stdout.split())
     assert "catena_store.finding.search" in loaded
     assert loaded & {"textual", "rich", "acp", "pydantic", "platformdirs", "catena", "catena_acp"} == set()
+
+
+def test_each_class_has_a_name_of_its_own() -> None:
+    """One word, one thing: private classes and those within another class, such as Textual's messages, apart."""
+    places: dict[str, list[str]] = {}
+    for floor in ("store", "acp", "tui"):
+        for path in sorted((ROOT / floor).rglob("*.py")):
+            for name in re.findall(r"^class ([A-Z]\w*)", path.read_text(), re.MULTILINE):
+                places.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
