@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from catena_store.database.database import Database, Writer
+from support.clients.forked import run_forked
 
 T = TypeVar("T")
 EXECUTABLE = Path(sys.executable).parent / "catena"
@@ -81,7 +82,9 @@ class Catena:
         )
 
     def __call__(self, *arguments: str, stdin: str | None = None, **environment: str) -> Finished:
-        """Run it to its end."""
+        """Run it to its end: forked, where its environment is that of all tests."""
+        if not environment:
+            return Finished(*run_forked(arguments, self.project, self.environment, stdin or ""))
         process = self.start(
             *arguments, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE, **environment
         )
