@@ -501,13 +501,18 @@ class ConversationRuntime:
                     await history.set_asking(tx, running.turn.id, link_id in asking)
 
     def _note_answer(self, ask_id: str, option_id: str | None) -> None:
-        """Note in its turn that a permission request is rejected: some agents end the turn for it."""
-        if asked := self.questions.permission(ask_id):
-            link_id, options = asked
-            chosen = next((option for option in options if option.id == option_id), None)
-            running = self._running.get(link_id)
-            if running and (option_id is None or (chosen and chosen.kind.startswith("reject"))):
-                running.rejected = True
+        """Note in its turn how a permission request is answered: some agents end the turn for a rejection."""
+        if (asked := self.questions.permission(ask_id)) is None:
+            return
+        link_id, event = asked
+        if (running := self._running.get(link_id)) is None:
+            return
+        if option_id is None:
+            running.rejected = True
+        elif chosen := next((option for option in event.options if option.id == option_id), None):
+            call_id = event.tool_call.tool_call_id
+            running.note_answer(call_id, allowed=not chosen.kind.startswith("reject"))
+            self.spawn(running.write_answer(call_id))
 
     async def _retitle(self, title: str) -> None:
         with contextlib.suppress(StoreError, ReadOnly):

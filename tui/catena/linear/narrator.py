@@ -52,7 +52,7 @@ _SILENCE = 1.5  # seconds without text, after which a sentence that is not whole
 _FIRST_WAIT, _NEXT_WAIT = 5.0, 30.0  # seconds without a line, until one says that the agent is at work
 _LAST_ROWS = 60  # among which calls are looked for that have not ended
 _DIFF_LINES = 12  # of a change, where everything is said
-_OVER = frozenset({"completed", "failed", "cancelled", "unknown"})
+_OVER = frozenset({"completed", "failed", "cancelled", "rejected", "unknown"})
 _COMMANDS = {
     Offer.RETRY: "/retry",
     Offer.WAIT: "/wait",
@@ -359,7 +359,7 @@ class Narrator:
         if not (begins or message.id in self._running):
             return  # said before
         self._running.pop(message.id, None)
-        if context.quiet and not (call.failed or call.ending):
+        if context.quiet and not (call.failed or call.ending or call.rejected):
             return
         self._line(rows.tool_line(call, number, record.status))
         if context.verbose:

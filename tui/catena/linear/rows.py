@@ -85,7 +85,14 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9 ._-]*")
 _LABEL = re.compile(r"\s*(?P<word>[\w .-]{0,40}?)(?:\s\d+)?\s*(?P<colon>[:.：])")
 _ABOUT = re.compile(r"~(?=\d)")
 _COUNTED = re.compile(r"(?:line \d+ \w+|step \d+,[^:]*|field \d+ of \d+|left out|\d+)\s*:", re.IGNORECASE)
-_STATES = {"completed": "done", "failed": "failed", "in_progress": "running", "pending": "begun"}
+_STATES = {
+    "completed": "done",
+    "failed": "failed",
+    "in_progress": "running",
+    "pending": "begun",
+    "cancelled": "cancelled",
+    "rejected": "rejected",
+}
 
 
 def agent_word(title: str) -> str:
@@ -150,7 +157,7 @@ def spoken(text: str) -> str:
 def tool_line(call: ToolCall, number: int, status: str = "") -> str:
     """A tool call in one line: what it did to what, how many lines it changed, how it ended."""
     pieces = [f"{call.verb} {_shortened(call.object)}".strip()]
-    if call.diffs and not (call.failed or status == "cancelled"):  # else nothing was changed
+    if call.diffs and not (call.failed or status in ("cancelled", "rejected")):  # else nothing was changed
         pieces.append(size_words(*changed_lines(call.diffs)))
     pieces.append(_state_words(call, status))
     if call.seconds is not None and call.seconds >= 10:
@@ -271,7 +278,7 @@ def _state_words(call: ToolCall, status: str) -> str:
         return "running"
     if call.glyph == "✓":
         return "done"
-    return _STATES.get(status, "cancelled" if status == "cancelled" else "outcome unknown")
+    return _STATES.get(status, "outcome unknown")
 
 
 def _shortened(text: str) -> str:

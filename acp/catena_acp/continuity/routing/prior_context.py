@@ -190,6 +190,8 @@ def _outcome(record: ToolRecord) -> str:
             return "failed"
         case "cancelled":
             return "cancelled"
+        case "rejected":
+            return "not done: the person rejected it"
         case _:
             return "outcome unknown; it may have been done, look before doing it again"
 

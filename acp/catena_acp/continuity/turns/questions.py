@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -17,7 +17,6 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.port.elicitation.requests import CANCEL, ElicitationAnswer, WebPage
 from catena_acp.port.session_events import (
     ElicitationRequested,
-    PermissionOption,
     PermissionRequested,
     ToolCallChanged,
 )
@@ -103,10 +102,10 @@ class PendingQuestions:
         """The links whose sessions wait for an answer."""
         return frozenset(ask.link_id for ask in self._open.values() if not _is_opened(ask.event))
 
-    def permission(self, ask_id: str) -> tuple[str, Sequence[PermissionOption]] | None:
-        """The link and the options of an open permission request."""
+    def permission(self, ask_id: str) -> tuple[str, PermissionOpened] | None:
+        """The link of an open permission request, and the request."""
         ask = self._open.get(ask_id)
-        return (ask.link_id, ask.event.options) if isinstance(ask, _Permission) else None
+        return (ask.link_id, ask.event) if isinstance(ask, _Permission) else None
 
     def permissions(self) -> list[tuple[str, AnswersPermissions, PermissionOpened]]:
         """The open permission requests, oldest first, each with its link and who waits for the answer."""

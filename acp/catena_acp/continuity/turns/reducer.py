@@ -11,7 +11,13 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from catena_acp.continuity.tool_calls.tool_record import ToolRecord
-from catena_acp.continuity.turns.tool_data import changed_tool, is_over, terminals_of, with_outputs
+from catena_acp.continuity.turns.tool_data import (
+    answered_tool,
+    changed_tool,
+    is_over,
+    terminals_of,
+    with_outputs,
+)
 from catena_acp.port.elicitation.requests import CANCEL, Elicitation, WebPage
 from catena_acp.port.elicitation.words import DONE, answered_text, asked_text, kept_data
 from catena_acp.port.images import MOST_IMAGES, note_of_image
@@ -250,6 +256,19 @@ class Reducer:
         if (tool := self._tools.get(tool_call_id)) is None:
             return []
         tool.data = {**tool.data, "rule": {"text": text, "allowed": allowed}}
+        self.note_answer(tool_call_id, allowed=allowed)
+        return self.written_anew(tool_call_id)
+
+    def note_answer(self, tool_call_id: str, *, allowed: bool) -> None:
+        """Note at a tool call how its permission request was answered, before the agent hears it."""
+        if (tool := self._tools.get(tool_call_id)) is not None:
+            tool.data = answered_tool(tool.data, self._now(), allowed=allowed)
+
+    def written_anew(self, tool_call_id: str) -> list[Op]:
+        """The operation that writes a tool call as it is now."""
+        if (tool := self._tools.get(tool_call_id)) is None:
+            return []
+        tool.over = is_over(tool.data)
         return [Change(tool.row_id, tool.data, MessageState.FINAL if tool.over else None)]
 
     def under_way(self) -> list[Mapping[str, Any]]:
@@ -270,7 +289,8 @@ class Reducer:
         for tool in self._tools.values():
             if not tool.over:
                 tool.over = True
-                tool.data = {**tool.data, "status": tool_status, "ended_at": self._now()}
+                if not is_over(tool.data):
+                    tool.data = {**tool.data, "status": tool_status, "ended_at": self._now()}
                 ops.append(Change(tool.row_id, tool.data, state))
         for elicited in self._elicitations.values():
             if not elicited.answered:

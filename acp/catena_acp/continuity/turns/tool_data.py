@@ -18,7 +18,8 @@ from catena_acp.port.session_events import (
     ToolText,
 )
 
-_OVER = frozenset({"completed", "failed", "cancelled", "unknown"})
+REJECTED = "rejected"  # by the person or a rule of theirs; the protocol has no word for it
+_OVER = frozenset({"completed", "failed", "cancelled", "unknown", REJECTED})
 _FIELDS = ("title", "kind", "status", "name", "raw_input", "raw_output", "subagent_of", "background")
 
 
@@ -36,6 +37,8 @@ def changed_tool(data: Mapping[str, Any], call: ToolCallChanged, now: str) -> di
         value = getattr(call, name)
         if value is not None:
             new[name] = value
+    if data.get("status") == REJECTED and new["status"] != "completed":
+        new["status"] = REJECTED  # some agents call it failed, others leave the call as it was
     if call.locations is not None:
         new["locations"] = [{"path": place.path, "line": place.line} for place in call.locations]
     if call.content is not None:
@@ -43,6 +46,16 @@ def changed_tool(data: Mapping[str, Any], call: ToolCallChanged, now: str) -> di
     if is_over(new):
         new.setdefault("ended_at", now)
     return new
+
+
+def answered_tool(data: Mapping[str, Any], now: str, *, allowed: bool) -> dict[str, Any]:
+    """The data of a call whose permission request was answered at ``now``: it starts there, or is over."""
+    status = data.get("status")
+    if not allowed:
+        return dict(data) if status == "completed" else {**data, "status": REJECTED, "ended_at": now}
+    if status == REJECTED:  # one of several requests of the call was
+        data = {name: value for name, value in data.items() if name != "ended_at"} | {"status": "pending"}
+    return dict(data) if is_over(data) else {**data, "started_at": now}
 
 
 def with_outputs(data: Mapping[str, Any], shown: Mapping[str, TerminalChanged]) -> dict[str, Any]:

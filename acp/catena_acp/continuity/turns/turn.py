@@ -389,6 +389,17 @@ class RunningTurn:
                 self.live.agent.answer_permission(asked.ask_id, answer.option.id)
         return True
 
+    def note_answer(self, call_id: str, *, allowed: bool) -> None:
+        """Note that the person answered a permission request, before the agent hears it."""
+        self.rejected = self.rejected or not allowed
+        self.reducer.note_answer(call_id, allowed=allowed)
+
+    async def write_answer(self, call_id: str) -> None:
+        """Write the tool call whose permission request was answered, unless the end of the turn has."""
+        async with self._writing:
+            if not self.over:
+                await self.recorder.write(self.reducer.written_anew(call_id))
+
     async def _ruled(self, call: ToolCallChanged, options: Sequence[PermissionOption]) -> _RuleAnswer | None:
         """The answer of the rules in force to a request; None where the person is asked."""
         everywhere, directory = self._services.rules, self._before.cwd

@@ -59,6 +59,7 @@ class ToolCall:
     raw_output: str
     background: bool = False  # its work went on after it had returned
     rule: str = ""  # of the person's: what answered its permission request
+    rejected: bool = False  # its permission request was
     images: tuple[str, ...] = ()  # a line for each
 
     @property
@@ -106,7 +107,7 @@ class ToolCall:
             running=not over and status == "in_progress",
             verb=SUBAGENT_VERB if record.starts_subagent else _VERBS.get(kind, "Tool"),
             object=_object(kind, record, message.text, locations, diffs, directory),
-            seconds=duration_of(message.data),
+            seconds=None if status == "rejected" else duration_of(message.data),
             locations=locations,
             diffs=tuple(diffs),
             texts=tuple(map(without_colours, outputs)),
@@ -119,6 +120,7 @@ class ToolCall:
             raw_output=_raw(record.raw_output),
             background=bool(record.background),
             rule=_rule(message.data.get("rule")),
+            rejected=status == "rejected",
             images=tuple(image_words(note, "o") for note in notes_in(message.data)),
         )
 

@@ -75,6 +75,8 @@ def draw_tool_line(
         fold = "▸"
     if call.ending:
         right.append((call.ending, palette.error))
+    if call.rejected:
+        right = [("rejected", palette.faint)]  # nothing was changed
     if call.background:
         right.append(("in background", palette.running) if goes_on else ("background ended", palette.faint))
     time = "" if call.seconds is None or call.background else duration_text(call.seconds)
