@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from bench import branching, keeping, mentions, reviewing, snapshots, sources, streaming
+from bench import branching, keeping, mentions, reviewing, slow_line, snapshots, sources, streaming
 from bench.goals import Measured, table
 from bench.process import kind_of_machine
 from bench.streaming import Figures
@@ -33,6 +33,9 @@ ON_CATENA: tuple[Callable[[Subject, Path], Figures], ...] = (
     keeping.long_histories,
     keeping.resumed,
     keeping.kept_stream,
+    slow_line.streamed_over_a_slow_line,
+    slow_line.scrolled_over_a_slow_line,
+    slow_line.pasted_over_a_slow_line,
     branching.broad_tree,
     branching.switched_siblings,
     branching.lengths_compared,

@@ -86,6 +86,7 @@ class Agent:
 
     def _prompt(self, request: object, session: str, text: str) -> None:
         self._cancelled.clear()
+        self._note("prompted", characters=len(text))
         asked = dict(word.split("=", 1) for word in text.split() if "=" in word)
         if "STREAM" in text:
             self._stream(session, int(asked["words"]), float(asked["rate"]), f"FINISHED{asked['run']}")

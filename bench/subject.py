@@ -30,6 +30,7 @@ class AgentEvent:
     at: float
     event: str
     method: str | None
+    characters: int  # of a prompt, or of an answer
 
 
 @dataclass
@@ -46,7 +47,10 @@ class Running:
         if not self.log.exists():
             return []
         lines: list[dict[str, Any]] = [json.loads(line) for line in self.log.read_text().splitlines()]
-        return [AgentEvent(line["at"], line["event"], line.get("method")) for line in lines]
+        return [
+            AgentEvent(line["at"], line["event"], line.get("method"), line.get("characters", 0))
+            for line in lines
+        ]
 
     def compose(self, text: str) -> None:
         """Type a prompt and let it be drawn."""
@@ -100,9 +104,18 @@ class Subject:
 
     @contextmanager
     def run(
-        self, folder: Path, *, options: Sequence[str] = (), replay: int = 0, log: str = "agent.jsonl"
+        self,
+        folder: Path,
+        *,
+        options: Sequence[str] = (),
+        replay: int = 0,
+        log: str = "agent.jsonl",
+        line: Sequence[str] = (),
     ) -> Iterator[Running]:
-        """Start it with everything that it keeps in ``folder``, and end it afterwards."""
+        """Start it with everything that it keeps in ``folder``, and end it afterwards.
+
+        ``line``: the command that starts it behind a line.
+        """
         project = folder / "project"
         project.mkdir(parents=True, exist_ok=True)
         environment = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
@@ -115,7 +128,7 @@ class Subject:
             "BENCH_AGENT_LOG": str(folder / log),
             "BENCH_REPLAY": str(replay),
         }
-        command = [*self.command, AGENT_COMMAND, *options]
+        command = [*line, *self.command, AGENT_COMMAND, *options]
         terminal = Terminal(command, environment=environment, directory=project)
         try:
             yield Running(terminal, folder / log, self.ready)

@@ -27,6 +27,7 @@ from bench.screen import Screen
 
 ANSWERS = (
     (re.compile(rb"\x1b\[0?c"), b"\x1b[?62;22c"),
+    (re.compile(rb"\x1b\[5n"), b"\x1b[0n"),
     (re.compile(rb"\x1b\[6n"), b"\x1b[1;1R"),
     (re.compile(rb"\x1b\[\?2026\$p"), b"\x1b[?2026;2$y"),
     (re.compile(rb"\x1b\[\?2048\$p"), b"\x1b[?2048;0$y"),
@@ -112,8 +113,10 @@ class Terminal:
         at = time.monotonic()
         data = keys.encode() if isinstance(keys, str) else keys
         while data:
-            written = os.write(self._master, data)
-            data = data[written:]
+            try:
+                data = data[os.write(self._master, data) :]
+            except BlockingIOError:  # it reads slowly, and may itself wait until it is read
+                self.read(0.01)
         return at
 
     def read(self, patience: float) -> bool:

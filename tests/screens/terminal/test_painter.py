@@ -193,8 +193,8 @@ class Pair:
         terminal.feed(b"\x1b[?7l")
         return terminal
 
-    def paint(self, update: LayoutUpdate | ChopsUpdate) -> bytes:
-        """Send an update; what was sent."""
+    def paint(self, update: LayoutUpdate | ChopsUpdate | None) -> bytes:
+        """Send an update, or what was kept; what was sent."""
         cursor = (self.canvas.width // 2, self.canvas.height // 2)
         sent = Frame(self.painter, update, cursor).render_segments(self.console)
         sent += f"\x1b[{cursor[1] + 1};{cursor[0] + 1}H"

@@ -22,6 +22,7 @@ from rich.text import Text
 from textual import events
 from textual.app import App
 from textual.binding import BindingType
+from textual.geometry import Offset
 from textual.screen import Screen
 from textual.theme import BUILTIN_THEMES, Theme
 from textual.worker import WorkerFailed
@@ -57,7 +58,6 @@ if TYPE_CHECKING:
     from catena.films.key_strip import PressedKeys
     from catena.screens.common.dialog import Dialog
     from catena.screens.settings.screen import SettingsScreen
-    from catena.terminal.painter.painter import Frame
     from catena.workspace.tabs import OpenTabs
 
 
@@ -138,6 +138,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._clipboard_images = ImageClipboard(
             environment, ask_terminal=self._ask_terminal_for_image, most_bytes=_MOST_IMAGE
         )
+        self._frame_dropped = False  # since the terminal was behind
         self._images = TerminalImages(
             start.settings.images,
             environment,
@@ -336,17 +337,23 @@ class CatenaApp(App[None], inherit_bindings=False):
         self.panic(Text(f"catena: {text}"))
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
-        """Draw a frame, unless the terminal is still busy with earlier ones."""
+        """Draw a frame, unless the terminal is still busy with earlier ones: then it is drawn with the next one."""
         # Textual has no public place between what a screen wants to be drawn and the driver.
-        frame: RenderableType | Frame | None = renderable
-        if isinstance(self._driver, TerminalDriver):
-            if not self._driver.accepts_frame():
-                return
-            self._follow_cursor()
-            if self._paints_cells:
-                cursor = self.screen.outer_size.clamp_offset(self.cursor_position)
-                frame = self._driver.painted(renderable, cursor)
-        super()._display(screen, frame)  # type: ignore[arg-type]  # it is what Textual's own updates are
+        driver = self._driver
+        if not isinstance(driver, TerminalDriver) or renderable is None or self._batch_count:
+            super()._display(screen, renderable)
+            return
+        self._follow_cursor()
+        if driver.accepts_frame():
+            frame = driver.painted(renderable, self._cursor_cell) if self._paints_cells else renderable
+            super()._display(screen, frame)  # type: ignore[arg-type]  # it is what Textual's own updates are
+        elif not self._paints_cells or not driver.keep(renderable, self.console, self._cursor_cell):
+            self._frame_dropped = True
+
+    @property
+    def _cursor_cell(self) -> Offset:
+        """Where Textual puts the cursor behind a frame."""
+        return self.screen.outer_size.clamp_offset(self.cursor_position)
 
     def _follow_cursor(self) -> None:
         """Put the terminal's own cursor where text is typed: there an input method shows what it composes.
@@ -358,9 +365,13 @@ class CatenaApp(App[None], inherit_bindings=False):
             self.cursor_position = focused.cursor_screen_offset
 
     def on_output_recovered(self) -> None:
-        """Draw everything anew: what was dropped is not on the screen."""
-        self._forget_terminal()
-        self.refresh()
+        """Draw what was kept; everything, where a frame was dropped."""
+        if self._frame_dropped:
+            self._frame_dropped = False
+            self._forget_terminal()
+            self.refresh()
+        elif isinstance(self._driver, TerminalDriver):
+            super()._display(self.screen, self._driver.kept(self._cursor_cell))  # type: ignore[arg-type]
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw everything anew: a terminal may have had other sizes meanwhile, and lost cells."""

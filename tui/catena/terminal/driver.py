@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from textual import events
 from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual._parser import ParseError
@@ -37,6 +37,7 @@ from catena.terminal.control.replies import (
     ModeReply,
     OscReply,
     Reply,
+    StatusReply,
     TerminalReplies,
     answers_queries,
     background_of,
@@ -44,9 +45,10 @@ from catena.terminal.control.replies import (
 )
 from catena.terminal.control.sequences import in_tmux, mouse_delays_escape
 from catena.terminal.erasure import erases_with_background
+from catena.terminal.flow import ANSWER
 from catena.terminal.input_filters import BracketedPastes, PastedText
 from catena.terminal.output import TerminalOutput
-from catena.terminal.painter.painter import Frame, Painter
+from catena.terminal.painter.painter import Frame, Painter, colors_of
 
 # A key with modifiers as xterm sends it, and tmux by default from 3.5 on; Textual knows the other form: CSI 13;2u.
 _MODIFIED_KEY = re.compile(r"\x1b\[27;(\d+);(\d+)~")
@@ -59,6 +61,7 @@ _MOST_PASTED = 10 * 1024 * 1024  # bytes of the clipboard; an attachment may hav
 _READ = 1 << 16
 _ROOM_PATIENCE = 0.2  # seconds; an exit waits no longer for what still waits there
 _LAST_WORDS = 0.3  # seconds for the terminal to read what is written before and as the screen is left
+_LAST_ANSWERS = 1.0  # seconds for what the terminal was asked
 _HUNG_UP = 128 + signal.SIGHUP  # exit status, whether the signal comes first or the end of the input
 _KEY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # control characters of keys
 
@@ -155,13 +158,14 @@ class TerminalDriver(LinuxDriver):
             self.write("\x1b[>4;1m")
         if self.input_tty and answers_queries(os.environ):
             self.write(QUERIES)
-            self.flush()
+            self._output.ask()
 
     def write(self, data: str) -> None:
         """Write to the terminal, without waiting until it reads."""
         if self._output is not None:
             data = self._painter.shortened(data)
-            self._output.write(data.encode(self._encoding, "backslashreplace"))
+            if not self._output.write(data.encode(self._encoding, "backslashreplace")):
+                self._painter.forget()
 
     def accepts_frame(self) -> bool:
         """False while the terminal does not read; OutputRecovered is posted when it does."""
@@ -178,6 +182,7 @@ class TerminalDriver(LinuxDriver):
     def stop_application_mode(self) -> None:
         """Stop application mode and restore the terminal, even where it has not read the last frames."""
         if self._output is not None:
+            self._output.stop_asking(_LAST_ANSWERS)
             self._output.drain(_LAST_WORDS)
         self.write(self.parting())
         if in_tmux(os.environ):
@@ -210,6 +215,22 @@ class TerminalDriver(LinuxDriver):
         if update is not None:
             self._painter.forget()
         return update
+
+    def keep(self, update: RenderableType | None, console: Console, cursor: Offset) -> bool:
+        """Keep what a screen wants to be drawn while no frame is accepted; False where it has to be drawn again.
+
+        The row in which the person types is shown at once: what is typed does not wait for what else is drawn.
+        """
+        if not isinstance(update, LayoutUpdate | ChopsUpdate) or not self._speaks_utf8:
+            return update is None
+        self._painter.keep(update, colors_of(console))
+        if self._output is not None and self._output.accepts_little():
+            self.write(self._painter.paint_row_of(cursor))
+        return True
+
+    def kept(self, cursor: Offset) -> Frame:
+        """All that was kept, as a frame."""
+        return Frame(self._painter, None, cursor)
 
     def forget_screen(self) -> None:
         """Forget what the terminal shows: all of the next frame is sent."""
@@ -248,6 +269,8 @@ class TerminalDriver(LinuxDriver):
         except (EOFError, OSError):
             self._loop.call_soon_threadsafe(self._app.exit, None, _HUNG_UP)
         finally:
+            if self._output is not None:
+                self._output.hang_up()
             selector.close()
             with self._waking:
                 os.close(self._wake_read)
@@ -270,6 +293,10 @@ class TerminalDriver(LinuxDriver):
                 raise EOFError
             read_at = time.monotonic()
             data = decode(raw)
+            if ANSWER in data:  # in the middle of a paste, too
+                for _ in range(data.count(ANSWER)):
+                    self._take_answer()
+                data = data.replace(ANSWER, "")
             if self._first_read:  # typed before application mode, when Enter made a line end
                 data, self._first_read = data.replace("\n", "\r"), False
             return data
@@ -355,6 +382,8 @@ class TerminalDriver(LinuxDriver):
     def _take_reply(self, reply: Reply) -> None:
         if (background := background_of(reply)) is not None:
             self.process_message(BackgroundReported(background))
+        elif isinstance(reply, StatusReply):
+            self._take_answer()
         elif isinstance(reply, ModeReply):
             if reply.known and not self._shares_clipboard:
                 self._shares_clipboard = True
@@ -368,6 +397,10 @@ class TerminalDriver(LinuxDriver):
                 self._end_clipboard(outcome, pasted=pasted)
         else:
             self.process_message(TerminalReplied(reply))
+
+    def _take_answer(self) -> None:
+        if self._output is not None:
+            self._output.answered()
 
     def _end_clipboard(self, outcome: ClipboardOutcome, *, pasted: bool) -> None:
         if isinstance(outcome, ClipboardText):

@@ -16,14 +16,15 @@ _VERSION = r"\x1bP>\|([^\x1b]*)\x1b\\"
 _MODE = r"\x1b\[\?(5522);(\d)\$y"
 _GRAPHICS = r"\x1b_G([^\x1b]*)\x1b\\"
 _CELL = r"\x1b\[6;(\d{1,4});(\d{1,4})t"
+_STATUS = r"(?P<status>\x1b\[0n)"
 # Another sequence began within it: what has come of it is dropped.
 _CUT = r"(?P<cut>\x1b(?:\]\d{1,5};[^\x07\x1b]*|P>\|[^\x1b]*|_G[^\x1b]*)(?=\x1b[^\\]))"
-_REPLY = re.compile(f"{_OSC}|{_VERSION}|{_MODE}|{_GRAPHICS}|{_CELL}|{_CUT}")
+_REPLY = re.compile(f"{_OSC}|{_VERSION}|{_MODE}|{_GRAPHICS}|{_CELL}|{_STATUS}|{_CUT}")
 # The beginning of one at the end of what was read. What has come of it says that no person typed it (`certain`), or
 # may be Alt+], Alt+P, Alt+_, Alt+[ or Page Down.
 _BEGUN = re.compile(
     r"(?P<certain>\x1b(?:\]\d{1,5};[^\x07\x1b]*\x1b?|P>\|[^\x1b]*\x1b?|_G[^\x1b]*\x1b?))\Z"
-    r"|\x1b(?:\](?:\d{0,5})|P>?|_|\[(?:6(?:;(?:\d{1,4}(?:;\d{0,4})?)?)?|\?(?:5(?:5(?:2(?:2(?:;(?:\d\$?)?)?)?)?)?)?)?)\Z"
+    r"|\x1b(?:\](?:\d{0,5})|P>?|_|\[(?:0|6(?:;(?:\d{1,4}(?:;\d{0,4})?)?)?|\?(?:5(?:5(?:2(?:2(?:;(?:\d\$?)?)?)?)?)?)?)?)\Z"
 )
 _REST = re.compile(r"[^\x07\x1b]*(?:\x07|\x1b\\|(?=\x1b[^\\]))")
 _IMAGE_NUMBER = re.compile(r"(?:^|,)i=(\d{1,10})(?:,|$)", re.ASCII)
@@ -70,7 +71,12 @@ class CellSizeReply:
     height: int
 
 
-Reply = OscReply | VersionReply | ModeReply | GraphicsReply | CellSizeReply
+@dataclass(frozen=True, slots=True)
+class StatusReply:
+    """The terminal has drawn all that was sent before it was asked (DSR)."""
+
+
+Reply = OscReply | VersionReply | ModeReply | GraphicsReply | CellSizeReply | StatusReply
 
 
 def answers_queries(environment: Mapping[str, str]) -> bool:
@@ -133,7 +139,9 @@ class TerminalReplies:
 
 
 def _reply(found: re.Match[str]) -> Reply:
-    code, body, version, mode, state, graphics, height, width, _ = found.groups()
+    code, body, version, mode, state, graphics, height, width, status, _ = found.groups()
+    if status is not None:
+        return StatusReply()
     if code is not None:
         return OscReply(int(code), body)
     if version is not None:

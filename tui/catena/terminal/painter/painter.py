@@ -22,17 +22,23 @@ _SHORT_BLANKS = 10  # and than an erasure of so many cells with a movement of th
 
 
 class Frame(CompositorUpdate):
-    """An update of the compositor as the changes of cells that come of it, when it is written."""
+    """An update of the compositor as the changes of cells that come of it, when it is written; None: what was kept."""
 
-    def __init__(self, painter: Painter, update: LayoutUpdate | ChopsUpdate, cursor: tuple[int, int]) -> None:
+    def __init__(
+        self, painter: Painter, update: LayoutUpdate | ChopsUpdate | None, cursor: tuple[int, int]
+    ) -> None:
         self._painter = painter
         self._update = update
         self._cursor = cursor
 
     def render_segments(self, console: Console) -> str:
         """The bytes to write, as text; Textual asks for them once, and writes them behind one another."""
-        system = console._color_system or ColorSystem.TRUECOLOR  # as plain output does
-        return self._painter.paint(self._update, system, self._cursor)
+        return self._painter.paint(self._update, colors_of(console), self._cursor)
+
+
+def colors_of(console: Console) -> ColorSystem:
+    """The colours of a console, as plain output has them."""
+    return console._color_system or ColorSystem.TRUECOLOR
 
 
 class Painter:
@@ -49,6 +55,7 @@ class Painter:
         self._width = 0
         self._wanted: list[CellRow] = []
         self._shown: list[CellRow] = []  # empty: nothing is known
+        self._kept: set[int] = set()  # rows that are wanted otherwise, and were not painted
         self._cursor: tuple[int, int] | None = None  # where it stands, if that is known
         self._way = ("", "")  # of the cursor behind the last frame: as Textual writes it, and shorter
         self._forgotten = 0  # how often; a signal may come in the middle of a frame
@@ -58,10 +65,34 @@ class Painter:
         """Forget what the terminal shows: the next frame sends every cell. Signal handlers may call this."""
         self._forgotten += 1
 
-    def paint(self, update: LayoutUpdate | ChopsUpdate, system: ColorSystem, cursor: tuple[int, int]) -> str:
-        """What to write so that the update is shown; ``cursor`` is where Textual puts the cursor behind it."""
+    def keep(self, update: LayoutUpdate | ChopsUpdate, system: ColorSystem) -> None:
+        """Note an update that cannot be written now; it is painted together with the next one."""
         self._prepare(*_size(update))
-        touched = self._take(update, system)
+        self._kept |= self._take(update, system)
+
+    def paint_row_of(self, cursor: tuple[int, int]) -> str:
+        """What to write so that the cursor's row is shown as it is wanted, where the cursor did not leave its row."""
+        y = cursor[1]
+        known = self._shown and self._remembered == self._forgotten
+        if not known or self._cursor is None or self._cursor[1] != y:
+            return ""
+        self._pen.begin(self._cursor)
+        if self._wanted[y] != self._shown[y]:
+            self._paint_row(y)
+        self._pen.move(*cursor)
+        self._cursor = cursor
+        return self._pen.end()
+
+    def paint(
+        self, update: LayoutUpdate | ChopsUpdate | None, system: ColorSystem, cursor: tuple[int, int]
+    ) -> str:
+        """What to write so that the update and what was kept is shown; ``cursor``: where Textual puts it behind."""
+        if update is not None:
+            self._prepare(*_size(update))
+            self._kept |= self._take(update, system)
+        else:
+            self._prepare(self._width, len(self._wanted))
+        touched, self._kept = self._kept, set()
         self._pen.begin(self._cursor)
         if not self._shown:
             self._clear()
@@ -87,6 +118,7 @@ class Painter:
         if (width, height) != (self._width, len(self._wanted)):
             self._width = width
             self._wanted = [blank_row(width, self._looks.plain)] * height
+            self._kept = set()
             self.forget()
         if self._remembered != self._forgotten:
             self._remembered = self._forgotten
