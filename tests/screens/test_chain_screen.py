@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import shlex
 from pathlib import Path
 
 import pytest
 
 from catena.screens.chain.screen import ChainScreen
 from catena.widgets.row_list import RowList
+from catena_acp.agents.catalog import command_spec
 from catena_acp.conversation.inspection.chain import Chain
 from catena_acp.port.port import AgentSpec
 from support.conversations.rehearsed import World
@@ -137,3 +139,20 @@ async def test_p11_every_agent_to_choose_from_names_its_price(world: World, tmp_
         await person.press("escape")
         await person.say("/agent rehearsal")
         await person.sees("Switched to Rehearsal. Your next prompt: 2 messages replayed, ~")
+
+
+async def test_w17_a_conversation_goes_back_to_the_command_that_it_began_with(world: World) -> None:
+    spec = world.spec()
+    command = command_spec(
+        shlex.join(("env", *(f"{name}={value}" for name, value in spec.env), *spec.command))
+    )
+    async with at_the_screen(str(world.project), agent=command) as person:
+        await person.say("say alpha")
+        await person.sees("  alpha")
+        await person.idle()
+        await person.say("/agent rehearsal")
+        await person.sees("Switched to Rehearsal.")
+        await person.say("/agent")
+        await person.sees("same context, nothing replayed · used in this conversation")
+        await person.press(*"used in this", "enter")
+        await person.until(lambda: person.tab.agent == command.name, "the command to be the agent again")

@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,10 @@ login.Login.methods = lambda self: json.loads(os.environ["WAYS"])
 from catena_acp.rehearsal.__main__ import main
 main()
 """
-FAILING = {"command": sys.executable, "args": ["-c", "print('no luck today'); raise SystemExit(3)"]}
+FAILING: dict[str, Any] = {
+    "command": sys.executable,
+    "args": ["-c", "print('no luck today'); raise SystemExit(3)"],
+}
 
 
 class Faults:
@@ -255,12 +259,14 @@ def test_r06_a_login_in_the_terminal_is_run_there_and_ctrl_c_comes_back_with_eve
 
 def test_w13_a_login_in_the_terminal_that_fails_can_be_read_and_enter_goes_back(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    way: dict[str, object] = {"id": "shell", "name": "Shell", "_meta": {"terminal-auth": FAILING}}
+    long = {**FAILING, "args": [*FAILING["args"], "--further", "word " * 40, "last-word"]}
+    way: dict[str, object] = {"id": "shell", "name": "Shell", "_meta": {"terminal-auth": long}}
     agent = other_ways(tmp_path, way)
     with place.catena("--agent-command", shlex.join(agent.command), WAYS=json.dumps([way])) as terminal:
         terminal.wait_for("l +Log in")
         terminal.say("/login")
         terminal.wait_for("in this terminal")
+        terminal.wait_for_words("last-word")  # all of it is seen before it is run
         terminal.press("escape")
         terminal.wait_gone("in this terminal")
         terminal.say("/login")

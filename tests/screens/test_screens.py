@@ -70,6 +70,14 @@ def test_w03_commands_complete_by_their_letters_in_order_the_beginning_first() -
     assert "agent:mkdocs" in [row.key for row in rows]
 
 
+def test_w03_another_name_of_a_command_stands_behind_the_names_that_begin_like_it() -> None:
+    def keys(typed: str) -> list[str]:
+        return [row.key for row in completions(typed, SLASH_COMMANDS, ())]
+
+    assert keys("/co")[0] == "own:copy"
+    assert keys("/cost")[0] == "own:usage"
+
+
 def test_w03_a_clash_of_names_is_shown() -> None:
     clash = [
         row

@@ -400,6 +400,11 @@ def command_spec(command: str) -> AgentSpec:
     return AgentSpec(name=_COMMAND + shlex.join(argv), title=_title_of(argv), command=argv)
 
 
+def is_command(name: str) -> bool:
+    """True for the stored name of an agent that is a command of its own."""
+    return name.startswith(_COMMAND)
+
+
 def is_untitled(spec: AgentSpec) -> bool:
     """True for a command that has a title neither in the catalogue nor in the settings."""
     return spec.name.startswith(_COMMAND) and not spec.profile and spec.title == _title_of(spec.command)

@@ -105,6 +105,14 @@ async def test_w01_a_command_is_shown_with_all_that_the_agent_says_of_it_and_how
         assert any("Allow running ls?" in row and "1 of 2" in row for row in rows)
 
 
+async def test_w01_what_an_agent_says_twice_of_a_command_is_shown_once() -> None:
+    told = {"command": "make", "description": "build it"}
+    call = ToolCallChanged("c", "make", "execute", raw_input=told, content=(ToolText("build it"),))
+    async with (stage := Stage()).run_test(size=(100, 40)) as pilot:
+        rows = await stage.ask(pilot, call)
+    assert [row.strip() for row in rows if "build it" in row] == ["description: build it"]
+
+
 async def test_w01_a_question_stands_right_below_the_call_and_the_composer_where_it_was(
     tmp_path: Path,
 ) -> None:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from catena.settings.agents import REHEARSAL, agent_of_setting, require_command, stored_agent_name
 from catena.settings.settings import Settings
-from catena_acp.agents.catalog import agent_name, find_agents, how_to_install, install_command, lacks_account
+from catena_acp.agents.catalog import (
+    agent_name,
+    find_agents,
+    how_to_install,
+    install_command,
+    is_command,
+    lacks_account,
+)
 from catena_acp.errors import AgentMissing
 
 if TYPE_CHECKING:  # the first frame does without the registry's data
     from catena_acp.agents.registry.entries import RegistryEntry
 
 _OR = ", or "  # between two ways to log in
+_USED_HERE = "used in this conversation"
 _NEEDS_NO_ACCOUNT = "built-in demo, no account needed"
 
 
@@ -71,14 +79,18 @@ class AgentChoice:
 
 
 def agent_choices(
-    settings: Settings, last_used: tuple[str, str] | None, offered: Sequence[RegistryEntry] = ()
+    settings: Settings,
+    last_used: tuple[str, str] | None,
+    offered: Sequence[RegistryEntry] = (),
+    used: Mapping[str, str] | None = None,
 ) -> list[AgentChoice]:
     """Every known agent: the last used, the others that are found and first ready, rehearsal; then the missing.
 
     ``last_used`` is its stored name and profile. ``offered`` are the agents of the registry, which Catena can install.
+    ``used`` are the stored names and titles of a conversation's agents: a command of its own is known from there only.
     """
     name = stored_agent_name(*last_used, settings) if last_used else None
-    own = _own_agents(settings)
+    own = [*_own_agents(settings), *_used_commands(used or {}, settings)]
     named = {choice.name for choice in own}
     known = [*own, *(choice for choice in _catalogue_agents(offered) if choice.name not in named)]
     marked = [replace(choice, last_used=choice.name == name) for choice in known]
@@ -122,6 +134,12 @@ def _own_agents(settings: Settings) -> list[AgentChoice]:
             choice = replace(choice, readiness=Readiness.MISSING, how=how)
         own.append(choice)
     return own
+
+
+def _used_commands(used: Mapping[str, str], settings: Settings) -> Iterator[AgentChoice]:
+    for name, title in used.items():
+        if is_command(stored_agent_name(name, "", settings)):
+            yield AgentChoice(name, title, Readiness.READY, note=_USED_HERE)
 
 
 def _catalogue_agents(offered: Sequence[RegistryEntry]) -> list[AgentChoice]:

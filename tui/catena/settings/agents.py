@@ -11,7 +11,7 @@ from functools import cache
 from catena.errors import CommandRefused, InvalidSettings
 from catena.settings.settings import Settings, load_settings
 from catena.settings.tables.agents import AgentSetting
-from catena_acp.agents.catalog import catalog, command_spec, find_agents, find_spec, is_known
+from catena_acp.agents.catalog import catalog, command_spec, find_agents, find_spec, is_command, is_known
 from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec
 
@@ -33,7 +33,7 @@ def requested_agent(name: str | None, command: str | None, settings: Settings) -
 
 
 def find_agent(name: str, settings: Settings) -> AgentSpec:
-    """The agent with this name in the settings or the catalogue. Raises AgentMissing."""
+    """The agent of a name in the settings or the catalogue, or of a command's stored name. Raises AgentMissing."""
     if setting := settings.agents.get(name):
         return agent_of_setting(setting, settings)
     return _catalogue_spec(name)
@@ -190,6 +190,6 @@ def require_command(spec: AgentSpec) -> None:
 
 
 def _catalogue_spec(name: str) -> AgentSpec:
-    if not is_known(name):
+    if not (is_known(name) or is_command(name)):
         raise AgentMissing(name, "no such agent; see `catena agents`")
     return find_spec(name)

@@ -214,12 +214,13 @@ def _ranked(typed: str, candidates: Sequence[tuple[tuple[str, ...], Row]]) -> li
 
     search = FuzzySearch()
 
-    def score(name: str) -> float:
+    def score(name: str, other: bool) -> float:
         if name.startswith(typed):
-            return 1_000.0 - len(name)
+            # Whoever begins to type another name than the one in the list sees it behind those that begin so.
+            return (500.0 if other and name != typed else 1_000.0) - len(name)
         return search.match(typed, name)[0]
 
-    scored = [(max(map(score, names)), row) for names, row in candidates]
+    scored = [(max(score(name, name != names[0]) for name in names), row) for names, row in candidates]
     return [row for points, row in sorted(scored, key=lambda each: -each[0]) if points > 0]
 
 

@@ -142,6 +142,11 @@ class Tab:
         """True if the next prompt goes to this agent and profile."""
         return (self.agent, self.profile) == (spec.name, spec.profile)
 
+    async def agents_used(self) -> dict[str, str]:
+        """The stored names of the agents that its conversation was led with lately, and what they are called."""
+        chain = await self.conversation.chain.read(self.window)
+        return {entry.link.agent: entry.agent_title for entry in chain.entries}
+
     @property
     def untouched(self) -> bool:
         """True while its branch is empty."""

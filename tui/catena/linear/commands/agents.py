@@ -62,7 +62,10 @@ class AgentCommands:
             spec: AgentSpec | None = find_agent(argument, context.settings)
         else:
             spec = await self._tabs.choose_agent(
-                "Choose: continue with which agent?", (tab.agent, tab.profile), prices
+                "Choose: continue with which agent?",
+                (tab.agent, tab.profile),
+                prices,
+                used=await tab.agents_used(),
             )
         if spec is None:
             return

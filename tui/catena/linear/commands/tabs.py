@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -105,14 +105,15 @@ class TabCommands:
         last_used: tuple[str, str] | None,
         prices: Callable[[list[AgentSpec]], Awaitable[list[str]]] | None = None,
         *,
+        used: Mapping[str, str] | None = None,
         first: bool = False,
     ) -> AgentSpec | None:
         """The agent that the person chooses among those that are installed; None if they choose none.
 
-        ``first``: Enter alone takes the first one.
+        ``used`` are the agents of the conversation, ``first``: Enter alone takes the first one.
         """
         context = self._context
-        known = await asyncio.to_thread(agent_choices, context.settings, last_used)
+        known = await asyncio.to_thread(agent_choices, context.settings, last_used, used=used)
         found = [each for each in known if each.found]
         specs = [find_agent(each.name, context.settings) for each in found]
         priced = await prices(specs) if prices else [""] * len(specs)

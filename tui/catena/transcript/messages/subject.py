@@ -47,14 +47,16 @@ def has_long_arguments(call: ToolCallChanged, options: RenderOptions) -> bool:
 
 
 def _arguments(call: ToolCallChanged, options: RenderOptions) -> Iterator[str]:
-    """The arguments, words and places of a call, fit to be drawn."""
+    """The arguments, words and places of a call, fit to be drawn; words that an argument has are not said again."""
+    said = {call.title}
     if isinstance(call.raw_input, Mapping):
         for key, value in call.raw_input.items():
             shown = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
             if shown != call.title:
+                said.add(shown)
                 yield f"{safe_line(str(key))}: {safe(shown)}"
     for content in call.content or ():
-        if isinstance(content, ToolText):
+        if isinstance(content, ToolText) and content.text.strip() not in said:
             yield safe(content.text)
     for place in call.locations or ():
         yield relative(place.path, options.directory) + (f":{place.line}" if place.line else "")

@@ -102,8 +102,8 @@ class LoginActions:
         command, leaving = login_text.terminal_login_lines(login.argv)
         question = Picker(
             f"Log in to {safe_line(_title(tab))} in this terminal?",
-            [Row("run", "run it", note=command), Row("stay", "cancel")],
-            note=f"It uses this terminal until it exits. {leaving}",
+            [Row("run", "run it"), Row("stay", "cancel")],
+            note=f"{command}\nIt uses this terminal until it exits. {leaving}",  # wrapped: a row would cut the command
         )
         if await self._context.app.push_screen_wait(question) != "run":
             return False

@@ -72,14 +72,15 @@ async def choose_agent(
     last_used: tuple[str, str] | None,
     *,
     prices: Prices | None = None,
+    used: Mapping[str, str] | None = None,
 ) -> AgentSpec | None:
     """The agent that the person chooses, None if they leave; ``prices`` names the price of each.
 
-    ``last_used`` is the stored name and profile of the one to begin at.
+    ``last_used`` is the stored name and profile of the one to begin at; ``used`` are those of the conversation.
     """
     note = ""
     keep = stored_agent_name(*last_used, settings) if last_used else None
-    known = agent_choices(settings, last_used, await offered_agents())
+    known = agent_choices(settings, last_used, await offered_agents(), used)
     priced = await _prices_of(known, settings, prices)
 
     async def rows_with_versions() -> list[Row]:
@@ -105,7 +106,7 @@ async def choose_agent(
             continue
         done, note = await install_in_terminal(app, choice)
         if done:
-            known = agent_choices(settings, last_used, await offered_agents())
+            known = agent_choices(settings, last_used, await offered_agents(), used)
             priced = await _prices_of(known, settings, prices)
 
 
@@ -220,9 +221,12 @@ class SettingsActions:
         if argument:
             spec = find_agent(argument, context.settings)
         else:
+            used = await tab.agents_used() if tab else None
             kept = (tab.agent, tab.profile) if tab else await context.tabs.last_used_agent()
             title = "Continue with which agent?" if tab else WHICH_AGENT
-            chosen = await choose_agent(context.app, title, context.settings, kept, prices=self._prices)
+            chosen = await choose_agent(
+                context.app, title, context.settings, kept, prices=self._prices, used=used
+            )
             if chosen is None:
                 return
             spec = chosen
