@@ -82,9 +82,9 @@ class Catena:
         )
 
     def __call__(self, *arguments: str, stdin: str | None = None, **environment: str) -> Finished:
-        """Run it to its end: forked, where its environment is that of all tests."""
-        if not environment:
-            return Finished(*run_forked(arguments, self.project, self.environment, stdin or ""))
+        """Run it to its end: forked, unless it is given what Python itself heeds when it starts."""
+        if not any(name.startswith(("LANG", "LC_", "PYTHON")) for name in environment):
+            return Finished(*run_forked(arguments, self.project, self.environment | environment, stdin or ""))
         process = self.start(
             *arguments, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE, **environment
         )
