@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from catena_acp.rehearsal.rpc import INTERNAL_ERROR, MessageLog, Refusal
 from catena_acp.rehearsal.scenes import prose
@@ -21,8 +20,7 @@ from catena_acp.rehearsal.turn import ScriptedTurn, TurnCancelled, TurnStopped
 _CONTEXT_SIZE = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class _Ending:
+class _Ending(NamedTuple):
     """End of a turn, and what stays in the context: user (the prompt), partial (the answer so far, too) or nothing."""
 
     keeps: str

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _SEPARATORS = re.compile(r"[\n;]")
 _STEP = re.compile(r"/?([a-z][a-z0-9-]*!?)(?:\s+(.*))?")
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptStep:
+class ScriptStep(NamedTuple):
     """A scene's name in a prompt, with its arguments."""
 
     scene: str

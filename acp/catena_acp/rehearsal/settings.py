@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from catena_acp.rehearsal.faults import Cues
 from catena_acp.rehearsal.rpc import INVALID_PARAMS, Refusal
@@ -96,8 +95,7 @@ def commands(*, extra: bool = False) -> list[dict[str, Any]]:
 KEPT_CONTEXT = ("user", "partial", "nothing")
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """Options of the process; by default an agent with every capability but steering and fork at a message."""
 
     home: Path

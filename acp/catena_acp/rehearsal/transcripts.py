@@ -10,10 +10,9 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from catena_acp.rehearsal.rpc import INVALID_PARAMS, Refusal, RpcChannel, encode
 
@@ -32,8 +31,7 @@ class NoSuchSession(Exception):
     """A session id without a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(NamedTuple):
     """A prompt and the entries of its answer."""
 
     id: str
@@ -59,16 +57,24 @@ class Exchange:
         return messages
 
 
-@dataclass(slots=True)
 class SessionTranscript:
     """The prompts and answers of one session, which are its whole context."""
 
-    id: str
-    cwd: str
-    path: Path
-    title: str | None = None
-    cost: float = 0.0
-    exchanges: list[Exchange] = field(default_factory=list)
+    def __init__(
+        self,
+        id: str,
+        cwd: str,
+        path: Path,
+        title: str | None = None,
+        cost: float = 0.0,
+        exchanges: Sequence[Exchange] = (),
+    ) -> None:
+        self.id = id
+        self.cwd = cwd
+        self.path = path
+        self.title = title
+        self.cost = cost
+        self.exchanges = list(exchanges)
 
     def add_prompt(self, exchange: Exchange) -> None:
         """Store a prompt."""
@@ -97,7 +103,7 @@ class SessionTranscript:
 
     def _add(self, turn_id: str, entries: tuple[Entry, ...]) -> None:
         self.exchanges[:] = [
-            replace(old, entries=old.entries + entries) if old.id == turn_id else old
+            old._replace(entries=old.entries + entries) if old.id == turn_id else old
             for old in self.exchanges
         ]
 
@@ -252,7 +258,7 @@ def _up_to_answer(source: SessionTranscript, message_id: str) -> list[Exchange]:
     for number, exchange in enumerate(source.exchanges):
         ends = [i for i, entry in enumerate(exchange.entries, 1) if entry.get("id") == message_id]
         if ends:
-            return [*source.exchanges[:number], replace(exchange, entries=exchange.entries[: ends[-1]])]
+            return [*source.exchanges[:number], exchange._replace(entries=exchange.entries[: ends[-1]])]
     raise Refusal(INVALID_PARAMS, f"Fork point message {message_id} was not found in session {source.id}")
 
 

@@ -7,7 +7,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from catena_acp.rehearsal.rpc import ClientRequest, RpcChannel, encode
@@ -15,13 +14,13 @@ from catena_acp.rehearsal.settings import Options, RehearsalSettings
 from catena_acp.rehearsal.transcripts import Block, Entry, SessionTranscript, block_text
 
 
-@dataclass(slots=True)
 class Session:
     """An open session: its transcript, settings and running turn."""
 
-    transcript: SessionTranscript
-    settings: RehearsalSettings = field(default_factory=RehearsalSettings)
-    turn: ScriptedTurn | None = None
+    def __init__(self, transcript: SessionTranscript) -> None:
+        self.transcript = transcript
+        self.settings = RehearsalSettings()
+        self.turn: ScriptedTurn | None = None
 
     @property
     def id(self) -> str:

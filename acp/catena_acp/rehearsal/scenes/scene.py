@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from catena_acp.rehearsal.script import ScriptStep
 from catena_acp.rehearsal.turn import ScriptedTurn
@@ -19,8 +18,7 @@ CUE: Final = r"cue (?P<cue>[\w-]+)"
 OPTIONAL_SECONDS: Final = r"(?P<seconds>\d+(?:\.\d+)?)?"
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(NamedTuple):
     """A scene: a pattern of its arguments, a function, and the lines of ``help``."""
 
     form: str
