@@ -79,6 +79,7 @@ class Screen:
         self._held = ""  # the beginning of a sequence that has not ended
         self._pen = PLAIN
         self._wraps = True
+        self._has_margins = False
         self.x = self.y = 0
         self._last = (0, 0)  # the cell that was printed last
         self.resize(columns, rows)
@@ -87,6 +88,7 @@ class Screen:
         """Another size; nothing of what was shown is worth keeping."""
         self.columns, self.rows = columns, rows
         self._top, self._bottom = 0, rows - 1
+        self._left, self._right = 0, columns  # behind the last column
         self._grid = [self._blank_row(PLAIN) for _ in range(rows)]
         self.x, self.y = min(self.x, columns - 1), min(self.y, rows - 1)
         self._last = (0, 0)
@@ -187,7 +189,16 @@ class Screen:
         region = self._grid[top : self._bottom + 1]
         by = max(-len(region), min(by, len(region)))
         new = [self._blank_row(self._erased) for _ in range(abs(by))]
-        self._grid[top : self._bottom + 1] = region[by:] + new if by >= 0 else new + region[:by]
+        moved = region[by:] + new if by >= 0 else new + region[:by]
+        if (self._left, self._right) == (0, self.columns):
+            self._grid[top : self._bottom + 1] = moved
+            return
+        cells = slice(self._left, self._right)
+        parts = [(row.texts[cells], row.looks[cells]) for row in moved]
+        for row, (texts, looks) in zip(region, parts, strict=True):
+            self._break_wide(row, self._left)
+            self._break_wide(row, self._right)
+            row.texts[cells], row.looks[cells] = texts, looks
 
     # --- what is not text
 
@@ -256,9 +267,12 @@ class Screen:
                 self._erase_line(given[0])
             case "J":
                 self._erase_screen(given[0])
-            case "L" | "M" if self._top <= self.y <= self._bottom:
+            case "L" | "M" if self._top <= self.y <= self._bottom and self._left <= self.x < self._right:
                 self._scroll(self.y, first if final == "M" else -first)
-                self.x = 0
+                self.x = self._left
+            case "s" if self._has_margins and not private:
+                self._left, self._right = first - 1, given[1]
+                self.x = self.y = 0
             case "S" | "T":
                 self._scroll(self._top, first if final == "S" else -first)
             case "X":
@@ -288,6 +302,9 @@ class Screen:
         for mode in modes:
             if mode == 7:
                 self._wraps = on
+            elif mode == 69:
+                self._has_margins = on
+                self._left, self._right = 0, self.columns
             elif mode == 1049:
                 self.resize(self.columns, self.rows)
 

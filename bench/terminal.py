@@ -31,6 +31,7 @@ ANSWERS = (
     (re.compile(rb"\x1b\[6n"), b"\x1b[1;1R"),
     (re.compile(rb"\x1b\[\?2026\$p"), b"\x1b[?2026;2$y"),
     (re.compile(rb"\x1b\[\?2048\$p"), b"\x1b[?2048;0$y"),
+    (re.compile(rb"\x1b\[\?69\$p"), b"\x1b[?69;2$y"),
     (re.compile(rb"\x1b\[\?u"), b"\x1b[?0u"),
     (re.compile(rb"\x1b\]10;\?(?:\x07|\x1b\\)"), b"\x1b]10;rgb:dddd/dddd/dddd\x1b\\"),
     (re.compile(rb"\x1b\]11;\?(?:\x07|\x1b\\)"), b"\x1b]11;rgb:1111/1111/1111\x1b\\"),

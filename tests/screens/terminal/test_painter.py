@@ -147,6 +147,38 @@ class Canvas:
         return strip.adjust_cell_length(width, self._chance.choice(self._grounds))
 
 
+class Panes(Canvas):
+    """Two panes with a line between them, whose rows move at different times."""
+
+    def __init__(self, chance: random.Random, width: int, height: int, words: Sequence[str] = WORDS) -> None:
+        self._words = words
+        super().__init__(chance, width, height)
+        self._left, self._right = (width - 1) // 2, width - (width - 1) // 2 - 1
+        self.panes = [[self._strip(each) for _ in range(height)] for each in (self._left, self._right)]
+        self._join()
+
+    def full(self) -> LayoutUpdate:
+        """All of it, in the pieces of the panes."""
+        rows = [[left, Strip([Segment("│")]), right] for left, right in zip(*self.panes, strict=True)]
+        return LayoutUpdate(rows, Region(0, 0, self.width, self.height))
+
+    def step(self) -> LayoutUpdate:
+        """A change of one pane, or of both."""
+        for pane, width in zip(self.panes, (self._left, self._right), strict=True):
+            by = self._chance.choice((0, 0, 1, 1, 2, 5, -1, -3))
+            new = [self._strip(width) for _ in range(min(abs(by), self.height))]
+            pane[:] = [*pane[by:], *new] if by > 0 else [*new, *pane[: self.height - len(new)]]
+        self._join()
+        return self.full()
+
+    def _join(self) -> None:
+        self.lines = [Strip.join(list(row)) for row in self.full().strips]
+
+    def _strip(self, width: int) -> Strip:
+        words = Segment(" ".join(self._chance.choices(self._words, k=9)), self._chance.choice(STYLES))
+        return Strip([words]).adjust_cell_length(width, self._grounds[0])
+
+
 def _separated(line: Strip, at: int) -> Strip:
     """A line with blanks for the character that stands on both sides of a place."""
     segments: list[Segment] = []
@@ -180,6 +212,7 @@ class Pair:
         self.clusters = clusters
         self.erasing = erasing
         self.painter = Painter(erases_with_background=erasing.trusted)
+        self.painter.moves_columns = True
         self.console = Console(color_system="truecolor", force_terminal=True)
         self.terminal = self._terminal()
 
@@ -245,6 +278,32 @@ def test_a_terminal_that_measures_otherwise_shows_what_it_would_show_if_all_were
 ) -> None:
     for pair, sent in _steps(seed, clusters):
         assert_same(pair.anew(), pair.terminal, sent)
+
+
+@pytest.mark.parametrize("words", [WORDS, ("one", "two", "three", "Ωμέγα", "世界", "   ")])
+@pytest.mark.parametrize("seed", range(walks(10)))
+def test_rows_of_two_panes_move_between_margins_and_each_cell_is_as_plain_output_draws_it(
+    seed: int, words: Sequence[str]
+) -> None:
+    chance = random.Random(seed)
+    panes = Panes(chance, chance.choice((50, 91)), chance.choice((5, 14)), words)
+    pair = Pair(panes, joined, ERASINGS[seed % len(ERASINGS)])
+    pair.painter.moves_columns = seed % 5 > 0
+    pair.paint(panes.full())
+    for _ in range(30):
+        sent = pair.paint(panes.step())
+        assert_same(pair.plain(), pair.terminal, sent)
+
+
+def test_two_panes_that_scroll_cost_little_where_the_terminal_has_margins() -> None:
+    sent = {}
+    for margins in (True, False):
+        panes = Panes(random.Random(7), 160, 40, ("one", "two", "three", "four"))
+        pair = Pair(panes)
+        pair.painter.moves_columns = margins
+        pair.paint(panes.full())
+        sent[margins] = sum(len(pair.paint(panes.step())) for _ in range(40))
+    assert sent[True] * 4 < sent[False]
 
 
 def a_chat(width: int = 120, height: int = 40) -> Canvas:

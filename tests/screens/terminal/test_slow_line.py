@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 from rich.color import ColorSystem
 
-from catena.terminal.flow import ANSWER, QUESTION, FlowWindow
-from catena.terminal.output import TerminalOutput
+from catena.terminal.output import ANSWER, QUESTION, FlowWindow, TerminalOutput
 from screens.terminal.test_painter import Canvas, Pair
 from support.screen.frames import assert_same
 from support.screen.terminal import DEADLINE, Place, Terminal

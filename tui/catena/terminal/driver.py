@@ -32,6 +32,7 @@ from catena.terminal.control.clipboard_reading import (
     ClipboardText,
 )
 from catena.terminal.control.replies import (
+    MARGINS,
     PASTE_EVENTS,
     QUERIES,
     ModeReply,
@@ -45,9 +46,8 @@ from catena.terminal.control.replies import (
 )
 from catena.terminal.control.sequences import in_tmux, mouse_delays_escape
 from catena.terminal.erasure import erases_with_background
-from catena.terminal.flow import ANSWER
 from catena.terminal.input_filters import BracketedPastes, PastedText
-from catena.terminal.output import TerminalOutput
+from catena.terminal.output import ANSWER, TerminalOutput
 from catena.terminal.painter.painter import Frame, Painter, colors_of
 
 # A key with modifiers as xterm sends it, and tmux by default from 3.5 on; Textual knows the other form: CSI 13;2u.
@@ -187,6 +187,8 @@ class TerminalDriver(LinuxDriver):
         self.write(self.parting())
         if in_tmux(os.environ):
             self.write("\x1b[>4;0m")
+        if self._painter.moves_columns:
+            self.write("\x1b[?69l")  # what the terminal did not read may have ended between margins
         self.write("\x1b[m")  # the painter leaves the look of its last cell
         if self._shares_clipboard:
             self.write(f"\x1b[?{PASTE_EVENTS}l")
@@ -385,7 +387,9 @@ class TerminalDriver(LinuxDriver):
         elif isinstance(reply, StatusReply):
             self._take_answer()
         elif isinstance(reply, ModeReply):
-            if reply.known and not self._shares_clipboard:
+            if reply.mode == MARGINS:
+                self._painter.moves_columns = reply.known
+            elif reply.known and not self._shares_clipboard:
                 self._shares_clipboard = True
                 self.write(f"\x1b[?{reply.mode}h")
         elif isinstance(reply, OscReply) and reply.code == PASTE_EVENTS:

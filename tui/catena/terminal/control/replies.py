@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-# The background's colour, the terminal's name and version, and whether it has notifications (OSC 99) and reports
-# pastes with their types (mode 5522). The background is asked for first: the first frame waits a moment for it.
-QUERIES = "\x1b]11;?\x1b\\\x1b[>0q\x1b]99;i=catena:p=?;\x1b\\\x1b[?5522$p"
+# The background's colour, the terminal's name and version, and whether it has notifications (OSC 99), reports pastes
+# with their types (mode 5522) and has a left and a right margin (mode 69). The background is asked for first: the
+# first frame waits a moment for it.
+QUERIES = "\x1b]11;?\x1b\\\x1b[>0q\x1b]99;i=catena:p=?;\x1b\\\x1b[?5522$p\x1b[?69$p"
 PASTE_EVENTS = 5522  # the private mode in which a paste is reported, not typed
+MARGINS = 69  # the private mode in which lines have margins (DECLRMM)
 
 _OSC = r"\x1b\](\d{1,5});([^\x07\x1b]*)(?:\x07|\x1b\\)"
 _VERSION = r"\x1bP>\|([^\x1b]*)\x1b\\"
-_MODE = r"\x1b\[\?(5522);(\d)\$y"
+_MODE = r"\x1b\[\?(5522|69);(\d)\$y"
 _GRAPHICS = r"\x1b_G([^\x1b]*)\x1b\\"
 _CELL = r"\x1b\[6;(\d{1,4});(\d{1,4})t"
 _STATUS = r"(?P<status>\x1b\[0n)"
@@ -24,7 +26,7 @@ _REPLY = re.compile(f"{_OSC}|{_VERSION}|{_MODE}|{_GRAPHICS}|{_CELL}|{_STATUS}|{_
 # may be Alt+], Alt+P, Alt+_, Alt+[ or Page Down.
 _BEGUN = re.compile(
     r"(?P<certain>\x1b(?:\]\d{1,5};[^\x07\x1b]*\x1b?|P>\|[^\x1b]*\x1b?|_G[^\x1b]*\x1b?))\Z"
-    r"|\x1b(?:\](?:\d{0,5})|P>?|_|\[(?:0|6(?:;(?:\d{1,4}(?:;\d{0,4})?)?)?|\?(?:5(?:5(?:2(?:2(?:;(?:\d\$?)?)?)?)?)?)?)?)\Z"
+    r"|\x1b(?:\](?:\d{0,5})|P>?|_|\[(?:0|6(?:;(?:\d{1,4}(?:;\d{0,4})?)?)?|\?(?:5(?:5(?:2(?:2(?:;(?:\d\$?)?)?)?)?)?|6(?:9(?:;(?:\d\$?)?)?)?)?)?)\Z"
 )
 _REST = re.compile(r"[^\x07\x1b]*(?:\x07|\x1b\\|(?=\x1b[^\\]))")
 _IMAGE_NUMBER = re.compile(r"(?:^|,)i=(\d{1,10})(?:,|$)", re.ASCII)

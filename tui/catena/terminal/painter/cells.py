@@ -65,6 +65,15 @@ class CellRow:
         row.doubtful = _first_doubtful(row.texts)
         return row
 
+    def part(self, cells: slice) -> CellRow:
+        """Some of its cells."""
+        return CellRow(self.texts[cells], self.looks[cells], 0)
+
+    def is_whole_between(self, start: int, end: int) -> bool:
+        """True where every terminal has the same characters between two cells, and none reaches over either."""
+        cuts = (x for x in (start, end) if x < len(self.texts))
+        return self.doubtful >= end and all(self.texts[x] for x in cuts)
+
     def erased_from(self, x: int, blank: Look) -> CellRow:
         """The row with nothing from ``x`` on, where a character begins."""
         count = len(self.texts) - x

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import NamedTuple
 
 from rich.color import ColorSystem
 from rich.console import Console
@@ -16,9 +17,17 @@ from catena.terminal.painter.cells import CellRow, CellsOfStrips, blank_row, is_
 from catena.terminal.painter.looks import Look, Looks
 
 _FEWEST_MOVED = 3  # rows that have to move together before the terminal is told to move them
+_NARROWEST_MOVED = 20  # cells of a widget whose rows are moved between margins
 _SHORT_GAP = 5  # unchanged cells that are sent again in fewer bytes than a movement of the cursor takes
 _SHORT_REST = 3  # blanks that are sent in fewer bytes than an erasure to the end of the line
 _SHORT_BLANKS = 10  # and than an erasure of so many cells with a movement of the cursor behind them
+
+
+class _Column(NamedTuple):
+    """Cells of all rows, from one to another."""
+
+    start: int
+    end: int  # behind the last
 
 
 class Frame(CompositorUpdate):
@@ -56,6 +65,10 @@ class Painter:
         self._wanted: list[CellRow] = []
         self._shown: list[CellRow] = []  # empty: nothing is known
         self._kept: set[int] = set()  # rows that are wanted otherwise, and were not painted
+        self._columns: set[_Column] = (
+            set()
+        )  # in which the rows of a widget beside others are wanted otherwise
+        self.moves_columns = False  # the terminal moves rows between a left and a right margin, too
         self._cursor: tuple[int, int] | None = None  # where it stands, if that is known
         self._way = ("", "")  # of the cursor behind the last frame: as Textual writes it, and shorter
         self._forgotten = 0  # how often; a signal may come in the middle of a frame
@@ -93,13 +106,16 @@ class Painter:
         else:
             self._prepare(self._width, len(self._wanted))
         touched, self._kept = self._kept, set()
+        columns, self._columns = self._columns, set()
         self._pen.begin(self._cursor)
         if not self._shown:
             self._clear()
             touched = set(range(len(self._wanted)))
         changed = {y for y in touched if self._wanted[y] != self._shown[y]}
         if len(changed) >= _FEWEST_MOVED:
-            changed = self._scroll(changed)
+            changed = self._scroll(changed, _Column(0, self._width))
+            for column in sorted(columns) if self.moves_columns else ():
+                changed = self._scroll(changed, column)
         for y in sorted(changed):
             self._paint_row(y)
         self._cursor = cursor
@@ -132,6 +148,8 @@ class Painter:
         for x, y, strip in pieces:
             self._wanted[y] = self._wanted[y].with_cells(x, *self._cells.of(strip, system))
             touched.add(y)
+            if _NARROWEST_MOVED <= strip.cell_length < self._width:
+                self._columns.add(_Column(x, x + strip.cell_length))
         return touched
 
     def _clear(self) -> None:
@@ -151,32 +169,46 @@ class Painter:
 
     # --- rows that move
 
-    def _scroll(self, changed: set[int]) -> set[int]:
-        """Let the terminal move the rows that only moved, if there are some; the rows that are to be painted then."""
-        by, moved = self._movement(changed)
+    def _scroll(self, changed: set[int], column: _Column) -> set[int]:
+        """Let the terminal move the rows of a column that only moved, if some did; the rows to be painted then."""
+        whole = column == (0, self._width)
+        cells = slice(*column)
+        by, moved = self._movement(changed, column)
         if len(moved) < _FEWEST_MOVED:
             return changed
         top, bottom = min(moved) + min(by, 0), max(moved) + max(by, 0)
-        region, new = self._shown[top : bottom + 1], slice(bottom + 1 - by, bottom + 1)
-        ground = self._ground(self._wanted[new if by > 0 else slice(top, top - by)])
-        blanks = [blank_row(self._width, ground)] * abs(by)
-        region = [*region[by:], *blanks] if by > 0 else [*blanks, *region[:by]]
-        left = {y for y, row in enumerate(region, top) if row != self._wanted[y]}
-        within = {y for y in changed if top <= y <= bottom}
-        if len(left) + _FEWEST_MOVED > len(within):
+        rows = self._shown[top : bottom + 1]
+        if not whole and not all(row.is_whole_between(*column) for row in rows):
             return changed
-        self._pen.scroll(top, bottom, by, ground)
+        new = slice(bottom + 1 - by, bottom + 1) if by > 0 else slice(top, top - by)
+        ground = self._ground(row.part(cells) for row in self._wanted[new])
+        region = [row.part(cells) for row in rows]
+        blanks = [blank_row(column.end - column.start, ground)] * abs(by)
+        region = [*region[by:], *blanks] if by > 0 else [*blanks, *region[:by]]
+        if not whole:
+            region = [
+                row.with_cells(column.start, part.texts, part.looks)
+                for row, part in zip(rows, region, strict=True)
+            ]
+        left = {y for y, row in enumerate(region, top) if row.part(cells) != self._wanted[y].part(cells)}
+        before = {y for y in changed if top <= y <= bottom}
+        if not whole:
+            before = {y for y in before if self._shown[y].part(cells) != self._wanted[y].part(cells)}
+        if len(left) + _FEWEST_MOVED > len(before):
+            return changed
+        self._pen.scroll(top, bottom, by, ground, None if whole else column)
         self._shown[top : bottom + 1] = region
-        return changed - within | left
+        return {y for y in changed | left if self._shown[y] != self._wanted[y]}
 
-    def _movement(self, changed: set[int]) -> tuple[int, list[int]]:
-        """By how many rows most of the changed rows moved up, and which of them did."""
-        shown = ["".join(row.texts[:-1]) for row in self._shown]  # without the scroll bar
+    def _movement(self, changed: set[int], column: _Column) -> tuple[int, list[int]]:
+        """By how many rows most of the changed rows of a column moved up, and which of them did."""
+        start, end = column.start, column.end - 1  # without the scroll bar
+        shown = ["".join(row.texts[start:end]) for row in self._shown]
         times = Counter(shown)
         places = {text: y for y, text in enumerate(shown) if times[text] == 1 and not text.isspace()}
         moves: dict[int, list[int]] = {}
         for y in changed:
-            place = places.get("".join(self._wanted[y].texts[:-1]), y)
+            place = places.get("".join(self._wanted[y].texts[start:end]), y)
             if place != y:
                 moves.setdefault(place - y, []).append(y)
         return max(moves.items(), key=lambda move: len(move[1]), default=(0, []))
@@ -348,11 +380,20 @@ class Pen:
         self._turn_for_blanks(look)
         self._sent.append("\x1b[K" if count is None else f"\x1b[{count}X")
 
-    def scroll(self, top: int, bottom: int, by: int, look: Look) -> None:
-        """Move the lines between two lines up, or down where ``by`` is negative; blanks of a look take their places."""
+    def scroll(self, top: int, bottom: int, by: int, look: Look, column: _Column | None = None) -> None:
+        """Move the lines between two lines up, or down where ``by`` is negative; blanks of a look take their places.
+
+        ``column``: only what is in it.
+        """
         self._turn_for_blanks(look)
         act = f"{by}M" if by > 0 else f"{-by}L"
-        self._sent.append(f"\x1b[{top + 1};{bottom + 1}r\x1b[{top + 1}H\x1b[{act}\x1b[r")
+        rows = f"\x1b[{top + 1};{bottom + 1}r"
+        if column is None:
+            self._sent.append(f"{rows}\x1b[{top + 1}H\x1b[{act}\x1b[r")
+        else:
+            margins = f"\x1b[?69h\x1b[{column.start + 1};{column.end}s"
+            place = f"\x1b[{top + 1};{column.start + 1}H"
+            self._sent.append(f"{margins}{rows}{place}\x1b[{act}\x1b[r\x1b[?69l")
         self.lose()
 
     def _turn_for_blanks(self, look: Look) -> None:
