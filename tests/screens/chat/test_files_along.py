@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,8 +13,9 @@ from catena.screens.changes.screen import ChangesScreen
 from catena.screens.checkpoints.screen import CheckpointsScreen
 from catena.screens.tree.screen import TreeScreen
 from catena.settings.settings import Settings
+from catena_acp.conversation.branches.files import BranchFiles
 from catena_acp.snapshots import restoring as bringing
-from catena_acp.snapshots.restoring import plan_restore
+from catena_acp.snapshots.restoring import RestorePlan, plan_restore
 from catena_store.conversations import messages
 from catena_store.database.database import Database, default_path
 from catena_store.errors import SnapshotFailed
@@ -110,6 +112,44 @@ async def test_g04_a_conflict_is_named_and_left_and_the_price_of_the_prompt_stay
         await person.answered("say instead")
         await person.sees("Changed since by someone else, so left: b")
         assert files(project) == {"a": "one\n", "b": "mine\n"}
+
+
+async def test_g04_a_key_that_comes_before_files_are_compared_is_told_so(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared, plan = asyncio.Event(), BranchFiles.plan
+
+    async def later(self: BranchFiles, window_id: str, target: str | None) -> RestorePlan:
+        await compared.wait()
+        return await plan(self, window_id, target)
+
+    monkeypatch.setattr(BranchFiles, "plan", later)
+    async with at_shop(project) as person:
+        await person.browse()
+        await person.press("e")
+        await person.sees("Edit ")
+        await person.writing()
+        await person.press("f4")
+        await person.sees("Files are still being compared: press again.")
+        compared.set()
+        await person.sees(f"f4 {PRICE}")
+        await person.press("f4")
+        await person.sees("2 files go back, −2")
+
+
+async def test_g04_what_others_changed_is_said_once_where_the_changes_are_shown(project: Path) -> None:
+    (project / "a").write_text("theirs\n")
+    async with at_shop(project) as person:
+        await person.browse()
+        await person.press("e")
+        await person.sees("1 stays")
+        await person.writing()
+        await person.press("f3")
+        await person.sees_dialog(ChangesScreen)
+        await person.sees("Changed since by someone else: a.", "2 files")
+        await person.press("space")
+        await person.sees("1 not seen")
+        assert person.text.count("Changed since by someone else") == 1
 
 
 async def test_g04_where_one_row_is_all_there_is_the_key_stands_beside_the_edit(project: Path) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # before there is a plan none of them is needed
     from catena_store.snapshots.restoring import RestoreStep
 
 FILES_STAY = "files stay as they are"
+NO_FILES = "No files to bring along here."
 _NAMED = 1  # files that are named in a line
 
 
@@ -36,6 +37,7 @@ class FilesAlong:
     by_default: bool = False  # they go along where nothing else is chosen
     plan: RestorePlan | None = None
     chosen: Extent | None = None  # by the person
+    looked: bool = False  # what is known of them is all there is to know
     stay: bool = False  # they were not kept around every turn on the way, so that none can go along
 
     async def look(self, files: BranchFiles, window_id: str, target: str | None) -> None:
@@ -44,11 +46,17 @@ class FilesAlong:
             self.plan = await files.plan(window_id, target)
         except (AgentError, StoreError) as error:
             self.plan, self.stay = None, isinstance(error, FilesNotKept)
+        self.looked = True
 
     @property
     def offered(self) -> bool:
         """True where there is something to choose."""
         return self.plan is not None and bool(self.plan.steps)
+
+    @property
+    def refusal(self) -> str:
+        """What is said to the person who wants files to go along where none are offered."""
+        return NO_FILES if self.looked else "Files are still being compared: press again."
 
     @property
     def extent(self) -> Extent:

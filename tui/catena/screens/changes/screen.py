@@ -148,6 +148,7 @@ class ChangesScreen(Dialog[None]):
         self._scope = scope
         self._leaf = leaf
         self._directory = directory
+        self._about = subject.conversation
         self._acts = acts
         self._review = Review(Changes(scope, None, directory))
         self._quoted = 0
@@ -235,7 +236,7 @@ class ChangesScreen(Dialog[None]):
         sizes = size_words(sum(each.added for each in known), sum(each.removed for each in known))
         unseen = sum(not self._review.is_seen(file.path) for file in files)
         parts = (counted(len(files), "file"), sizes, f"{unseen:,} not seen" if files else "")
-        about, caveat = self.subject.conversation, self._review.changes.caveat
+        about, caveat = self._about, self._review.changes.caveat
         self.show_head(
             f"Changes {scope_words(self._scope)}",
             count=" · ".join(filter(None, parts)),

@@ -214,7 +214,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
             self._along.choose_next()
             self._say_price()
         else:
-            self.say("No files to bring along here.")
+            self.say(self._along.refusal)
 
     def action_show_files(self) -> None:
         """Show what would become of files."""

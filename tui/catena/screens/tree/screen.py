@@ -296,7 +296,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
             self._along.choose_next()
             self._say_files()
         else:
-            self.say("No files to bring along here.")
+            self.say(self._along.refusal)
 
     def action_show_files(self) -> None:
         """Show what would become of files."""

@@ -6,14 +6,13 @@ from catena.screens.chat.actions.conversations.changes import ChangesActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.panels.fork import FILES, FINISH, SHOW, TAKE_BACK, ForkQuestion
 from catena.text.safe_text import safe_line
-from catena.workspace.files_along import Extent, FilesAlong, cut_words, moved_words
+from catena.workspace.files_along import NO_FILES, Extent, FilesAlong, cut_words, moved_words
 from catena.workspace.tab import FilesBehind, Tab
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import AgentError
 from catena_acp.snapshots.restoring import RestorePlan
 from catena_store.errors import StoreError
 
-_NOTHING = "No files to bring along here."
 _TOGETHER = "{undo} while browsing, or /undo, takes back both."
 
 
@@ -61,7 +60,7 @@ class AlongActions:
         if tab is not None and tab.along is not None and tab.along.plan is not None:
             await self.show_plan(tab, tab.along.plan)
         else:
-            self._context.say(_NOTHING)
+            self._context.say(_refusal(tab))
 
     async def show_plan(self, tab: Tab, plan: RestorePlan) -> None:
         """Show what a plan would change, until that is closed."""
@@ -75,7 +74,7 @@ class AlongActions:
         if tab is not None and tab.cut is not None:
             await self._decide_cut(tab)
         elif tab is None or (along := tab.along) is None:
-            context.say(_NOTHING)
+            context.say(_refusal(tab))
         elif tab.editing is not None:
             along.choose_next()
             context.presenter.refresh()
@@ -99,7 +98,7 @@ class AlongActions:
         finally:
             tab.behind = None
             context.presenter.refresh()
-        context.say(f"{moved_words(moved) or _NOTHING} {context.keys.said(_TOGETHER)}")
+        context.say(f"{moved_words(moved) or NO_FILES} {context.keys.said(_TOGETHER)}")
 
     async def _ask_about_conflicts(self, tab: Tab, plan: RestorePlan) -> Extent | None:
         free, others = counted(len(plan.free), "file"), plan.conflicts
@@ -174,3 +173,8 @@ class AlongActions:
         named = ", ".join(safe_line(step.path) for step in left[:3])
         ended = "Finished." if key == FINISH else "Undone: the files are as they were before."
         context.say(f"{ended} Changed meanwhile by someone else, so left: {named}." if left else ended)
+
+
+def _refusal(tab: Tab | None) -> str:
+    """What is said to the person who wants files to go along where a tab offers none."""
+    return tab.editing.along.refusal if tab is not None and tab.editing is not None else NO_FILES
