@@ -21,6 +21,7 @@ class KeyPace:
         self._clock = clock
         self._last: float | None = None
         self._alone = True
+        self.printable = False  # whether the key that came last could be part of a text
         self.read_at = 0.0  # when the key that came last was read
 
     @property
@@ -36,5 +37,6 @@ class KeyPace:
         """Record a key when it is handled."""
         now = self.read_at = self._clock(key)
         self._alone = self.apart_from(now)
+        self.printable = key.is_printable
         if key.is_printable:
             self._last = now

@@ -161,11 +161,15 @@ class ForkPanel(Band, can_focus=True):
 
     def action_decide(self, key: str) -> None:
         """Answer with the key, if the question offers it and the key was meant for itself."""
-        if self._offers(key) and not self.pace.alone and (key != ENTER or self._words_came):
+        if self._offers(key) and not self.pace.alone and self._may_be_typed(key):
             self._words_came = True
             self.post_message(self.Mistyped(_TOO_FAST))
         else:
             self._decide(key)
+
+    def _may_be_typed(self, key: str) -> bool:
+        """True for a letter, and for Enter behind words; nobody types a function key by mistake."""
+        return self._words_came if key == ENTER else self.pace.printable
 
     def _offers(self, key: str) -> bool:
         question = self._question
