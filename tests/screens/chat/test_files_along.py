@@ -119,7 +119,7 @@ async def test_g04_a_key_that_comes_before_files_are_compared_is_told_so(
 ) -> None:
     compared, plan = asyncio.Event(), BranchFiles.plan
 
-    async def later(self: BranchFiles, window_id: str, target: str | None) -> RestorePlan:
+    async def later(self: BranchFiles, window_id: str, target: str | None) -> RestorePlan | None:
         await compared.wait()
         return await plan(self, window_id, target)
 
