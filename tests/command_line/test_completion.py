@@ -49,6 +49,7 @@ def test_c05_commands_options_and_their_values_are_completed(used: tuple[Catena,
     assert completed(catena, "config", "set", "theme", "catena-d") == ["catena-dark", "catena-dusk"]
     assert completed(catena, "config", "unset", "them") == ["theme"]
     assert "rehearsal" in completed(catena, "--agent", "")
+    assert "codex,rehearsal" in completed(catena, "run", "--agents", "codex,rehe")
     assert catena("__complete", "zsh", "run", "--attach", "").out.splitlines()[0].split() == ["files"]
     assert catena("__complete", "zsh", "list", "--cwd", "").out.splitlines()[0].split() == ["directories"]
 

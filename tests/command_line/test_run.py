@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from support.clients.command_line import Catena, Finished, newest, run, shown, until
+from support.clients.command_line import Catena, Finished, newest, run, shown, typed, until
 
 REHEARSAL = f"{shlex.quote(sys.executable)} -m catena_acp.rehearsal"
 
@@ -204,16 +204,6 @@ def test_a_missing_agent_is_status_3_and_leaves_nothing_but_the_typed_text(tmp_p
     assert as_json.events[-1]["stop_reason"] == "not_sent"
     assert catena("list", "--json").json == []
     assert typed(catena) == ["third", "another one", "a long prompt"]
-
-
-def typed(catena: Catena) -> list[str]:
-    from catena_store.database.database import Writer
-    from catena_store.windows import inputs
-
-    async def read(tx: Writer) -> list[str]:
-        return [text for _, text in await inputs.recent(tx)]
-
-    return catena.write(read)
 
 
 def test_r12_what_was_said_is_in_the_input_history(tmp_path: Path) -> None:

@@ -282,8 +282,12 @@ class ConversationRuntime:
     @property
     def agent_title(self) -> str:
         """What the person reads for the agent that the next prompt goes to."""
+        return self.agent_title_of(None)
+
+    def agent_title_of(self, spec: AgentSpec | None) -> str:
+        """What the person reads for an agent; with None, for the one that the next prompt goes to."""
         try:
-            spec = self._spec_of(self.record.agent, self.record.profile)
+            spec = spec or self._spec_of(self.record.agent, self.record.profile)
         except AgentMissing:
             return self.record.agent
         agent = self.agents.live(spec, self.record.family)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from catena_store.database.database import Database, Writer
+from catena_store.windows import inputs
 from support.clients.forked import run_forked
 
 T = TypeVar("T")
@@ -126,6 +127,15 @@ def run(catena: Catena, *arguments: str, stdin: str | None = None, **environment
 def shown(catena: Catena, id: str) -> Any:
     """All that the store has of a conversation, as `catena show --json` gives it."""
     return catena("show", id, "--json").json
+
+
+def typed(catena: Catena) -> list[str]:
+    """What is in the history of inputs, newest first."""
+
+    async def read(tx: Writer) -> list[str]:
+        return [text for _, text in await inputs.recent(tx)]
+
+    return catena.write(read)
 
 
 def newest(catena: Catena) -> str:

@@ -21,6 +21,7 @@ class Values(Enum):
     """What an argument takes, where a shell can complete it; files and directories the shell completes itself."""
 
     AGENT = "an agent"
+    AGENTS = "agents, with commas between them"
     CONVERSATION = "a conversation: id or title"
     DIRECTORY = "a directory"
     FILE = "a file"
@@ -104,7 +105,8 @@ def _epilog(details: str, examples: Sequence[Example], statuses: Mapping[int, st
     return "\n\n".join(parts) or None
 
 
-def add_agent(parser: argparse._ActionsContainer) -> None:
+def add_agent(parser: argparse._ActionsContainer) -> argparse._MutuallyExclusiveGroup:
+    """Add the ways to name an agent, of which one can be used; a command may add its own."""
     agent = parser.add_mutually_exclusive_group()
     agent.add_argument(
         "--agent", metavar="NAME", help="agent to use: a name from `catena agents` or the settings"
@@ -112,6 +114,7 @@ def add_agent(parser: argparse._ActionsContainer) -> None:
     agent.add_argument(
         "--agent-command", metavar="CMD", help="any command that speaks ACP over standard input and output"
     )
+    return agent
 
 
 def add_directories(parser: argparse._ActionsContainer) -> None:

@@ -98,7 +98,7 @@ class PromptDelivery:
         return well
 
     async def _brought(self, attempt: Attempt) -> tuple[Turn | None, Problem | None]:
-        title, now = self._runtime.agent_title, self._runtime.services.clock
+        title, now = self._runtime.agent_title_of(attempt.agent), self._runtime.services.clock
         try:
             raise_if_cancelled()
             await self._ready()
@@ -120,9 +120,10 @@ class PromptDelivery:
         return await self._ended(sending.turn, ending)
 
     def _sending_of(self, attempt: Attempt) -> PromptCarrier:
-        """One that waited goes out as it was typed."""
+        """One that waited goes out as it was typed; one that was said to an agent, to that one."""
         if (item := attempt.item) is None:
-            return PromptCarrier(self._runtime.send_context(), self._window_id, attempt.row)
+            context = self._runtime.send_context(spec=attempt.agent)
+            return PromptCarrier(context, self._window_id, attempt.row)
         context = self._runtime.send_context(item.cwd)
         return PromptCarrier(
             context, self._window_id, attempt.row, lambda live: self.settings.apply(live, item)

@@ -48,6 +48,7 @@ class Attempt:
     typed: bool = True  # its text is to return to the composer
     born: bool = True  # the row was made for this attempt
     item: QueueItem | None = None  # what it was as it waited
+    agent: AgentSpec | None = None  # that it was said to, where that was chosen with it
 
 
 Birth = tuple[Attempt, MessageAdded | LeafMoved]  # a prompt whose row was made, and the event to publish
@@ -100,7 +101,7 @@ class PromptRows:
             if kept_as is not None:
                 await queue.remove(tx, kept_as)
         self._leaf.switch_agent(agent)
-        return Attempt(row, came_from=row.parent_id), LeafMoved(self._window_id, row.id)
+        return Attempt(row, came_from=row.parent_id, agent=agent), LeafMoved(self._window_id, row.id)
 
     async def repeat_last(self, agent: AgentSpec | None) -> Birth | None:
         """Send the branch's last prompt again: the same row if its turn brought nothing, else a sibling.
@@ -116,7 +117,7 @@ class PromptRows:
         prompt, brought = last[0], brought_something(last[1:])
         row = await shielded(self._repeat(prompt, agent, as_sibling=brought))
         self._leaf.switch_agent(agent)
-        attempt = Attempt(row, came_from=came_from, typed=False, born=brought)
+        attempt = Attempt(row, came_from=came_from, typed=False, born=brought, agent=agent)
         return attempt, LeafMoved(self._window_id, row.id)
 
     async def _repeat(self, prompt: Message, agent: AgentSpec | None, *, as_sibling: bool) -> Message:

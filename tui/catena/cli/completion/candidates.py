@@ -185,6 +185,14 @@ def _values(line: _TypedWords, action: argparse.Action, current: str) -> Complet
             return Completion(_printable(found))
         case Values.AGENT:
             return Completion(_fitting(_printable(values.agents()), current))
+        case Values.AGENTS:
+            before, comma, _ = current.rpartition(",")
+            further = [
+                (f"{before}{comma}{name}", about)
+                for name, about in values.agents()
+                if name not in before.split(",")
+            ]
+            return Completion(_fitting(_printable(further), current))
         case Values.SETTING:
             return Completion(_fitting(_printable(values.settings(line.words)), current))
         case Values.DIRECTORY:

@@ -28,6 +28,7 @@ def _run_parser() -> Parser:
                 'catena run --resume ID --fork "Another way?"',
                 "ask in a new conversation with the same history",
             ),
+            ('catena run --agents claude,codex "Why does it fail?"', "ask several agents the same"),
         ),
         statuses={
             0: "answered",
@@ -41,6 +42,7 @@ def _run_parser() -> Parser:
         },
         values={
             "agent": Values.AGENT,
+            "agents": Values.AGENTS,
             "resume": Values.CONVERSATION,
             "at": Values.MESSAGE,
             "edit": Values.MESSAGE,
@@ -81,7 +83,13 @@ def _run_parser() -> Parser:
     where.add_argument(
         "--edit", metavar="MESSAGE", help="replace this prompt (creates a new branch; the old one stays)"
     )
-    add_agent(parser.add_argument_group("agent"))
+    add_agent(parser.add_argument_group("agent")).add_argument(
+        "--agents",
+        type=_agent_names,
+        default=(),
+        metavar="NAME,NAME",
+        help="ask several agents at once; each answer is a version of the prompt",
+    )
     places = parser.add_argument_group("directories and files")
     add_directories(places)
     places.add_argument(
@@ -99,12 +107,22 @@ def _run_parser() -> Parser:
     return parser
 
 
+def _agent_names(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in text.split(","))
+    if len(names) < 2 or not all(names):
+        raise argparse.ArgumentTypeError("name at least two agents, with commas between them")
+    return names
+
+
 def _run(arguments: Sequence[str]) -> int:
     parser = _run_parser()
     chosen = parser.parse_args(arguments)
 
     branch = _branch(parser, chosen)
     prompt, directory = _prompt(chosen.prompt), existing_directory(chosen.cwd)
+
+    if chosen.agents and prompt.strip() in ("/clear", "/new", "/reset"):
+        parser.error("--agents needs a prompt that is sent; a cleared context has no answers")
 
     from catena.cli.run.run import Request, run
 
@@ -117,6 +135,7 @@ def _run(arguments: Sequence[str]) -> int:
             resume=chosen.resume,
             agent=chosen.agent,
             agent_command=chosen.agent_command,
+            agents=chosen.agents,
             further_directories=tuple(existing_directory(named) for named in chosen.add_dirs),
             attach=tuple(chosen.attach),
             branch=branch,

@@ -66,7 +66,7 @@ async def open_target(
         async with _fork(live, db, source, at, spec) as target:
             yield target
         return
-    async with _window(db, source.id) as window_id:
+    async with open_window(db, source.id) as window_id:
         if (spec.name, spec.profile) != (source.record.agent, source.record.profile):
             await source.window(window_id).set_agent(spec)
         if at is not None:
@@ -103,11 +103,12 @@ async def _fork(
 
 
 @asynccontextmanager
-async def _window(db: Database, conversation_id: str) -> AsyncIterator[str]:
-    """A window at the conversation's newest leaf, open until the end of the block."""
+async def open_window(db: Database, conversation_id: str, *, beside: str | None = None) -> AsyncIterator[str]:
+    """A window at the conversation's newest leaf, or where the one ``beside`` it stands, open in the block."""
     window_id = new_id()
     async with db.write() as tx:
-        leaf = await windows.newest_leaf(tx, conversation_id)
+        other = await windows.get(tx, beside) if beside else None
+        leaf = other.leaf_id if other else await windows.newest_leaf(tx, conversation_id)
         await windows.open(tx, id=window_id, conversation_id=conversation_id, leaf_id=leaf)
     try:
         yield window_id

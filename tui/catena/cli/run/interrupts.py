@@ -10,7 +10,7 @@ from catena.errors import ExitStatus
 
 
 class Interrupts:
-    """Signal handling: the first Ctrl+C stops the turn; a second one, or SIGTERM or SIGHUP, ends the run.
+    """Signal handling: the first Ctrl+C stops every turn; a second one, or SIGTERM or SIGHUP, ends the run.
 
     Nothing interrupts the close of the run, in which agents are ended and the end is recorded.
     """
@@ -18,7 +18,9 @@ class Interrupts:
     def __init__(self) -> None:
         self.status: int | None = None  # the exit status by the first interrupt
         self._task = asyncio.current_task()
-        self._stop: Callable[[], object] | None = None
+        self._under_way: dict[
+            object, Callable[[], object] | None
+        ] = {}  # each with its stop, until that was called
         self._may_cancel = True
 
     def install(self) -> None:
@@ -28,42 +30,52 @@ class Interrupts:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 loop.add_signal_handler(number, self._handle_signal, number)
 
-    def begin_turn(self, stop: Callable[[], object]) -> None:
+    def begin_turn(self, turn: object, stop: Callable[[], object]) -> None:
         """Begin a turn, which the first interrupt stops by ``stop``."""
-        if self.status is None:
-            self._stop = stop
-        else:
-            stop()  # interrupted before it began
+        self._may_cancel = True
+        self._begin(turn, stop)
 
-    def begin_settling(self, stop: Callable[[], object]) -> None:
+    def begin_settling(self, turn: object, stop: Callable[[], object]) -> None:
         """Begin the work that follows a turn, which any signal stops by ``stop``."""
         self._may_cancel = False
-        self.begin_turn(stop)
+        self._begin(turn, stop)
 
-    def end_turn(self) -> None:
-        """End the turn; the close that follows cannot be interrupted."""
-        self._stop = None
-        self._may_cancel = False
+    def _begin(self, turn: object, stop: Callable[[], object]) -> None:
+        self._under_way[turn] = stop
+        if self.status is not None:
+            self._stop_all()  # interrupted before it began
+
+    def end_turn(self, turn: object) -> None:
+        """End a turn; the close that follows the last one cannot be interrupted."""
+        self._under_way.pop(turn, None)
+        if not self._under_way:
+            self._may_cancel = False
 
     def allow_cancel(self) -> None:
         """Let a signal end the run again, now that all is closed and only output is left to write."""
-        self._stop = None
+        self._under_way.clear()
         self._may_cancel = True
 
     def output_closed(self) -> None:
         """Stop the turn because standard output was closed."""
         if self.status is None:
             self.status = ExitStatus.STOPPED
-        if self._stop is not None:
-            stop, self._stop = self._stop, None
+        self._stop_all()
+
+    def _stop_all(self) -> bool:
+        """Stop every turn that was not stopped yet; False if there is none."""
+        stops = [stop for stop in self._under_way.values() if stop is not None]
+        self._under_way = dict.fromkeys(self._under_way)
+        for stop in stops:
             stop()
+        return bool(stops)
 
     def _handle_signal(self, number: int) -> None:
         if self.status is None:
             self.status = 128 + number
-        if self._stop is not None and (number == signal.SIGINT or not self._may_cancel):
-            stop, self._stop = self._stop, None
-            stop()
-        elif self._may_cancel and self._task is not None:
-            self.end_turn()
+        if (number == signal.SIGINT or not self._may_cancel) and self._stop_all():
+            return
+        if self._may_cancel and self._task is not None:
+            self._under_way.clear()
+            self._may_cancel = False
             self._task.cancel()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from catena.cli.run.branch import NewBranch
 from catena.errors import ExitStatus
-from catena.terminal.background_writer import BackgroundWriter
 from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
 from catena.text.safe_text import safe
 from catena_acp.continuity.conversation_events import (
@@ -26,6 +26,33 @@ from catena_store.records import ConversationRecord, Kind, Link, Message, Messag
 
 # A partial line end or colour sequence at the end of a chunk, completed by the next one.
 _UNFINISHED = re.compile("(?:\r|\x1b(?:\\[[0-9;:]*)?|\x9b[0-9;:]*)$")
+
+
+class Writer(Protocol):
+    """Where text goes, without waiting."""
+
+    @property
+    def broken(self) -> bool:
+        """True if nobody reads any more."""
+        ...
+
+    def write(self, text: str) -> None: ...
+    async def flush(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Where the output goes; ``err`` is None for JSON, which has all on standard output."""
+
+    out: Writer
+    err: Writer | None
+    shared_terminal: bool = False  # both end on the same screen
+
+    def output(self) -> Output:
+        """The output of a run."""
+        if self.err is None:
+            return JsonOutput(self.out)
+        return PlainOutput(self.out, self.err, shared_terminal=self.shared_terminal)
 
 
 class Output(Protocol):
@@ -73,9 +100,11 @@ class Output(Protocol):
 class PlainOutput:
     """Output of the answer's text to standard output, and of seams, notices and trouble to standard error."""
 
-    def __init__(self, out: BackgroundWriter, err: BackgroundWriter, *, shared_terminal: bool) -> None:
+    def __init__(self, out: Writer, err: Writer, *, shared_terminal: bool, whose: str = "") -> None:
+        """``whose`` is the agent's name in notes, where several are asked."""
         self._out = out
         self._err = err
+        self._prefix = f"{whose}: " if whose else ""
         self._shared_terminal = shared_terminal  # both streams end on the same screen
         self._last_id: str | None = None
         self._last_character = "\n"
@@ -175,14 +204,16 @@ class PlainOutput:
         if self._out.broken:
             return  # the answer's reader has closed the pipe
         between = "\n" if self._shared_terminal and self._last_character != "\n" else ""
-        self._err.write(f"{between}{safe(text)}\n")
+        self._err.write(f"{between}{self._prefix}{safe(text)}\n")
 
 
 class JsonOutput:
     """Output of one JSON object a line to standard output, and nothing else."""
 
-    def __init__(self, out: BackgroundWriter) -> None:
+    def __init__(self, out: Writer, *, whose: str | None = None) -> None:
+        """``whose`` is the agent's name in each event, where several are asked."""
         self._out = out
+        self._whose = {} if whose is None else {"asked_agent": whose}
         self._states: dict[str, str] = {}  # by message id: the state last written
         self._ended = False
 
@@ -342,7 +373,7 @@ class JsonOutput:
         await self._out.flush()
 
     def _line(self, event: str, fields: Mapping[str, Any]) -> None:
-        self._out.write(dumps({"event": str(event), **fields}) + "\n")
+        self._out.write(dumps({"event": str(event), **self._whose, **fields}) + "\n")
 
 
 def _text_of(problem: Problem) -> str:

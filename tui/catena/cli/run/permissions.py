@@ -59,12 +59,12 @@ class Terminal:
                 return None
         return cls(keys, sys.stderr.fileno())
 
-    async def ask(self, asked: PermissionOpened) -> PermissionOption | None:
+    async def ask(self, asked: PermissionOpened, *, whose: str = "") -> PermissionOption | None:
         """Ask the person; a rejection if the input ends or the terminal cannot be read.
 
-        There is no default: Enter alone asks again.
+        There is no default: Enter alone asks again. ``whose`` is the agent, where several are asked.
         """
-        chosen = await self.choose(_question(asked), len(asked.options))
+        chosen = await self.choose(_question(asked, whose), len(asked.options))
         return policy_answer(Permissions.DENY, asked) if chosen is None else asked.options[chosen]
 
     async def choose(self, question: Iterable[str], options: int) -> int | None:
@@ -132,9 +132,9 @@ class Terminal:
             return  # the terminal is gone, which the next read reports
 
 
-def _question(asked: PermissionOpened) -> Iterator[str]:
+def _question(asked: PermissionOpened, whose: str) -> Iterator[str]:
     call = asked.tool_call
-    yield f"? {safe_line(call.title or call.kind or 'Permission request')}"
+    yield f"? {f'{whose}: ' if whose else ''}{safe_line(call.title or call.kind or 'Permission request')}"
     for location in call.locations or ():
         yield f"  {safe_line(location.path)}"
     for content in call.content or ():

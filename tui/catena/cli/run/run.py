@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from catena.app.services import serve_conversations
 from catena.cli.run.branch import BranchRequest, check_messages, open_target
 from catena.cli.run.interrupts import Interrupts
-from catena.cli.run.output import JsonOutput, Output, PlainOutput
+from catena.cli.run.output import Output, Streams
 from catena.cli.run.permissions import Terminal
-from catena.cli.run.turn import HeadlessTurn, status_of, with_login_hint
+from catena.cli.run.several import SeveralTurns, named_agents
+from catena.cli.run.turn import HeadlessTurn, TurnRules, status_of, with_login_hint
 from catena.errors import CommandRefused, ExitStatus, explain
 from catena.log import log_to_file
 from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent
@@ -26,7 +27,6 @@ from catena.settings.tables.permissions import Permissions
 from catena.terminal.background_writer import BackgroundWriter
 from catena.workspace.directories import is_directory
 from catena.workspace.lookup import find_conversation
-from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.continuity.wording.leases import hold_words
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
@@ -53,6 +53,7 @@ class Request:
     resume: str | None = None  # id, beginning of an id, or title
     agent: str | None = None
     agent_command: str | None = None
+    agents: tuple[str, ...] = ()  # several, of which each is asked
     further_directories: tuple[str, ...] = ()  # absolute
     attach: tuple[str, ...] = ()  # files, by path
     branch: BranchRequest = field(default_factory=BranchRequest)
@@ -70,8 +71,9 @@ async def _run(request: Request) -> int:
     """Run with signal handling and output; errors are reported and the output ended in any case."""
     interrupts = Interrupts()
     interrupts.install()
-    output = _output(request, interrupts)
-    headless = _HeadlessRun(request, output, interrupts)
+    streams = _streams(request, interrupts)
+    output = streams.output()
+    headless = _HeadlessRun(request, streams, output, interrupts)
     status: int = ExitStatus.FAILED
     try:
         status = await headless.status()
@@ -89,35 +91,40 @@ async def _run(request: Request) -> int:
         text, status = explain(error)
         output.trouble(text, status)
     finally:
-        output.ended(headless.ended, status)
+        headless.report_end(status)
         interrupts.allow_cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await output.flush()
     return status
 
 
-def _output(request: Request, interrupts: Interrupts) -> Output:
+def _streams(request: Request, interrupts: Interrupts) -> Streams:
     encoding = sys.stdout.encoding
     out = BackgroundWriter(sys.stdout.fileno(), encoding=encoding, on_broken=interrupts.output_closed)
     if request.json:
-        return JsonOutput(out)
+        return Streams(out, None)
     err = BackgroundWriter(sys.stderr.fileno(), encoding=encoding)
-    return PlainOutput(out, err, shared_terminal=sys.stdout.isatty() and sys.stderr.isatty())
+    return Streams(out, err, shared_terminal=sys.stdout.isatty() and sys.stderr.isatty())
 
 
 class _HeadlessRun:
     """One run, from its request to the end of its turn."""
 
-    def __init__(self, request: Request, output: Output, interrupts: Interrupts) -> None:
+    def __init__(self, request: Request, streams: Streams, output: Output, interrupts: Interrupts) -> None:
         self._request = request
+        self._streams = streams
         self._output = output
         self._interrupts = interrupts
-        self._turn: HeadlessTurn | None = None
+        self._turn: HeadlessTurn | SeveralTurns | None = None
 
-    @property
-    def ended(self) -> TurnEnded | None:
-        """The end of the turn, also after an interrupt; None if none was begun."""
-        return self._turn.ended if self._turn else None
+    def report_end(self, status: int) -> None:
+        """Report the end of the turn, also after an interrupt, or that none was begun."""
+        if isinstance(self._turn, HeadlessTurn):
+            self._output.ended(self._turn.ended, status)
+        elif self._turn is not None:
+            self._turn.end(status)
+        else:
+            self._output.ended(None, status)
 
     async def status(self) -> int:
         """Run the turn; returns the exit status. Raises CommandRefused, AgentError, StoreError; may be cancelled."""
@@ -136,8 +143,10 @@ class _HeadlessRun:
     async def _run_turn(self, db: Database, settings: Settings, files: Sequence[Attachment]) -> int:
         request = self._request
         existing = await self._existing(db)
-        spec = await self._agent(db, settings, existing)
-        require_command(spec)
+        several = named_agents(request.agents, settings)
+        spec = next(iter(several.values()), None) or await self._agent(db, settings, existing)
+        for each in (spec, *several.values()):
+            require_command(each)
         policy = request.permissions or settings.permissions
         terminal = Terminal.find() if policy is Permissions.ASK else None
         # An agent that is only allowed to read may not write through the client either.
@@ -175,19 +184,20 @@ class _HeadlessRun:
             self._output.conversation(conversation.record, new=new)
             if target.branch:
                 self._output.branch(target.branch)
-            self._turn = HeadlessTurn(
-                conversation,
-                window,
-                db,
-                self._output,
-                policy=policy,
-                terminal=terminal,
-            )
+            rules = TurnRules(policy, terminal)
+            if several:
+                self._turn = SeveralTurns(several, self._streams, self._interrupts)
+                await self._turn.run(target, db, prompt, files, rules)
+                return self._interrupts.status or self._turn.status
+            self._turn = HeadlessTurn(conversation, window, db, self._output, rules)
             edited = target.branch.edited_id if target.branch else None
             if clears(prompt):
                 await self._turn.clear(prompt, edited=edited, empty=existing is None)
                 return ExitStatus.ANSWERED
-            ended = await self._turn.run(prompt, self._interrupts, files, edited=edited)
+            await self._turn.send(
+                window.say(prompt, files) if edited is None else window.edit(edited, prompt, files)
+            )
+            ended = await self._turn.follow(self._interrupts)
             ended = self._turn.ended = await with_login_hint(ended, conversation, window, settings)
             await self._turn.settle(self._interrupts)
         return self._interrupts.status or status_of(ended, refused=self._turn.refused)

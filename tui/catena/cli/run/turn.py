@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from catena.cli.run.elicitations import ask_elicitation
@@ -51,11 +51,19 @@ from catena_acp.port.session_events import PermissionOption
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links
 from catena_store.database.database import Database
-from catena_store.records import Attachment, Kind, Message, StopReason
+from catena_store.records import Kind, Message, StopReason, Turn
 
 _SETTLING_SECONDS = 2.0
 CLEARED = "Context cleared: the agent no longer sees earlier messages. The transcript stays."
 _GROWING = frozenset({Kind.AGENT, Kind.THOUGHT})
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRules:
+    """How an agent's questions are answered."""
+
+    policy: Permissions
+    terminal: Terminal | None  # where the person is asked instead
 
 
 class HeadlessTurn:
@@ -67,19 +75,21 @@ class HeadlessTurn:
         window: Window,
         db: Database,
         output: Output,
+        rules: TurnRules,
         *,
-        policy: Permissions,
-        terminal: Terminal | None,  # where the person is asked instead
+        whose: str = "",  # the agent's name, where several are asked
     ) -> None:
         self.ended: TurnEnded | None = None
+        self.started: asyncio.Future[Turn | None] = asyncio.get_running_loop().create_future()
         self.said = False  # the prompt is in the store
         self.refused = False  # a permission request was rejected
         self._conversation = conversation
         self._window = window
         self._db = db
         self._output = output
-        self._policy = policy
-        self._terminal = terminal
+        self._policy = rules.policy
+        self._terminal = rules.terminal
+        self._whose = whose
         self._events: asyncio.Queue[ConversationEvent] = asyncio.Queue()
         self._messages: dict[str, Message] = {}
         self._sent: dict[str, int] = {}  # by message id: characters already written
@@ -87,39 +97,29 @@ class HeadlessTurn:
         self._elicited: dict[str, tuple[ElicitationOpened, asyncio.Task[None]]] = {}
         self._usage: Usage | None = None
 
-    async def run(
-        self,
-        prompt: str,
-        interrupts: Interrupts,
-        attachments: Sequence[Attachment] = (),
-        *,
-        edited: str | None = None,
-    ) -> TurnEnded:
-        """Send the prompt, or an edit of the prompt ``edited``; return the end of its turn.
-
-        Raises ReadOnly, StoreError.
-        """
+    async def send(self, sending: Awaitable[None]) -> None:
+        """Send a prompt in the window by ``sending``. Raises ReadOnly, StoreError."""
         # Never unsubscribed: after an interrupt, the turn ends while the conversation is being closed.
         self._conversation.subscribe(self._handle)
-        if edited is None:
-            await self._window.say(prompt, attachments)
-        else:
-            await self._window.edit(edited, prompt, attachments)
+        await sending
         self.said = True
+
+    async def follow(self, interrupts: Interrupts) -> TurnEnded:
+        """Report what comes of the prompt until its turn has ended. Raises StoreError."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._tasks = tasks
-                interrupts.begin_turn(self._stop)
+                interrupts.begin_turn(self, self._stop)
                 while self.ended is None or not self._events.empty():
                     await self._report(await self._events.get())
-                interrupts.end_turn()
+                interrupts.end_turn(self)
                 for _, question in [*self._asked.values(), *self._elicited.values()]:
                     question.cancel()
                 return self.ended
         except ExceptionGroup as errors:
             raise errors.exceptions[0] from errors
         finally:
-            interrupts.end_turn()
+            interrupts.end_turn(self)
 
     async def clear(self, prompt: str, *, edited: str | None, empty: bool) -> None:
         """Clear the context by `/clear`, which is ours and goes to no agent, at the end or in place of a prompt.
@@ -136,9 +136,9 @@ class HeadlessTurn:
     async def settle(self, interrupts: Interrupts) -> None:
         """Wait up to two seconds for the work on the session that follows a turn; any signal ends the wait."""
         work = asyncio.create_task(self._window.settled())
-        interrupts.begin_settling(work.cancel)
+        interrupts.begin_settling(self, work.cancel)
         await asyncio.wait({work}, timeout=_SETTLING_SECONDS)
-        interrupts.end_turn()
+        interrupts.end_turn(self)
         work.cancel()
         while not self._events.empty():
             if isinstance(event := self._events.get_nowait(), Remarked):
@@ -147,8 +147,15 @@ class HeadlessTurn:
     def _handle(self, event: ConversationEvent) -> None:
         if event.window_id != self._window.id:
             return
-        if isinstance(event, TurnEnded):
-            self.ended = event
+        match event:
+            case TurnStarted(turn=turn) if not self.started.done():
+                self.started.set_result(turn)
+            case TurnEnded():
+                self.ended = event
+                if not self.started.done():
+                    self.started.set_result(None)
+            case _:
+                pass
         self._events.put_nowait(event)
 
     def _stop(self) -> None:
@@ -220,7 +227,7 @@ class HeadlessTurn:
             await self._send_answer(asked, policy_answer(self._policy, asked), by="policy")
 
     async def _ask(self, asked: PermissionOpened, terminal: Terminal) -> None:
-        option = await terminal.ask(asked)
+        option = await terminal.ask(asked, whose=self._whose)
         self._asked.pop(asked.ask_id, None)
         await self._send_answer(asked, option, by="person")
 
