@@ -13,7 +13,9 @@ from catena_store.database.database import Writer
 from catena_store.snapshots import turns, unfinished
 from catena_store.snapshots.repository import existing
 from catena_store.snapshots.restoring import RestoreStep
+from catena_store.snapshots.unfinished import WindowMove
 from catena_store.windows import windows
+from catena_store.windows.journal import Act
 from support.clients.command_line import Catena, Finished, wait_until
 
 PROJECT_FILES = {"notes.txt": "mine\n", "kept.txt": "kept\n"}
@@ -180,3 +182,97 @@ def test_g02_prune_gives_back_what_only_removed_conversations_needed(catena: Cat
     assert done.status == 0 and "of it snapshots of files" in done.err
     assert catena("list", "--json").json == []
     assert not repository.path.exists()
+
+
+def test_g03_an_edit_takes_files_along_only_where_it_is_told_to(catena: Catena) -> None:
+    id, (_, second) = conversation(catena)
+    after = {"notes.txt": "first\n", "new.txt": "second\n"}
+    between = {"notes.txt": "first\n", "kept.txt": "kept\n"}
+
+    stayed = run(catena, "say files stay", "--resume", id, "--edit", second)
+    assert (files(catena), stayed.event("branch")["files"]) == (after, None)
+    run(catena, "say on the branch whose files these are", "--resume", id, "--at", last_of(catena, second))
+    gone_back = run(catena, "say files go back", "--resume", id, "--at", above(catena, second), "--files")
+    assert files(catena) == between
+    assert sorted(gone_back.event("branch")["files"]["restored"]) == ["kept.txt", "new.txt"]
+
+
+def test_g03_files_follow_in_the_settings_takes_files_along_and_an_option_leaves_them(catena: Catena) -> None:
+    id, (_, second) = conversation(catena)
+    before = files(catena)
+    catena.settings('files_follow = "on"\n')
+
+    run(catena, "say files stay", "--resume", id, "--edit", second, "--no-files")
+    assert files(catena) == before
+    told = catena(
+        "run", "--resume", id, "--at", last_of(catena, second), "say at the end of the other branch"
+    )
+    assert (told.status, files(catena)) == (0, before)
+    told = catena("run", "--resume", id, "--edit", second, "say files go back")
+    assert (told.status, files(catena)) == (0, {"notes.txt": "first\n", "kept.txt": "kept\n"})
+    assert "Files too: 2 files go back" in told.err
+
+
+def test_g04_what_somebody_else_changed_is_named_and_left_by_an_edit(catena: Catena) -> None:
+    id, (_, second) = conversation(catena)
+    (catena.project / "new.txt").write_text("mine now\n")
+
+    told = catena("run", "--resume", id, "--edit", second, "--files", "say files go back")
+
+    assert told.status == 0
+    assert files(catena) == {"notes.txt": "first\n", "kept.txt": "kept\n", "new.txt": "mine now\n"}
+    assert "Changed since by someone else, so left: new.txt" in told.err
+
+
+def test_g04_a_prompt_whose_files_cannot_go_back_is_not_sent(tmp_path: Path) -> None:
+    plain = Catena(tmp_path)
+    run(plain, "say one")
+    id, (first,) = conversation(plain)
+
+    told = plain("run", "--resume", id, "--edit", first, "--files", "say two")
+    wrong = plain("run", "--resume", id, "--files", "say two")
+
+    assert (told.status, told.out) == (1, "")
+    assert told.err == "catena: no files were kept of this conversation's directory\n"
+    assert wrong.status == 2
+    assert conversation(plain) == (id, [first])
+
+
+def test_g06_a_window_goes_where_the_files_were_on_their_way_to(catena: Catena) -> None:
+    id, (_, second) = conversation(catena)
+    point = above(catena, second)
+    (window,) = {row["id"] for row in catena("show", id, "--json").json["windows"][-1:]}
+    repository = existing(catena.data / "catena.db", str(catena.project))
+    assert repository is not None
+
+    async def killed_before_the_first_step(tx: Writer) -> None:
+        leaf = await windows.newest_leaf(tx, id)
+        kept = await turns.of_span(tx, leaf, await messages.depth(tx, second) - 1, None)
+        assert kept and kept[0].after
+        before, after = kept[0].before, kept[0].after
+        steps = [RestoreStep(each.path, each.new, each.old) for each in repository.changes(before, after)]
+        move = WindowMove(window, id, point, Act.GO_TO)
+        await unfinished.begin(tx, "r1", repository.root, id, steps, trees=(after, before), move=move)
+
+    catena.write(killed_before_the_first_step)
+    assert catena("files", id, "--finish").status == 0
+
+    assert files(catena) == {"notes.txt": "first\n", "kept.txt": "kept\n"}
+    assert [
+        row["leaf_id"] for row in catena("show", id, "--json").json["windows"] if row["id"] == window
+    ] == [point]
+
+
+def above(catena: Catena, prompt: str) -> str:
+    """The row that a prompt hangs from."""
+    rows = catena("show", conversation(catena)[0], "--json").json["messages"]
+    parent: str = next(row["parent_id"] for row in rows if row["id"] == prompt)
+    return parent
+
+
+def last_of(catena: Catena, prompt: str) -> str:
+    """The last row of a prompt's turn."""
+    rows = catena("show", conversation(catena)[0], "--json").json["messages"]
+    turn = next(row["turn_id"] for row in rows if row["parent_id"] == prompt)
+    last: str = next(row["id"] for row in reversed(rows) if row["turn_id"] == turn)
+    return last

@@ -55,14 +55,16 @@ class BranchFiles:
 
     # --- what would be
 
-    async def plan(self, window_id: str, target: str | None) -> RestorePlan | None:
+    async def plan(self, window_id: str, target: str | None, *, needed: bool = False) -> RestorePlan | None:
         """What bringing a window's files along to a row would change; None is the beginning.
 
-        None where no files are kept, and where nothing lies between. One is made at a time. Raises FilesNotKept,
-        StoreError.
+        None where no files are kept, unless one is ``needed``, and where nothing lies between. One is made at a time.
+        Raises FilesNotKept, StoreError.
         """
         snapshots = self._runtime.services.snapshots
         if snapshots is None or (repository := await self._repository()) is None:
+            if needed:
+                raise FilesNotKept("no files were kept of this conversation's directory")
             return None
         async with self._planning:
             await snapshots.settled()
@@ -231,26 +233,11 @@ class BranchFiles:
             move = begun.move if finished else None
             async with services.db.write() as tx:
                 await unfinished.end(tx, begun.id)
-                moved = move is not None and await self._move(tx, begun, move)
+                moved = move is not None and await move_behind_files(tx, begun, move)
         if moved and move is not None:
             self._runtime.publish(LeafMoved(move.window_id, move.leaf_id))
             self._runtime.clear_carrier(move.window_id)
         return left
-
-    async def _move(self, tx: Writer, begun: UnfinishedRestore, move: WindowMove) -> bool:
-        """Let the window of a cut change follow its files, where it is still of this conversation."""
-        window = await windows.get(tx, move.window_id)
-        if window is None or window.conversation_id != move.conversation_id or not begun.before:
-            return False
-        await move_window(
-            tx,
-            window_id=move.window_id,
-            conversation_id=move.conversation_id,
-            leaf_id=move.leaf_id,
-            act=Act(move.act),
-            files=FilesMoved(begun.id, str(begun.root), begun.before, begun.after or "", begun.steps, ()),
-        )
-        return True
 
     # --- the snapshots
 
@@ -272,6 +259,22 @@ class BranchFiles:
         if begun.owner.id == services.owner.id:
             return services.snapshots is not None and services.snapshots.is_restoring(begun.id)
         return is_running(begun.owner, begun.begun_at, services.clock())
+
+
+async def move_behind_files(tx: Writer, begun: UnfinishedRestore, move: WindowMove) -> bool:
+    """Let the window of a cut change follow its files; False where it shows another conversation by now."""
+    window = await windows.get(tx, move.window_id)
+    if window is None or window.conversation_id != move.conversation_id or not begun.before:
+        return False
+    await move_window(
+        tx,
+        window_id=move.window_id,
+        conversation_id=move.conversation_id,
+        leaf_id=move.leaf_id,
+        act=Act(move.act),
+        files=FilesMoved(begun.id, str(begun.root), begun.before, begun.after or "", begun.steps, ()),
+    )
+    return True
 
 
 def _leads(values: Mapping[str, Any], leaf_id: str | None) -> bool:

@@ -16,6 +16,7 @@ from catena.text.formats import truncate
 from catena.text.json_shapes import FORMAT, dumps
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.wording.counts import counted
+from catena_acp.conversation.branches.files import move_behind_files
 from catena_acp.process_group import is_running, process_start_time
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import (
@@ -27,9 +28,10 @@ from catena_acp.snapshots.restoring import (
     undo,
 )
 from catena_acp.snapshots.scope import SnapshotScope
+from catena_store.clients import leases
 from catena_store.conversations import conversations, messages
 from catena_store.conversations.tree import prompts_of_branch
-from catena_store.database.database import Database, default_path
+from catena_store.database.database import Database, Writer, default_path
 from catena_store.ids import new_id, utc_now
 from catena_store.records import ConversationRecord, Owner
 from catena_store.snapshots import turns, unfinished
@@ -174,11 +176,23 @@ async def _end(named: str, ending: RestoreEnding) -> list[str]:
         if not begun:
             raise CommandRefused("no restore of its files was broken off")
         repository, left = _repository(db, conversation), []
-        for each in begun if ending is RestoreEnding.FINISH else reversed(begun):
-            left += await (finish if ending is RestoreEnding.FINISH else undo)(repository, each)
+        finishes, ours = ending is RestoreEnding.FINISH, _this_process()
+        for each in begun if finishes else reversed(begun):
+            async with db.write() as tx:
+                if not await unfinished.take_over(tx, each, ours):
+                    continue
+            left += await (finish if finishes else undo)(repository, each)
             async with db.write() as tx:
                 await unfinished.end(tx, each.id)
+                if finishes and each.move and not await _is_open(tx, each.move.conversation_id):
+                    await move_behind_files(tx, each, each.move)
     return [step.path for step in left]
+
+
+async def _is_open(tx: Writer, conversation_id: str) -> bool:
+    """True where a Catena that lives has the conversation: its windows are its own."""
+    lease = await leases.get(tx, conversation_id)
+    return lease is not None and is_running(lease.owner, lease.heartbeat_at, utc_now())
 
 
 def _this_process() -> Owner:

@@ -83,6 +83,11 @@ def _run_parser() -> Parser:
     where.add_argument(
         "--edit", metavar="MESSAGE", help="replace this prompt (creates a new branch; the old one stays)"
     )
+    conversation.add_argument(
+        "--files",
+        action=argparse.BooleanOptionalAction,
+        help="with --at or --edit: bring files back to what they were there (default: files_follow of the settings)",
+    )
     add_agent(parser.add_argument_group("agent")).add_argument(
         "--agents",
         type=_agent_names,
@@ -139,6 +144,7 @@ def _run(arguments: Sequence[str]) -> int:
             further_directories=tuple(existing_directory(named) for named in chosen.add_dirs),
             attach=tuple(chosen.attach),
             branch=branch,
+            files=chosen.files,
             permissions=Permissions(chosen.permissions) if chosen.permissions else None,
             json=chosen.json,
         )
@@ -152,6 +158,8 @@ def _branch(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> Bran
     branch = BranchRequest(fork=chosen.fork, at=chosen.at, edit=chosen.edit)
     if branch.requested and not chosen.go_on and chosen.resume is None:
         parser.error("--fork, --at and --edit need --resume or --continue")
+    if chosen.files and (branch.fork or (branch.at is None and branch.edit is None)):
+        parser.error("--files needs --at or --edit, and takes no files along into a fork")
     if branch.fork and branch.edit is not None:
         parser.error("--edit and --fork cannot be combined")
     return branch

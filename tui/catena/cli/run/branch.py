@@ -10,7 +10,9 @@ from catena.errors import CommandRefused
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.inspection.price import Price
+from catena_acp.errors import FilesNotKept
 from catena_acp.port.port import AgentSpec
+from catena_acp.snapshots.restoring import FileChoice, RestorePlan
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.ids import new_id
@@ -26,6 +28,7 @@ class BranchRequest:
     fork: bool = False
     at: str | None = None
     edit: str | None = None
+    files: FileChoice | None = None  # they go along
 
     @property
     def requested(self) -> bool:
@@ -41,6 +44,7 @@ class NewBranch:
     leaf_id: str | None  # the parent of the prompt
     edited_id: str | None  # the prompt that it replaces
     price: Price
+    files: RestorePlan | None = None  # what becomes of those that go along
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +73,9 @@ async def open_target(
     async with open_window(db, source.id) as window_id:
         if (spec.name, spec.profile) != (source.record.agent, source.record.profile):
             await source.window(window_id).set_agent(spec)
+        plan = await _planned(source, window_id, request.files, at=at, edited=edited)
         if at is not None:
-            await source.window(window_id).go_to(at.id)
+            await source.window(window_id).go_to(at.id, choice=request.files)
         if at is None and edited is None:
             yield PromptTarget(source, window_id)
             return
@@ -82,8 +87,31 @@ async def open_target(
             leaf_id = window.leaf_id if window else None
         price = await source.chain.price(source.window(window_id), leaf_id=leaf_id)
         act = "at" if edited is None else "edit"
-        branch = NewBranch(act, source.id, leaf_id, edited.id if edited else None, price)
+        branch = NewBranch(act, source.id, leaf_id, edited.id if edited else None, price, plan)
         yield PromptTarget(source, window_id, branch)
+
+
+async def _planned(
+    source: Conversation,
+    window_id: str,
+    choice: FileChoice | None,
+    *,
+    at: Message | None,
+    edited: Message | None,
+) -> RestorePlan | None:
+    """What becomes of files on the way to the branch; None where they stay. Raises FilesNotKept, StoreError."""
+    if choice is None or (at is None and edited is None):
+        return None
+    if edited is not None:
+        point = edited.parent_id
+    else:
+        point = await source.window(window_id).leaf.fork_point(at.id if at else None)
+    try:
+        return await source.files.plan(window_id, point, needed=not choice.where_kept)
+    except FilesNotKept:
+        if choice.where_kept:
+            return None
+        raise
 
 
 @asynccontextmanager

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from catena.cli.run.branch import NewBranch
 from catena.errors import ExitStatus
 from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
 from catena.text.safe_text import safe
+from catena.workspace.files_along import Extent, FilesAlong
 from catena_acp.continuity.conversation_events import (
     ElicitationOpened,
     PermissionOpened,
@@ -121,6 +122,9 @@ class PlainOutput:
             self._note(f"Forked as {self._conversation_id}: {branch.price.words}")
         elif branch.price.before_logout:
             self._note(branch.price.words)
+        if branch.files is not None and branch.files.free:  # what stays is remarked when they went
+            plan = replace(branch.files, steps=branch.files.free)
+            self._note(f"Files too: {FilesAlong(plan=plan, chosen=Extent.FREE).words}")
 
     def turn(self, turn: Turn, link: Link | None) -> None:
         return
@@ -235,6 +239,12 @@ class JsonOutput:
                 "left_out": price.left_out,
                 "tokens": price.tokens,
                 "before_logout": price.before_logout,
+                "files": None
+                if branch.files is None
+                else {
+                    "restored": [step.path for step in branch.files.free],
+                    "left": [step.path for step in branch.files.conflicts],
+                },
             },
         )
 

@@ -10,7 +10,7 @@ import contextlib
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from catena.app.services import serve_conversations
 from catena.cli.run.branch import BranchRequest, check_messages, open_target
@@ -33,6 +33,7 @@ from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.prompts.rows import clears
 from catena_acp.errors import AgentError, AgentMissing, ReadOnly
 from catena_acp.port.port import AgentSpec
+from catena_acp.snapshots.restoring import FileChoice
 from catena_store import records
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, data_directory, default_path
@@ -57,6 +58,7 @@ class Request:
     further_directories: tuple[str, ...] = ()  # absolute
     attach: tuple[str, ...] = ()  # files, by path
     branch: BranchRequest = field(default_factory=BranchRequest)
+    files: bool | None = None  # whether they go along; None is as the settings have it
     permissions: Permissions | None = None
     json: bool = False
 
@@ -164,7 +166,7 @@ class _HeadlessRun:
                 waits=True,
             ) as live,
             _open(live, db, spec, existing, request) as opened,
-            open_target(live, db, opened, request.branch, spec) as target,
+            open_target(live, db, opened, _with_files(request, settings), spec) as target,
         ):
             conversation, window = target.conversation, target.conversation.window(target.window_id)
             if existing is not None and not is_directory(existing.cwd):
@@ -187,15 +189,19 @@ class _HeadlessRun:
             rules = TurnRules(policy, terminal)
             if several:
                 self._turn = SeveralTurns(several, self._streams, self._interrupts)
-                await self._turn.run(target, db, prompt, files, rules)
+                choice = _with_files(request, settings).files
+                await self._turn.run(target, db, prompt, files, rules, choice)
                 return self._interrupts.status or self._turn.status
             self._turn = HeadlessTurn(conversation, window, db, self._output, rules)
             edited = target.branch.edited_id if target.branch else None
             if clears(prompt):
                 await self._turn.clear(prompt, edited=edited, empty=existing is None)
                 return ExitStatus.ANSWERED
+            choice = _with_files(request, settings).files
             await self._turn.send(
-                window.say(prompt, files) if edited is None else window.edit(edited, prompt, files)
+                window.say(prompt, files)
+                if edited is None
+                else window.edit(edited, prompt, files, choice=choice)
             )
             ended = await self._turn.follow(self._interrupts)
             ended = self._turn.ended = await with_login_hint(ended, conversation, window, settings)
@@ -227,6 +233,14 @@ class _HeadlessRun:
             newest = await conversations.latest(reader, cwd=self._request.directory)
             newest = newest or await conversations.latest(reader)
         return default_agent(settings, (newest.agent, newest.profile) if newest else None)
+
+
+def _with_files(request: Request, settings: Settings) -> BranchRequest:
+    """The branch of the prompt, with the files where they are to go along."""
+    wanted = settings.files_follow if request.files is None else request.files
+    if not wanted:
+        return request.branch
+    return replace(request.branch, files=FileChoice(where_kept=request.files is None))
 
 
 def _read_files(paths: Sequence[str]) -> list[Attachment]:

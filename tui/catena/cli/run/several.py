@@ -18,6 +18,7 @@ from catena.text.safe_text import safe_line
 from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.port.port import AgentSpec
+from catena_acp.snapshots.restoring import FileChoice
 from catena_acp.trouble.troubles import Trouble
 from catena_store.database.database import Database
 from catena_store.records import Attachment
@@ -144,6 +145,7 @@ class SeveralTurns:
         prompt: str,
         files: Sequence[Attachment],
         rules: TurnRules,
+        choice: FileChoice | None,
     ) -> None:
         """Send the prompt to every agent, and wait for all ends; the conversation then stands at the first answer.
 
@@ -181,7 +183,7 @@ class SeveralTurns:
                             send = (
                                 window.say(prompt, files)
                                 if edited is None
-                                else window.edit(edited, prompt, files)
+                                else window.edit(edited, prompt, files, choice=choice)
                             )
                         await turn.send(send)
                         tasks.create_task(self._followed(name, turn))
