@@ -159,7 +159,9 @@ class Panes(Canvas):
 
     def full(self) -> LayoutUpdate:
         """All of it, in the pieces of the panes."""
-        rows = [[left, Strip([Segment("│")]), right] for left, right in zip(*self.panes, strict=True)]
+        rows: list[Iterable[Strip]] = [
+            [left, Strip([Segment("│")]), right] for left, right in zip(*self.panes, strict=True)
+        ]
         return LayoutUpdate(rows, Region(0, 0, self.width, self.height))
 
     def step(self) -> LayoutUpdate:
