@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
+from catena_acp.snapshots import restoring as bringing
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import FileChoice, RestorePlan
 from catena_acp.snapshots.scope import SnapshotScope
@@ -20,6 +24,7 @@ from catena_store.records import Kind
 from catena_store.snapshots import restoring, turns, unfinished
 from catena_store.snapshots.repository import SnapshotRepository
 from catena_store.snapshots.restoring import RestoreStep
+from catena_store.windows import queue
 from support.conversations.rehearsed import Desk, World
 from support.storage.work_trees import GIT
 
@@ -224,6 +229,27 @@ async def test_g06_a_move_that_was_killed_half_way_is_finished_with_its_files_or
             undoing, scope = undo_of(desk)
             assert await undoing.undo(scope) is not None
             assert files(world) == after and (await desk.stored_window()).leaf_id == leaf
+
+
+async def test_r12_an_edit_whose_files_are_still_going_back_is_there_for_the_next_client(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[str] = []
+
+    def restore(*given: Any, **more: Any) -> list[RestoreStep]:
+        # As somebody sees it who comes when we are killed here.
+        with contextlib.closing(sqlite3.connect(world.store)) as database:
+            kept.extend(text for (text,) in database.execute("SELECT text FROM queue_item"))
+        return restoring.restore(*given, **more)
+
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        _, second, *_ = await four_turns(desk)
+        monkeypatch.setattr(bringing, "restore", restore)
+        await desk.over(desk.window.edit(second, "say otherwise", choice=TOO))
+        assert kept == ["say otherwise"]
+        async with desk.db.read() as reader:
+            assert await queue.items(reader, desk.window_id) == []
+        assert files(world) == {"a.txt": "one\n"}
 
 
 async def test_g06_what_a_live_process_is_at_is_nobody_elses(world: World) -> None:

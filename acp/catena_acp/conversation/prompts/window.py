@@ -169,8 +169,9 @@ class Window:
             await self.take_over()
         self._runtime.writable()
         prompt = await self._prompt_of(prompt_id)
-        # The turn may take its time to stop, and our own end may come first.
-        kept_as = None if self.at_rest else await self.queue.keep_edit(prompt_id, text, files)
+        # The turn may take its time to stop, and the files to go back, and our own end may come first.
+        at_once = self.at_rest and choice is None
+        kept_as = None if at_once else await self.queue.keep_edit(prompt_id, text, files)
         try:
             await self._say_instead(prompt, text, files, None, kept_as, choice)
         finally:
