@@ -24,7 +24,7 @@ from catena.widgets.composer import Composer
 from catena.workspace.tab import Tab
 from catena_acp.agents.catalog import find_spec
 from catena_acp.port.port import AgentSpec
-from support.screen.messages import press, taken_in
+from support.screen.messages import SparingPilot, press, taken_in
 
 DEADLINE = 60.0
 
@@ -327,8 +327,8 @@ async def at_the_screen(
         settings=settings or Settings(),
     )
     app = CatenaApp(start, environment={"TERM": "xterm-256color", **(environment or {})})
-    async with app.services(), app.run_test(size=size) as pilot:
-        person = Person(app, pilot)
+    async with app.services(), app.run_test(size=size):
+        person = Person(app, SparingPilot(app))
         await person.until(lambda: isinstance(person.area.commands, Commands), "the store to be open")
         if not picker and not choose:
             await person.first_tab()
