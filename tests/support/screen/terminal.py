@@ -18,6 +18,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pyte
+from pyte.screens import wcwidth
 
 EXECUTABLE = Path(sys.executable).parent / "catena"
 DEADLINE = 60.0
@@ -59,6 +60,7 @@ class Terminal:
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._fed = 0
+        self._rows: dict[int, str] = {}
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
             os.chdir(cwd)
@@ -121,7 +123,19 @@ class Terminal:
         data = self.output[self._fed :]
         self._fed = len(self.output)
         self._stream.feed(_UNKNOWN.sub(b"", data))
-        return "\n".join(line.rstrip() for line in self._screen.display)
+        screen = self._screen
+        self._rows = {y: self._row(y) if y in screen.dirty else self._rows[y] for y in range(screen.lines)}
+        screen.dirty.clear()
+        return "\n".join(self._rows.values())
+
+    def _row(self, y: int) -> str:
+        """A row as `pyte.Screen.display` has it, which draws all of them, however often it is looked at."""
+        line, drawn, wide = self._screen.buffer[y], "", False
+        for x in range(self._screen.columns):
+            character = "" if wide else line[x].data
+            drawn += character
+            wide = not character.isascii() and wcwidth(character[0]) == 2
+        return drawn.rstrip()
 
     @property
     def cursor(self) -> tuple[int, int]:
