@@ -218,7 +218,7 @@ async def test_q01_styles_are_parsed_once_and_again_only_for_another_value_of_a_
         return parse(scope, css, *rest, **named)
 
     monkeypatch.setattr(stylesheet, "parse", counted)
-    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+    async with at_the_screen(str(tmp_path), size=(100, 30), own_styles=True) as person:
         assert len(parsed) > 20
         await person.press("ctrl+o")
         await person.until(lambda: person.app.screen is not person.app.chat, "the history")

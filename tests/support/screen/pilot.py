@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any, TypeVar
 
 from textual import events
@@ -19,12 +20,15 @@ from catena.app.app import CatenaApp
 from catena.screens.chat.area.area import ChatArea
 from catena.screens.chat.commands.commands import Commands
 from catena.settings.settings import Settings, Start
+from catena.themes.stylesheet import SparingStylesheet
 from catena.transcript import Transcript
 from catena.widgets.composer import Composer
 from catena.workspace.tab import Tab
 from catena_acp.agents.catalog import find_spec
 from catena_acp.port.port import AgentSpec
+from catena_store.database.location import default_path
 from support.screen.messages import SparingPilot, press, taken_in
+from support.storage.new_files import put_new_store
 
 DEADLINE = 60.0
 
@@ -302,6 +306,12 @@ class Person:
             await self.pilot.pause(0.01)
 
 
+@cache
+def _parsed_styles() -> dict[Any, Any]:
+    """What the apps of this process have parsed: their styles are the same, and only some colours are not."""
+    return {}
+
+
 @asynccontextmanager
 async def at_the_screen(
     directory: str,
@@ -314,8 +324,12 @@ async def at_the_screen(
     picker: bool = False,
     choose: bool = False,
     further_directories: tuple[str, ...] = (),
+    own_styles: bool = False,
 ) -> AsyncIterator[Person]:
-    """The app, begun with the rehearsal agent where nothing else is said, and left at the end of the block."""
+    """The app, begun with the rehearsal agent where nothing else is said, and left at the end of the block.
+
+    ``own_styles``: it parses its styles, as a program does that has just begun.
+    """
     if agent is None and conversation_id is None and not picker and not choose:
         agent = find_spec("rehearsal")
     start = Start(
@@ -327,6 +341,10 @@ async def at_the_screen(
         settings=settings or Settings(),
     )
     app = CatenaApp(start, environment={"TERM": "xterm-256color", **(environment or {})})
+    if not own_styles:
+        assert isinstance(app.stylesheet, SparingStylesheet)
+        app.stylesheet._kept = _parsed_styles()
+    put_new_store(default_path())
     async with app.services(), app.run_test(size=size):
         person = Person(app, SparingPilot(app))
         await person.until(lambda: isinstance(person.area.commands, Commands), "the store to be open")
