@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,7 +14,7 @@ from catena_store.snapshots.restoring import RestoreStep
 from catena_store.snapshots.unfinished import WindowMove
 from catena_store.windows import windows
 from catena_store.windows.journal import Act
-from support.clients.command_line import Catena, Finished, wait_until
+from support.clients.command_line import Catena, Finished, turns_kept, wait_until
 
 PROJECT_FILES = {"notes.txt": "mine\n", "kept.txt": "kept\n"}
 
@@ -35,23 +33,12 @@ def catena(tmp_path: Path) -> Catena:
 
 def run_between_snapshots(catena: Catena, prompt: str, *arguments: str) -> None:
     """The agent does what it is asked to once the files are kept as they were, for which it would not wait for long."""
-    before = snapshots(catena)
+    before = turns_kept(catena.store)
     with catena.start("run", *arguments, "--permissions", "allow", prompt) as begun:
-        wait_until(lambda: begun.poll() is not None or snapshots(catena) > before)
+        wait_until(lambda: begun.poll() is not None or turns_kept(catena.store) > before)
         catena.cue(prompt.split(";")[0].removeprefix("cue "))
         _, err = begun.communicate(timeout=60)
     assert begun.returncode == 0, err
-
-
-def snapshots(catena: Catena) -> int:
-    """How many turns' beginnings were kept."""
-    if not catena.store.exists():
-        return 0
-    with closing(sqlite3.connect(f"file:{catena.store}?mode=ro", uri=True)) as store:
-        try:
-            return int(store.execute("SELECT count(*) FROM turn_files").fetchone()[0])
-        except sqlite3.OperationalError:  # it is just being made
-            return 0
 
 
 def run(catena: Catena, prompt: str, *arguments: str) -> Finished:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.clients.command_line import Catena
+from support.clients.command_line import Catena, turns_kept, wait_until
 from support.clients.on_terminal import OnTerminal, on_terminal
 
 
@@ -76,6 +76,45 @@ def test_s04_ctrl_c_stops_the_turn_and_twice_leaves(tmp_path: Path) -> None:
             terminal.read(0.5)
         assert terminal.status() == 130
     assert "Answered: " not in terminal.seen
+
+
+def test_g03_files_go_back_by_a_number_and_stay_on_enter(tmp_path: Path) -> None:
+    notes, kept = tmp_path / "project" / "notes.txt", tmp_path / "data" / "catena.db"
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    notes.write_text("mine\n")
+    with dumb(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.type("cue kept; write notes.txt first\n")
+        wait_until(lambda: turns_kept(kept) == 1)  # the agent would not wait for them long
+        give_cue(tmp_path, "kept")
+        terminal.wait_for("Done: ")
+        assert notes.read_text() == "first\n"
+        terminal.type("/edit 1\n")
+        terminal.wait_for("1: Files stay as they are")
+        terminal.wait_for("2: 1 file goes back, 1 added, 1 removed")
+        terminal.wait_for("1 to 2, Enter takes 1: ")
+        terminal.type("\n")
+        terminal.wait_for("You 1: ", times=2)
+        terminal.type("\n")
+        terminal.wait_for("Cancelled; nothing was changed.")
+        assert notes.read_text() == "first\n"
+        terminal.type("/edit 1\n")
+        terminal.wait_for("1 to 2, Enter takes 1: ", times=2)
+        terminal.type("2\n")
+        terminal.wait_for("You 1: ", times=3)
+        terminal.type("say Back.\n")
+        terminal.wait_for("Done: ", times=2)
+        assert notes.read_text() == "mine\n"
+        terminal.type("/versions 1\n")
+        terminal.wait_for("1: cue kept; write notes.txt first")
+        terminal.type("/open 1\n")
+        terminal.wait_for("1 to 2, Enter takes 1: ", times=3)
+        assert notes.read_text() == "mine\n"
+        terminal.type("2\n")
+        terminal.wait_for("1 file came along.")
+        assert notes.read_text() == "first\n"
+        terminal.type("\x04")
+        terminal.wait_for("To continue: ")
 
 
 def test_s06_a_hangup_and_a_kill_leave_everything_to_be_continued(tmp_path: Path) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -136,6 +138,17 @@ def typed(catena: Catena) -> list[str]:
         return [text for _, text in await inputs.recent(tx)]
 
     return catena.write(read)
+
+
+def turns_kept(store: Path) -> int:
+    """How many turns there are whose files were kept at their beginning."""
+    if not store.exists():
+        return 0
+    with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
+        try:
+            return int(connection.execute("SELECT count(*) FROM turn_files").fetchone()[0])
+        except sqlite3.OperationalError:  # it is just being made
+            return 0
 
 
 def newest(catena: Catena) -> str:

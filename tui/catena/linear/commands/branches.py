@@ -8,6 +8,7 @@ from functools import partial
 
 from catena.errors import CommandRefused
 from catena.linear import rows
+from catena.linear.commands.files import choose_files, offer_files
 from catena.linear.commands.prompts import numbered_message, prompt_of
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow, Refused
@@ -171,6 +172,7 @@ class BranchCommands:
                 context.say("That version is gone.")
             elif step:
                 context.say(f"{_BACK.partition(';')[0]}.{await self._tabs.price_words(tab)}")
+                await offer_files(context, tab)
             else:
                 context.say("You are already there.")
 
@@ -245,8 +247,10 @@ class BranchCommands:
     async def go_to(self, tab: Tab, leaf_id: str, said: str) -> None:
         """Go to a row, and say what the next prompt needs there."""
 
+        choice = await choose_files(self._context, tab, leaf_id)
+
         async def go() -> bool:
-            await tab.window.go_to(leaf_id)
+            await tab.window.go_to(leaf_id, choice=choice)
             return True
 
         await self.move(tab, go)

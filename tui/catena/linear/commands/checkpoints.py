@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from catena.linear.commands.branches import BranchCommands
+from catena.linear.commands.files import choose_files
 from catena.linear.commands.prompts import numbered_message
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.text.checkpoint_text import (
@@ -15,10 +16,11 @@ from catena.text.checkpoint_text import (
     checkpoint_place,
 )
 from catena.text.formats import time_or_day
+from catena_acp.snapshots.restoring import FileChoice
 from catena_store.conversations.checkpoints import Checkpoint, Frequency
 from catena_store.ids import utc_now
 
-_STAYED = "Files are unchanged. Later messages are kept; /undo goes back."
+_STAYED = "Later messages are kept; /undo goes back."
 
 
 class CheckpointCommands:
@@ -81,13 +83,15 @@ class CheckpointCommands:
         if argument.isdecimal() and context.numbers.id_of(int(argument)):
             message = await numbered_message(context, argument)
 
+            choice = await choose_files(context, tab, await tab.window.leaf.fork_point(message.id))
+
             async def go() -> bool:
-                await tab.window.rewind(message.id)
+                await tab.window.rewind(message.id, choice=choice)
                 return True
 
             await self._branches.move(tab, go)
             price = (await tab.conversation.chain.price(tab.window)).words
-            context.say(f"Back at {argument}. Your next prompt: {price}. {_STAYED}")
+            context.say(f"Back at {argument}. Your next prompt: {price}. {_files(choice)}{_STAYED}")
             return
         await self._rewind(await tab.conversation.checkpoints.find(argument or None))
 
@@ -97,10 +101,18 @@ class CheckpointCommands:
             context.say(f"You are already at {checkpoint_name(checkpoint)}.")
             return
 
+        choice = await choose_files(context, tab, checkpoint.message_id)
+
         async def go() -> bool:
-            await tab.conversation.checkpoints.rewind(tab.window, checkpoint.id)
+            await tab.conversation.checkpoints.rewind(tab.window, checkpoint.id, choice=choice)
             return True
 
         await self._branches.move(tab, go)
         price = (await tab.conversation.chain.price(tab.window)).words
-        context.say(f"Back at {checkpoint_name(checkpoint)}. Your next prompt: {price}. {_STAYED}")
+        context.say(
+            f"Back at {checkpoint_name(checkpoint)}. Your next prompt: {price}. {_files(choice)}{_STAYED}"
+        )
+
+
+def _files(choice: FileChoice | None) -> str:
+    return "Files are unchanged. " if choice is None else ""

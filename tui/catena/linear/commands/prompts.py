@@ -6,6 +6,7 @@ import asyncio
 from functools import partial
 
 from catena.linear import rows
+from catena.linear.commands.files import choose_files
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.mentions.prompt_files import with_mentions_of
 from catena.settings.agents import find_agent
@@ -16,6 +17,7 @@ from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.port.port import AgentSpec
+from catena_acp.snapshots.restoring import FileChoice
 from catena_store.conversations import messages
 from catena_store.errors import NotAttachable, StoreError
 from catena_store.ids import utc_now
@@ -145,6 +147,7 @@ class PromptCommands:
         first, *more = safe(prompt.text).split("\n")
         context.out.line(f"You {number}, now: {first}")
         context.out.lines(rows.set_in(line) for line in more if line.strip())
+        choice = await choose_files(context, tab, prompt.parent_id)
         stops = " Sending it stops the running turn." if tab.at_work else ""
         context.say(
             f"The next line is the new prompt; an empty one cancels. It needs: {price.words}.{stops} "
@@ -162,7 +165,8 @@ class PromptCommands:
             context.say("Your draft stays on the earlier version.")
         context.typed = (number, text)
         try:
-            await tab.window.edit(prompt.id, text, await with_mentions_of(tab, text, files))
+            sent = await with_mentions_of(tab, text, files)
+            await tab.window.edit(prompt.id, text, sent, choice=choice)
         except (AgentError, StoreError, ReadOnly, NotAttachable):
             tab.restore(text)
             context.say("Not sent; your text is kept as a draft.")
@@ -184,12 +188,16 @@ class PromptCommands:
         whom = f" with {safe_line(spec.title)}" if spec else ""
         said = context.numbers.of(prompt.id)
         if await context.confirm(f"Retry {said}{whom}: {price.words}.", "retry it"):
-            await self._retry(tab, prompt, spec)
+            choice = await choose_files(context, tab, prompt.parent_id)
+            await self._retry(tab, prompt, spec, choice)
 
-    async def _retry(self, tab: Tab, prompt: Message, spec: AgentSpec | None) -> None:
+    async def _retry(
+        self, tab: Tab, prompt: Message, spec: AgentSpec | None, choice: FileChoice | None
+    ) -> None:
         newest = await self._context.tabs.branches.prompt_of(tab.leaf_id) if tab.leaf_id else None
         is_last = newest is not None and newest.id == prompt.id and not tab.busy
-        await tab.window.retry(agent=spec, prompt_id=None if is_last else prompt.id)
+        again = is_last and choice is None  # files go back before a version of its own
+        await tab.window.retry(agent=spec, prompt_id=None if again else prompt.id, choice=choice)
 
     async def _retry_trouble(self, tab: Tab) -> None:
         """Send the prompt of a trouble again; one that came back only while the draft holds it unchanged."""
