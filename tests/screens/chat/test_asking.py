@@ -111,3 +111,21 @@ async def test_w17_nobody_is_asked_before_all_can_be_and_in_80_columns_the_other
         await person.press("a")
         await person.until(lambda: other not in person.tabs, "the other tab to be closed")
         await person.looks_at(asked)
+
+
+async def test_w17_versions_of_a_prompt_are_compared_where_no_other_branch_is_in_a_tab(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path), size=(140, 40), settings=others(tmp_path)) as person:
+        await person.answered("say first")
+        await person.say("/compare")
+        await person.sees("No prompt here has another version")
+        await person.say("/retry second")
+        await person.is_asked()
+        await person.press("enter")
+        await person.until(lambda: person.is_over(person.tab), "the second answer")
+        await person.sees("2/2")
+        await compare(person)
+        await person.sees("Both answer the same first prompt.")
+        await person.press("escape")
+        await person.sees("2/2")

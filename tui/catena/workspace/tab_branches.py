@@ -35,6 +35,16 @@ class HistoryPage:
     siblings: Mapping[str, Siblings]  # of the prompts that have any
 
 
+@dataclass(frozen=True, slots=True)
+class PromptVersion:
+    """One version of a prompt: its text, the end of its newest branch, and its agent where the others have others."""
+
+    text: str
+    leaf_id: str
+    agent: str
+    here: bool
+
+
 class TabBranches:
     """Reads the branches of tabs, each in one snapshot of the store."""
 
@@ -84,6 +94,29 @@ class TabBranches:
         """True if a prompt above the oldest row that is shown has siblings."""
         async with self._db.read() as reader:
             return await branches.fork_above(reader, oldest.parent_id, tab.conversation.id)
+
+    async def versions(self, tab: Tab) -> list[PromptVersion]:
+        """The versions of the last prompt of a tab's branch that has several, oldest first; none where none has."""
+        conversation = tab.conversation
+        async with self._db.read() as reader:
+            window = await windows.get(reader, tab.window_id)
+            leaf_id = window.leaf_id if window else tab.leaf_id
+            parted = await ancestry.partings(reader, leaf_id, conversation.id)
+            places = await branches.sibling_positions(reader, parted, conversation.id)
+            prompts = [row for id in places if (row := await messages.get(reader, id))]
+            if leaf_id is None or not prompts:
+                return []
+            last = max(prompts, key=lambda row: row.depth)
+            ids = await branches.siblings(reader, last.id, conversation.id)
+            agents = await branches.agents_told_apart(reader, ids, conversation.id)
+            found = []
+            for id in ids:
+                row, here = await messages.get(reader, id), id == last.id
+                leaf = leaf_id if here else await ancestry.newest_below(reader, id, conversation.id)
+                if row is not None and leaf is not None:
+                    agent = conversation.tree.title_of(*agents[id]) if id in agents else ""
+                    found.append(PromptVersion(row.text, leaf, agent, here))
+        return found
 
     async def attachments_of(self, message_id: str) -> list[Attachment]:
         """The attachments of a prompt."""

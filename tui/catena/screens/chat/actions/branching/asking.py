@@ -31,7 +31,7 @@ _STEERED = (
     "The last prompt was sent into a running turn. Write the prompt behind the agent: /ask AGENT PROMPT"
 )
 _EDITED = "Send the edited prompt first, or leave the edit with {stop}."
-_NO_OTHER = "No other branch of this conversation is open in a tab. /tree compares any two branches."
+_NO_OTHER = "No prompt here has another version, and no other branch is open in a tab."
 
 
 class AskActions:
@@ -192,6 +192,9 @@ class AskActions:
         context = self._context
         if (tab := context.seen) is None:
             return
+        if not any(each.leaf_id is not None for each in context.tabs.kin(tab)):
+            await self._compare_versions(tab)
+            return
         other = await self._other(tab)
         if other is None or tab.leaf_id is None or other.leaf_id is None:
             return
@@ -216,6 +219,45 @@ class AskActions:
         if kept and tab in context.tabs.tabs and other in context.tabs.tabs:
             await self._keep(pair[kept[0]], gone=pair[1 - kept[0]])
 
+    async def _compare_versions(self, tab: Tab) -> None:
+        """Compare the branch of a tab with another version of its last prompt that has several."""
+        from catena.screens.comparison.screen import ComparedBranch, ComparisonScreen
+
+        context = self._context
+        await tab.conversation.settle()
+        found = await context.tabs.branches.versions(tab)
+        versions = {f"{number}": version for number, version in enumerate(found, start=1)}
+        others = [number for number, version in versions.items() if not version.here]
+        if not others or len(others) == len(versions):
+            context.say(_NO_OTHER)
+            return
+        chosen: str | None = others[0]
+        if len(others) > 1:
+            rows = [
+                Row(
+                    number,
+                    safe_line(versions[number].agent) or f"Version {number}",
+                    detail=safe_line(versions[number].text),
+                )
+                for number in others
+            ]
+            chosen = await context.app.push_screen_wait(
+                Picker("Compare with", rows, enter="compare", subject=context.subject)
+            )
+        pair = [
+            ComparedBranch(
+                version.agent or f"Version {number}",
+                version.leaf_id,
+                works=version.here and tab.window.busy,
+            )
+            for number, version in versions.items()
+            if version.here or number == chosen
+        ]
+        if len(pair) == 2:
+            changes, tree = tab.conversation.changes, tab.conversation.tree
+            screen = ComparisonScreen(tree, changes, *pair, subject=context.subject)
+            await context.app.push_screen_wait(screen)
+
     async def _other(self, tab: Tab) -> Tab | None:
         """The tab to compare with: the one side by side, the only one, or the one that the person chooses."""
         context = self._context
@@ -223,9 +265,6 @@ class AskActions:
         other = context.tabs.panes.other(context.pane)
         if other is not None and other.tab in kin:
             return other.tab
-        if not kin:
-            context.say(_NO_OTHER)
-            return None
         if len(kin) == 1:
             return kin[0]
         rows = [
