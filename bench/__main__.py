@@ -33,6 +33,7 @@ ON_CATENA: tuple[Callable[[Subject, Path], Figures], ...] = (
     keeping.long_histories,
     keeping.resumed,
     keeping.kept_stream,
+    streaming.two_panes,
     slow_line.streamed_over_a_slow_line,
     slow_line.scrolled_over_a_slow_line,
     slow_line.pasted_over_a_slow_line,

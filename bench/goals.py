@@ -43,6 +43,7 @@ GOALS = (
     Goal("60 chunks/s and typing: CPU", "steady_stream", "cpu_percent", 15, "% of a core"),
     Goal("60 chunks/s and typing: key to screen, p95", "steady_stream", "key_p95_ms", 16, "ms"),
     Goal("60 chunks/s and typing: to the terminal", "steady_stream", "bytes_per_s", 10_000, "bytes/s"),
+    Goal("two panes with 60 chunks/s each: to the terminal", "two_panes", "bytes_per_s", 20_000, "bytes/s"),
     Goal("a key: to the terminal", "typing", "bytes_per_key", 40, "bytes"),
     Goal("idle: to the terminal", "idle", "bytes_per_s", 0, "bytes/s"),
     Goal("idle: CPU", "idle", "cpu_percent", 0.5, "% of a core"),

@@ -16,6 +16,8 @@ FIRST_KEY = "ß"  # nor does this
 FIRST_SECONDS = 3.0
 KEYS_PER_SECOND = 20
 IDLE_SECONDS = 8.0
+TWO_PANES = 170  # columns
+F6 = "\x1b[17~"
 RATE = 60.0
 WORDS_IN_TEN_SECONDS = 1_150  # at RATE
 
@@ -137,6 +139,25 @@ def steady_stream(subject: Subject, folder: Path) -> Figures:
             "key_p50_ms": percentile(times, 0.5),
             "key_p95_ms": percentile(times, 0.95),
         }
+
+
+def two_panes(subject: Subject, folder: Path) -> Figures:
+    """Sixty chunks a second in each of two panes, side by side."""
+    with subject.run(folder, columns=TWO_PANES) as running:
+        terminal = _ready(running)
+        terminal.write("/side\r")
+        running.expect("A new conversation")
+        terminal.write("new conv\r")
+        running.expect("f6 other pane")
+        terminal.settle()
+        for number in (1, 2):
+            running.compose_stream(2 * WORDS_IN_TEN_SECONDS, RATE)
+            running.submit()
+            if number == 1:
+                terminal.write(F6)
+            terminal.read_for(1.0)
+        spent = terminal.measure(lambda: terminal.read_for(IDLE_SECONDS))
+        return {"bytes_per_s": spent.bytes / spent.seconds, "cpu_percent": spent.cpu / spent.seconds * 100}
 
 
 def _ready(running: Running) -> Terminal:

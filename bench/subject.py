@@ -111,6 +111,7 @@ class Subject:
         replay: int = 0,
         log: str = "agent.jsonl",
         line: Sequence[str] = (),
+        columns: int = 120,
     ) -> Iterator[Running]:
         """Start it with everything that it keeps in ``folder``, and end it afterwards.
 
@@ -129,7 +130,7 @@ class Subject:
             "BENCH_REPLAY": str(replay),
         }
         command = [*line, *self.command, AGENT_COMMAND, *options]
-        terminal = Terminal(command, environment=environment, directory=project)
+        terminal = Terminal(command, environment=environment, directory=project, columns=columns)
         try:
             yield Running(terminal, folder / log, self.ready)
         finally:

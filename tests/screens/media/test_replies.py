@@ -29,7 +29,7 @@ def test_w05_wherever_it_is_cut_a_reply_is_never_typed(seed: int) -> None:
     chance = random.Random(seed)
     text = (
         "ab\x1b]11;rgb:fafa/fafa/fafa\x1b\\c\x1b[Ad\x1bP>|kitty(0.44.1)\x1b\\\x1b[?5522;2$ye"
-        "\x1b]5522;type=read:status=DATA:mime=Lg==;dGV4dA==\x1b\\\x1b]99;i=catena:p=?;a=focus\x07f\x1b[?5522;0$y"
+        "\x1b]5522;type=read:status=DATA:mime=Lg==;dGV4dA==\x1b\\\x1b]99;i=catena:p=?;a=focus\x07f\x1b[?5522;0$y\x1b[?69;2$y"
     )
     pieces, at = [text[:1]], 1
     while at < len(text):
@@ -47,6 +47,7 @@ def test_w05_wherever_it_is_cut_a_reply_is_never_typed(seed: int) -> None:
             OscReply(5522, "type=read:status=DATA:mime=Lg==;dGV4dA=="),
             OscReply(99, "i=catena:p=?;a=focus"),
             ModeReply(5522, False),
+            ModeReply(69, True),
         ],
     )
 
