@@ -12,6 +12,7 @@ from catena_store.ids import from_milliseconds, to_milliseconds
 from catena_store.records import ConversationRecord, Summary
 
 _PREVIEW_CHARACTERS = 200
+_MOST_AHEAD = 86_400_000  # milliseconds; a conversation that is dated further ahead has no part in the order
 
 _HAS_MESSAGE = "EXISTS (SELECT 1 FROM message WHERE conversation_id = c.id)"
 
@@ -204,8 +205,14 @@ async def directories_in_use(r: Reader) -> list[str]:
 
 
 async def touch(tx: Writer, id: str) -> None:
-    """Make a conversation the newest. Raises NotFound."""
-    await _change(tx, id, "updated_at = ?", tx.now())
+    """Make a conversation the newest, even where the clock was set back since another one was. Raises NotFound."""
+    now = tx.now()
+    ahead = await tx.one(
+        "SELECT max(updated_at) FROM conversation WHERE deleted_at IS NULL AND updated_at > ? AND updated_at < ?",
+        (now, now + _MOST_AHEAD),
+    )
+    newest = None if ahead is None else ahead[0]
+    await _change(tx, id, "updated_at = ?", now if newest is None else newest + 1)
 
 
 async def set_times(tx: Writer, id: str, created_at: datetime, updated_at: datetime) -> None:

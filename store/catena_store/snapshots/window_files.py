@@ -17,7 +17,7 @@ _BY_TURN = """
       FROM turn t JOIN message m ON m.id = t.last_id
      WHERE t.window_id = ?1 AND t.conversation_id IN (
                SELECT k.id FROM conversation c JOIN conversation k ON k.family = c.family WHERE c.id = ?2)
-     ORDER BY t.started_at DESC, t.rowid DESC LIMIT 1
+     ORDER BY t.rowid DESC LIMIT 1  -- not by the time: a clock may have been set back
 """
 _FIRST = """
     SELECT json_extract(before, '$.leaf_id') FROM journal

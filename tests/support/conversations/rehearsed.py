@@ -8,6 +8,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,7 +24,7 @@ from catena_acp.snapshots.keeping import FileSnapshots
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Database
-from catena_store.ids import new_id
+from catena_store.ids import new_id, utc_now
 from catena_store.records import Link, Message, Turn, WindowRecord
 from catena_store.windows import windows
 from support.json_lines import json_lines
@@ -172,13 +173,15 @@ class World:
         rules: Sequence[Rule] | None = None,
         mcp_servers: Sequence[McpServer] = (),
         snapshots: Callable[[Database], FileSnapshots | None] = lambda _: None,
+        clock: Callable[[], datetime] = utc_now,
     ) -> AsyncIterator[Desk]:
         """One life of a client: a new conversation, or the one and the window of an earlier life."""
         known = {"rehearsal": self.spec(*flags), **(specs or {})}
         async with (
-            Database.open(self.store) as db,
+            Database.open(self.store, clock=clock) as db,
             Conversations.serve(
                 db,
+                clock=clock,
                 snapshots=snapshots(db),
                 specs=known,
                 client_version="test",
