@@ -151,6 +151,8 @@ async def test_w20_a_theme_is_previewed_and_escape_brings_the_old_one_back(tmp_p
         await person.until(lambda: person.app.theme == before, "the old theme")
         await person.say("/theme nord")
         await person.until(lambda: person.app.theme == "nord", "the theme")
+        await person.say("/theme sepia")  # as the list calls it
+        await person.until(lambda: person.app.theme == "catena-sepia", "the theme by its name in the list")
 
 
 async def test_s01_without_colours_only_the_prompt_that_is_edited_is_reversed(tmp_path: Path) -> None:

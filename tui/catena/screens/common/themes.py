@@ -14,13 +14,17 @@ _OURS, _PREFIX = "Catena", "catena-"
 
 def theme_picker(app: App[object]) -> PreviewPicker:
     """A picker whose cursor changes the theme of the app; who pushes it sets the one that holds afterwards."""
-    rows = [_theme_row(name, app.available_themes[name]) for name in sorted(app.available_themes)]
-    rows.sort(key=lambda row: row.group != _OURS)
 
     def preview(name: str) -> None:
         app.theme = name
 
-    return PreviewPicker("Theme", rows, keep=app.theme, preview=preview)
+    return PreviewPicker("Theme", theme_rows(app), keep=app.theme, preview=preview)
+
+
+def theme_rows(app: App[object]) -> list[Row]:
+    """The themes of the app, those that Catena ships first."""
+    rows = [_theme_row(name, app.available_themes[name]) for name in sorted(app.available_themes)]
+    return sorted(rows, key=lambda row: row.group != _OURS)
 
 
 def _theme_row(name: str, theme: Theme) -> Row:

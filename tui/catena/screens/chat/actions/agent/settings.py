@@ -10,7 +10,7 @@ from catena.screens.chat.actions.agent.installing import install_in_terminal
 from catena.screens.chat.actions.quitting import background_words
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker, fuzzy_match
-from catena.screens.common.themes import theme_picker
+from catena.screens.common.themes import theme_picker, theme_rows
 from catena.settings.agent_choices import AgentChoice, Readiness, agent_choices, offered_agents, with_versions
 from catena.settings.agents import REHEARSAL, find_agent, stored_agent, stored_agent_name
 from catena.settings.installed_agents import agent_versions
@@ -166,8 +166,8 @@ async def choose_option(app: App[object], options: Sequence[Option]) -> Option |
 async def choose_theme(app: App[object], named: str = "") -> bool:
     """Let the person choose a theme, and show each while they choose; False if they leave."""
     before = app.theme
-    if named in app.available_themes:
-        app.theme = named
+    if (meant := _named(named, theme_rows(app))) is not None:
+        app.theme = meant
         return True
     chosen = await app.push_screen_wait(theme_picker(app))
     app.theme = chosen or before
