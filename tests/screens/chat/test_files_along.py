@@ -257,6 +257,19 @@ async def test_g04_after_going_back_without_files_they_are_offered_and_undo_take
         assert files(project) == AFTER
 
 
+async def test_g04_the_tree_says_once_what_becomes_of_files_whatever_its_size_becomes(project: Path) -> None:
+    async with at_shop(project, size=(40, 10)) as person:
+        await person.say("/tree")
+        await person.sees_dialog(TreeScreen)
+        await person.press("up")
+        await person.sees("f4 brings 2 files back, −2")
+        await person.pilot.resize_terminal(80, 24)
+        await person.sees("Your next prompt here:", "2 files could go back, −2")
+        await person.sees_no("f4 brings")
+        await person.pilot.resize_terminal(40, 10)
+        await person.sees("f4 brings 2 files back, −2")
+
+
 async def test_g04_a_checkpoint_says_what_becomes_of_files(project: Path) -> None:
     async with at_shop(project) as person:
         tab = person.tab

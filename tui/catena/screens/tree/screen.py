@@ -160,14 +160,17 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         self._folded: set[str] = set()
         self._marked: list[str] = []  # the latest two
         self._selected = at
+        # Held here: what is read for them may come when the screen is being closed.
+        self._search = TreeSearch(branches.search)
+        self._end = BranchEnd()
 
     def compose_filter(self) -> Iterator[Widget]:
         """The search."""
-        yield TreeSearch(self._branches.search)
+        yield self._search
 
     def compose_field(self) -> ComposeResult:
         """The end of the turn under the cursor."""
-        yield BranchEnd()
+        yield self._end
 
     async def on_mount(self) -> None:
         """Read the tree with forks folded, and put the cursor on the window's prompt."""
@@ -200,10 +203,6 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         subject = Subject(self.subject.conversation, tree_kin(self._tree))
         self.show_head(count=tree_count(self._tree), subject=subject)
         self._search.search()
-
-    @property
-    def _search(self) -> TreeSearch:
-        return self.query_one(TreeSearch)
 
     @property
     def _node(self) -> TreeNode | None:
@@ -268,13 +267,12 @@ class TreeScreen(ListScreen[TreeChoice | None]):
 
     async def _show_end(self, node: TreeNode | None) -> None:
         """Show the end of the turn under the cursor, and what the next prompt there would need."""
-        end = self.query_one(BranchEnd)
         if node is None:
-            end.empty()
+            self._end.empty()
             return
         await asyncio.sleep(_PAUSE)
-        if end.display:
-            await self._show_turn(end, node)
+        if not self._low:
+            await self._show_turn(node)
         if not self._tree.foreign(node.id) and node.state is not MessageState.REFUSED:
             along = self._along
             await self._files.look(along, node.end_id)
@@ -284,11 +282,10 @@ class TreeScreen(ListScreen[TreeChoice | None]):
 
     def _say_files(self) -> None:
         """Say what becomes of files, below the price where that is shown."""
-        end = self.query_one(BranchEnd)
-        if end.display:
-            end.show_files(self._along.words, chosen=self._along.choice is not None)
-        else:
+        if self._low:
             self.say(self._along.words_with(keys_of(self).shown("tree_files")))  # its hint has no room
+        else:
+            self._end.show_files(self._along.words, chosen=self._along.choice is not None)
 
     def action_files_too(self) -> None:
         """Choose that files go along, or that they stay."""
@@ -303,22 +300,29 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         if self._along.plan is not None and self._along.offered:
             self._files.show(self._along.plan)
 
-    async def _show_turn(self, end: BranchEnd, node: TreeNode) -> None:
+    async def _show_turn(self, node: TreeNode) -> None:
         word, price = (
             "here" if node.id == self._tree.places.here else time_or_day(node.created_at, self._clock()),
             "",
         )
         with contextlib.suppress(AgentError, StoreError, ReadOnly):  # what is not known is not said
             rows = await self._branches.turn_messages(node)
-            end.show(word, rows, "")
+            self._end.show(word, rows, "")
             if not self._tree.foreign(node.id) and node.state is not MessageState.REFUSED:
                 price = f"Your next prompt here: {await self._price(node.end_id)}"
-            end.show(word, rows, price)
+            self._end.show(word, rows, price)
 
     def on_resize(self, event: Resize) -> None:
         """Draw the lines for another width; on a low screen they are all there is."""
-        self.set_class(event.size.height < _LOW, "-low")
+        low = event.size.height < _LOW
+        if low != self._low:
+            self.set_class(low, "-low")
+            self.say("")  # what is said of files has another place
         self._draw()
+
+    @property
+    def _low(self) -> bool:
+        return self.has_class("-low")
 
     # Moving and folding.
 
@@ -385,8 +389,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
 
     def on_descendant_blur(self) -> None:
         """Show the keys of the list."""
-        with contextlib.suppress(NoMatches):  # the screen is being closed
-            self._show_keys()
+        self._show_keys()
 
     def on_tree_search_found(self, event: TreeSearch.Found) -> None:
         """Show the search hits, and what is to be said of them."""
