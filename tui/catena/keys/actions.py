@@ -167,7 +167,7 @@ _BRANCH: tuple[Row, ...] = (
     ("branch_agent", "a", "with another agent"),
     ("branch_beside", "s", "in a new tab, or in this one"),
     ("branch_files", "f4", "files too"),
-    ("branch_show_files", "d f3", "show what would become of files"),
+    ("branch_show_files", "f3 d", "show what would become of files"),
     ("branch_finish", "f", "finish what was cut off"),
     ("branch_take_back", "u", "undo what was cut off"),
 )

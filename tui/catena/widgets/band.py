@@ -11,10 +11,12 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
+from textual.scrollbar import ScrollBar
 from textual.style import Style
 from textual.widget import Widget
 
 from catena.text.safe_text import safe_line
+from catena.widgets.scroll_bar import thin_scroll_bar
 
 NARROW = 60  # cells of a screen below which words wrap under their key, and prices stand below
 SHORT = 15  # rows of a screen below which the options share a row
@@ -23,6 +25,7 @@ _NARROW_AXIS = 6
 _APART = 3  # cells between the options of one row, and before what stands on the right
 _FIRST_LINES = 3  # rows that the first sentence and what follows it may take
 _LEAST = 8  # characters of an option that tell it from others
+_LOWEST = 10  # rows of a screen below which options share two rows at most, else three
 _TAKES = "takes"  # what a click on an option stands for
 
 
@@ -36,6 +39,9 @@ class Choice:
     letter: str = ""
     price: str = ""
     whole: bool = False  # its words are not cut where options share a row
+    short: str = (
+        ""  # the same in fewer cells, where options share rows and have no room for all of their words
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,16 @@ class Band(Vertical):
         """As high as its words, up to most of the screen; a ``max-height`` would not count for its parents' heights."""
         needed = super().get_content_height(container, viewport, width)
         return min(needed, max(1, int(viewport.height * self.share)))
+
+    def height_in(self, width: int) -> int:
+        """The rows that its words take in a width, with what is around them."""
+        rows = len(self.text.lines(width - self.gutter.width))
+        return min(rows, max(1, int(self.screen.size.height * self.share))) + self.gutter.height
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar."""
+        return thin_scroll_bar(self)
 
     def on_click(self, event: events.Click) -> None:
         """Name the option that was clicked, unless the click meant something else."""
@@ -192,7 +208,7 @@ class BandText(Widget):
         return (right, room) if right and room >= width // 3 else (Content(""), width)
 
     def _shared(self, choices: tuple[Choice, ...], width: int) -> list[Content]:
-        """All options in a row, or in two where their words would be cut to nothing; a key is never left out."""
+        """All options in as few rows as have room for their words; a key is never left out."""
         keys_alone = [_taking(choice, self._key(choice)) for choice in choices]
         return self._sharing(choices, width) or _packed(keys_alone, width)
 
@@ -206,21 +222,35 @@ class BandText(Widget):
         return max(len(title), len(note)) > _FIRST_LINES
 
     def shares(self, choices: tuple[Choice, ...]) -> bool:
-        """True where the options have room in two rows, none of them without words."""
-        return self._sharing(choices, max(1, self.content_size.width)) is not None
+        """True where the options have room in the rows that they share, none of them without words."""
+        return self.is_attached and self._sharing(choices, max(1, self.content_size.width)) is not None
 
     def _sharing(self, choices: tuple[Choice, ...], width: int) -> list[Content] | None:
-        longest = max(len(safe_line(choice.words)) for choice in choices)
-        for rows, least in ((1, _LEAST), (2, _LEAST), (2, 1)):
+        """The options in rows: with all of their words, else in brief, else cut; None where there is no room."""
+        most = 2 if self.screen.size.height < _LOWEST else 3
+        brief = [replace(choice, words=choice.short or choice.words) for choice in choices]
+        for rows in range(1, most + 1):
+            for said in (choices, brief):
+                if (lines := self._in_rows(said, width, rows)) is not None:
+                    return lines
+        longest = max(len(safe_line(choice.words)) for choice in brief)
+        for rows, least in ((2, _LEAST), (most, _LEAST), (most, 1)):
             for cells in range(longest, min(least, longest) - 1, -1):
-                pieces = [
-                    _taking(choice, Content.assemble(self._key(choice), f" {_shortened(choice, cells)}"))
-                    for choice in choices
-                ]
-                lines = _packed(pieces, width)
-                if len(lines) <= rows and all(line.cell_length <= width for line in lines):
+                cut = [replace(choice, words=_shortened(choice, cells)) for choice in brief]
+                if (lines := self._in_rows(cut, width, rows)) is not None:
                     return lines
         return None
+
+    def _in_rows(self, choices: Sequence[Choice], width: int, most: int) -> list[Content] | None:
+        """The options one after the other, None where that takes more rows or a row is wider."""
+        lines = _packed(
+            [
+                _taking(choice, Content.assemble(self._key(choice), f" {safe_line(choice.words)}"))
+                for choice in choices
+            ],
+            width,
+        )
+        return lines if len(lines) <= most and all(line.cell_length <= width for line in lines) else None
 
     def _row(self, choice: Choice, width: int, *, narrow: bool) -> list[Content]:
         """The rows of an option: key, words, and the price at the text's right edge."""

@@ -17,6 +17,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -309,7 +310,8 @@ class RowList(ScrollView, can_focus=False):
 
     def _lay_out(self) -> None:
         self._groups = _Groups(self._rows, headed=self.app.size.height >= _SHORT)
-        self.virtual_size = Size(0, max(1, self._groups.count))
+        lines = self._groups.count if self._rows else len(self._empty_lines)
+        self.virtual_size = Size(0, max(1, lines))
 
     def move(self, step: int) -> None:
         """Move the cursor; it stops at both ends, and a single step goes around."""
@@ -359,8 +361,8 @@ class RowList(ScrollView, can_focus=False):
         """Draw one line."""
         width = self.scrollable_content_region.width
         line = y + self.scroll_offset.y
-        if not self._rows and line == 0:
-            return self._words(self._empty, "row-list--empty", width)
+        if not self._rows and line < len(empty := self._empty_lines):
+            return self._words(empty[line], "row-list--empty", width)
         if heading := self._groups.headings.get(line):
             return self._words(heading, "row-list--heading", width)
         at = self._groups.row(line)
@@ -372,6 +374,12 @@ class RowList(ScrollView, can_focus=False):
             self._drawn(self._rows[at], width - max(0, margin), width, chosen=chosen),
             width,
         )
+
+    @property
+    def _empty_lines(self) -> list[str]:
+        """What stands in place of rows, in lines."""
+        room = self.scrollable_content_region.width - 2 * _MARGIN
+        return [line.plain for line in Content(safe_line(self._empty)).wrap(max(1, room))]
 
     def _words(self, text: str, component: str, width: int) -> Strip:
         style = self._styles.base + self.get_component_rich_style(component, partial=True)

@@ -19,6 +19,7 @@ from textual.widgets import Static
 _CLICKED = "clicked"  # what a click on a word stands for
 _SEPARATOR = Content.styled(" · ", "$faint")
 _BEFORE_SHORTENING = 1  # words of less weight go before one is said shortly
+_SHARE = 0.6  # of a row that words behind a field take at most
 _LEAST_RULE = 2  # cells of the edge between the words of both ends
 _SIGN = "› "
 
@@ -72,12 +73,18 @@ class EdgeWords(Widget):
         return 2 + joined(self._words).cell_length if self._words else 0
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
-        """As wide as the words, two cells behind what is before them."""
-        return self._width
+        """As wide as the words, two cells behind what is before them; most of the row at most."""
+        return min(self._width, int(container.width * _SHARE))
 
     def render(self) -> Content:
-        """The words."""
-        return Content.assemble("  ", self.drawn(self._words)) if self._words else Content("")
+        """The words that there is room for."""
+        room = self.size.width - 2
+        if not self._words or room < 1:
+            return Content("")
+        words = self._words
+        if self._width > self.size.width:
+            words = tuple(_fitting(words, (), room + 2)[0])
+        return Content.assemble("  ", self.drawn(words).truncate(room, ellipsis=True))
 
     def drawn(self, words: Sequence[EdgeWord]) -> Content:
         """Words in one line, as they look and are clicked at here."""

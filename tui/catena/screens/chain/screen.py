@@ -7,14 +7,12 @@ from datetime import datetime
 from typing import ClassVar
 
 from textual.binding import BindingType
-from textual.content import Content
 
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
-from catena.screens.common.page import PageScreen
+from catena.screens.common.page import PageScreen, facts_page
 from catena.text.chain_text import link_facts
 from catena.text.formats import age
-from catena.text.safe_text import safe_line
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Tone, Word
 from catena.widgets.sheet_head import SheetWords, Subject
@@ -197,12 +195,8 @@ class LinkPage(PageScreen):
     )
 
     def __init__(self, entry: ChainEntry) -> None:
-        facts = [
-            Content.assemble((f"{name:<16}", "$muted"), safe_line(value) if value else "")
-            for name, value in link_facts(entry)
-        ]
         count = "on this branch" if entry.here else "not on this branch"
-        super().__init__(f"{entry.agent_title}'s session", Content("\n").join(facts), count=count)
+        super().__init__(f"{entry.agent_title}'s session", facts_page(link_facts(entry)), count=count)
         self._session_id = entry.link.session_id
 
     def action_copy(self) -> None:

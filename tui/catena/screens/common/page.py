@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -14,6 +15,7 @@ from textual.widgets import Static
 
 from catena.keys.bindings import priority_bindings
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingPane, ReadingScreen
+from catena.text.safe_text import safe_line
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import SheetWords, Subject
 
@@ -68,6 +70,31 @@ class PageScreen(ReadingScreen[None]):
         """Scroll to the end, where the page begins there."""
         if self._at_end:
             self.reader.call_after_refresh(self.reader.scroll_end, animate=False)
+
+
+_NAMES = 16  # cells of the column of names
+_NARROW = 50  # cells of a page below which values stand below their names
+
+
+def facts_page(facts: Iterable[tuple[str, str]]) -> Callable[[int], Content]:
+    """Names and values, laid out for a width; an empty name continues the value before."""
+    pairs = list(facts)
+
+    def laid_out(width: int) -> Content:
+        lines = []
+        for name, value in pairs:
+            at = _NAMES if width >= _NARROW else 2 if cell_len(value) <= width - 2 or " " in value else 0
+            words = Content(safe_line(value)).wrap(max(1, width - at)) if value else [Content("")]
+            title = Content.styled(f"{safe_line(name):<{at}}", "$muted")
+            if width < _NARROW:
+                lines += [*([title] if name else []), *(Content(" " * at) + line for line in words if line)]
+            else:
+                lines += [
+                    (Content(" " * at) if number else title) + line for number, line in enumerate(words)
+                ]
+        return Content("\n").join(lines)
+
+    return laid_out
 
 
 class Fitted(Static):

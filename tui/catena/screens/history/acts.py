@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 from rich.cells import cell_len
 from textual import events
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 from textual.worker import WorkType
@@ -62,6 +63,8 @@ _ACTS = {  # of the table of keys, by the letter that does each by default
     "u": "act_undo",
 }
 _WORTH_SAYING = 1_000_000  # bytes of snapshots of files
+_LEAST_ROWS = 8
+_AROUND = 9  # rows of the filter, a conversation below its heading, and the keys
 _WORDS_AT = 6  # the cell that words begin on
 
 Wanted = Literal["open", "beside", "read", "fork", "edit", "quote", "tree", "export"]
@@ -259,9 +262,9 @@ class ActsMenu(Widget, can_focus=True):
         self._cursor = (self._cursor + step) % max(1, len(self._lines))
         self.refresh()
 
-    def get_content_height(self, container: object, viewport: object, width: int) -> int:
-        """One row for each act."""
-        return len(self._lines)
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """One row for each act, as far as the filter, the conversation and the keys leave rows."""
+        return min(len(self._lines), max(_LEAST_ROWS, container.height - _AROUND))
 
     def render(self) -> Content:
         """The acts: letter, words, and on the right the price, or the key that does it without this menu."""

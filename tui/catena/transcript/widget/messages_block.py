@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from textual import events
+from textual.worker import WorkType
 
 from catena.text.safe_text import safe_line
 from catena.transcript.drawing.highlight import HighlightCache
@@ -58,7 +59,8 @@ class MessagesBlock(LineBlock):
             self._drawn = await asyncio.to_thread(draw_messages, self._messages, options)
             self.refresh(layout=True)
 
-        self.run_worker(draw(), exclusive=True)
+        work: WorkType[None] = draw  # never begun where another width follows at once
+        self.run_worker(work, exclusive=True)
 
 
 def draw_messages(messages: Sequence[Message], options: RenderOptions) -> list[Line]:

@@ -31,7 +31,8 @@ from catena_acp.port.session_events import ToolCallChanged, ToolDiff
 _ROLES = Path(__file__).with_name("transcript.tcss").read_text(encoding="utf-8")
 ROLE_CLASSES = frozenset(component_class(role) for role in role_names())
 _LEAST = 3  # rows; with less room there is nothing
-_BELOW = 13  # rows for the call's line above, the options below, and the composer
+_BELOW = 9  # rows of the options below, at least
+_AROUND = 4  # for the call's line above, and the composer
 
 
 def role_styles(widget: str) -> str:
@@ -104,6 +105,14 @@ class SubjectBlock(LineBlock):
         self._drawn: list[Line] = []
         self._cut = False
         self._drawn_for: object = None
+        self._below = _BELOW
+
+    def leave_room(self, below: int) -> None:
+        """Leave so many rows of the screen to what stands below."""
+        below = max(_BELOW, below)
+        if below != self._below:
+            self._below = below
+            self.refresh(layout=True)
 
     def show(self, call: ToolCallChanged, directory: str) -> None:
         """Show what another call is about."""
@@ -118,7 +127,7 @@ class SubjectBlock(LineBlock):
 
     def _lines(self, width: int) -> list[Line]:
         screen = self.screen.size
-        drawn_for = (width, screen, self.app.theme)
+        drawn_for = (width, screen, self.app.theme, self._below)
         if self._drawn_for != drawn_for:
             self._drawn_for = drawn_for
             self._drawn = self._draw(width)
@@ -146,5 +155,5 @@ class SubjectBlock(LineBlock):
 
     def _room(self) -> int:
         height = self.screen.size.height
-        room = min(height // 2, height - _BELOW)
+        room = min(height // 2, height - self._below - _AROUND)
         return room if room >= _LEAST else 0

@@ -202,6 +202,10 @@ class SafeTextArea(TextArea, inherit_bindings=False):
         self.move_cursor((0, 0))
         self._rewrap_and_refresh_virtual_size()
 
+    def on_resize(self) -> None:
+        """Keep the cursor in sight in another size."""
+        self.call_after_refresh(self.scroll_cursor_visible)
+
 
 class SafeInput(Input, inherit_bindings=False):
     """A field of one line that draws whatever is in it without harm."""
@@ -225,6 +229,18 @@ class SafeInput(Input, inherit_bindings=False):
     def validate_placeholder(self, placeholder: str) -> str:
         """A placeholder as it is drawn."""
         return safe_line(placeholder)
+
+    def render_line(self, y: int) -> Strip:
+        """The value; in its place a placeholder that ends with a mark where it is cut, and not behind some word."""
+        room = self.scrollable_content_region.width
+        whole = self.placeholder
+        if self.value or cell_len(whole) <= room:
+            return super().render_line(y)
+        self.set_reactive(SafeInput.placeholder, Content(whole).truncate(room, ellipsis=True).plain)
+        try:
+            return super().render_line(y)
+        finally:
+            self.set_reactive(SafeInput.placeholder, whole)
 
     def validate__suggestion(self, suggestion: str) -> str:
         """A completion as it is drawn, of unchanged length, since Textual cuts it at the end of the value."""

@@ -187,7 +187,8 @@ class ComposerEdges:
         if self._shell:
             words.append(EdgeWord(Content.styled("shell command", "bold $sand"), 7))
         if edit is not None:
-            words.append(EdgeWord(Content.styled(f"Edit {edit.at}", "bold $accent"), 6))
+            short = Content.styled("Edit", "bold $accent")
+            words.append(EdgeWord(Content.styled(f"Edit {edit.at}", "bold $accent"), 6, short=short))
             if edit.price:
                 price = safe_line(edit.price)
                 short = Content.styled(price.partition(",")[0], "$foreground")
@@ -216,7 +217,7 @@ class ComposerEdges:
             if self.edit.stops_turn:
                 words.append(EdgeWord(hint_words(self._keys_in_effect().shown("send"), "stop and send"), 1))
             words.append(
-                EdgeWord(hint_words(self._keys_in_effect().shown("stop"), "cancel"), 2, clicked=CANCEL)
+                EdgeWord(hint_words(self._keys_in_effect().shown("stop"), "cancel"), 5, clicked=CANCEL)
             )
         last = len(self._keys)
         words += [EdgeWord(hint_words(*key), -last + at) for at, key in enumerate(self._keys)]
@@ -283,7 +284,8 @@ class ComposerEdges:
         if self._browsed:
             words = self._mode_word()
         elif self.files is not None:  # with the edit that they go along with
-            words = [*([] if self.edit is None else words), _about_files(self.files.in_brief)]
+            files = replace(_about_files(self.files.in_brief), weight=7)
+            words = [*([] if self.edit is None else words), files]
         elif not words:
             words = [*([self._vim_word()] if self._vim_mode else []), *self._mode()]
         if self._others.cell_length:

@@ -13,6 +13,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
+from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -20,6 +21,7 @@ from catena.keys.bindings import bindings, keys_of
 from catena.terminal.key_pace import APART, KeyPace
 from catena.text.safe_text import safe, safe_line
 from catena.widgets.band import SHORT, Band, BandText, BandWords, Choice
+from catena.widgets.scroll_bar import thin_scroll_bar
 
 if TYPE_CHECKING:  # not needed before there is a question
     from catena.widgets.fields.form_fields import Entered, FieldRow, Stepped
@@ -28,6 +30,7 @@ if TYPE_CHECKING:  # not needed before there is a question
     from catena_acp.port.elicitation.requests import ElicitationAnswer, WebPage
 
 _TOO_FAST = "Press again to confirm."
+_BLANKS = 2  # rows above the fields, and below them
 _SEND, _DECLINE = "enter", "d"
 _CHOOSING = ("choose", *(f"choice_{number}" for number in range(1, 10)))
 
@@ -52,11 +55,19 @@ class Fields(Vertical):
     Fields { height: auto; overflow-y: auto; scrollbar-size-vertical: 1; margin-top: 1; }
     """
     _SHARE = 0.4  # of the screen's height
+    _LEAST = 4  # rows
+    around = 0  # rows of what is said above them, and can be done below
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many rows as the fields take, up to their part of the screen."""
+        """As many rows as the fields take, up to their part of the screen and what the band has left of its own."""
         needed = super().get_content_height(container, viewport, width)
-        return min(needed, max(1, int(viewport.height * self._SHARE)))
+        left = max(self._LEAST, int(viewport.height * ElicitationBand.share) - self.around)
+        return min(needed, max(1, int(viewport.height * self._SHARE)), left)
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar."""
+        return thin_scroll_bar(self)
 
 
 class ElicitationBand(Band):
@@ -250,9 +261,13 @@ class ElicitationPanel(Vertical, can_focus=True):
         title = f"{asks}: {safe_line(message)}" if short else asks
         self.band.text.show(BandWords(title, right=tuple(self._beside())))
         self.set_class(self._draft is not None, "-form")
-        said = self._said_lines("" if short else message)
+        said = [*self._said_lines("" if short else message)]
         self._said.update(Content("\n").join(said))
-        self._ending.show(BandWords("", choices=tuple(self._endings())))
+        endings = tuple(self._endings())
+        self._ending.show(BandWords("", choices=endings))
+        width = max(1, self.band.content_size.width)
+        rows = sum(len(line.wrap(width)) if line else 1 for line in said)
+        self._fields.around = rows + len(self.band.text.lines(width)) + len(endings) + _BLANKS
 
     def _beside(self) -> Iterator[Choice]:
         """What stands beside the title: how many wait, how to get here."""

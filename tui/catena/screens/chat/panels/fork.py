@@ -32,13 +32,22 @@ _ACTIONS = {  # of the table of keys
 
 
 @dataclass(frozen=True, slots=True)
+class ForkOption:
+    """A key besides Enter, and what it does; ``short``: the same in fewer cells."""
+
+    key: str
+    does: str
+    short: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ForkQuestion:
     """The question before a branch is made."""
 
     title: str
     price: str
     enter: str  # what Enter does; "" for nothing
-    others: Sequence[tuple[str, str]] = ()  # other keys, and what each does
+    others: Sequence[ForkOption] = ()
     note: str = ""
     leave: str = "Cancel"  # what Esc does
 
@@ -121,7 +130,10 @@ class ForkPanel(Band, can_focus=True):
         self.set_class(question is not None, "-asking-now")
         if question is not None:
             keys = keys_of(self)
-            others = [Choice(key, keys.shown(_ACTIONS[key]), does) for key, does in question.others]
+            others = [
+                Choice(other.key, keys.shown(_ACTIONS[other.key]), other.does, short=other.short)
+                for other in question.others
+            ]
             self.text.show(
                 BandWords(
                     question.title,
@@ -175,7 +187,7 @@ class ForkPanel(Band, can_focus=True):
         question = self._question
         if question is None:
             return False
-        return (key == ENTER and bool(question.enter)) or any(key == other for other, _ in question.others)
+        return (key == ENTER and bool(question.enter)) or any(key == other.key for other in question.others)
 
     def _decide(self, key: str) -> None:
         if self._offers(key):

@@ -205,6 +205,8 @@ class PermissionPanel(Vertical, can_focus=True):
             if not self.has_change and self._is_cut(words):
                 words = replace(words, right=(*words.right, self._full("in full")))
             self.band.text.show(words)
+            if self._subject is not None and self._subject.size.width:
+                self._subject.leave_room(self.band.height_in(self.size.width))
 
     def _is_cut(self, words: BandWords) -> bool:
         """True where not all of what is asked is on the screen."""
@@ -247,7 +249,7 @@ class PermissionPanel(Vertical, can_focus=True):
                 whole=True,
             )
         if self.can_be_rejected:
-            yield Choice(_REASON, keys.shown("reason"), "Reject with a reason")
+            yield Choice(_REASON, keys.shown("reason"), "Reject with a reason", short="Reason")
 
     def action_choose(self, number: int) -> None:
         """Take the option with this number."""

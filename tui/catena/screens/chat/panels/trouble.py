@@ -30,6 +30,7 @@ KEY_ACTIONS: dict[Offer, str] = {  # of the table of keys
     Offer.LAST_LINES: "trouble_stderr",
     Offer.TAKE_OVER: "trouble_takeover",
 }
+_IN_BRIEF = {"Wait": "Wait", "Continue": "Other agent"}  # where offers share rows, by their first word
 _LONGEST_NAP = 30.0  # seconds between two looks at the clock; it may have been set, or the machine slept
 _NEXT_SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=[A-Z`“])")
 
@@ -152,7 +153,13 @@ class TroublePanel(Band, can_focus=True):
         keys = keys_of(self)
         tab = () if self.has_focus or not words.offers else (Choice("", keys.shown("complete"), "to choose"),)
         choices = tuple(
-            Choice(offer, keys.shown(KEY_ACTIONS[offer]), does, price=prices.get(offer, ""))
+            Choice(
+                offer,
+                keys.shown(KEY_ACTIONS[offer]),
+                does,
+                price=prices.get(offer, ""),
+                short=_IN_BRIEF.get(does.partition(" ")[0], ""),
+            )
             for offer, does in words.offers
         )
         self.text.show(BandWords(happened, words.note, " ".join(means), choices, tab))

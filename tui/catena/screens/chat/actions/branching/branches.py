@@ -11,7 +11,7 @@ from catena.screens.chat.actions.branching.editing import WENT_ON, EditActions
 from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.panels.fork import ENTER, ForkQuestion
+from catena.screens.chat.panels.fork import ENTER, ForkOption, ForkQuestion
 from catena.screens.common.picker import Picker
 from catena.text.chain_text import kin_name
 from catena.text.formats import age
@@ -114,12 +114,14 @@ class BranchActions:
             beside = beside or only_beside
             note = "The prompt goes into the composer." if at_prompt else ""
             note = "The running turn continues here." if only_beside else note
+            other = "in this tab" if beside else elsewhere
+            short = other.removeprefix("in ").removeprefix("a ")
             key = await self._panel.ask(
                 ForkQuestion(
                     f"{what} {elsewhere if beside else 'in this tab'}?",
                     price,
                     "Fork",
-                    () if only_beside else (("s", "In this tab" if beside else elsewhere.capitalize()),),
+                    () if only_beside else (ForkOption("s", other.capitalize(), short.capitalize()),),
                     note,
                 )
             )

@@ -11,7 +11,7 @@ from catena.screens.chat.actions.agent import settings as choices
 from catena.screens.chat.actions.branching.files import AlongActions, along_choices
 from catena.screens.chat.actions.prompting.prompts import BUSY
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.panels.fork import ENTER, FILES, SHOW, ForkQuestion
+from catena.screens.chat.panels.fork import ENTER, FILES, SHOW, ForkOption, ForkQuestion
 from catena.settings.agents import find_agent
 from catena.text.formats import joined
 from catena.text.safe_text import safe_line
@@ -252,7 +252,7 @@ class EditActions:
                 f"Retry this prompt with {safe_line(spec.title)}?" if spec else "Retry this prompt?",
                 price.words,
                 "Retry",
-                (("a", "Retry with another agent"), *along_choices(along)),
+                (ForkOption("a", "Retry with another agent", "Other agent"), *along_choices(along)),
                 " ".join(filter(None, (_STOPS if tab.at_work else "", _FILES_STAY if along.stay else ""))),
             )
 

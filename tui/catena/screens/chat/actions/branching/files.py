@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from catena.screens.chat.actions.conversations.changes import ChangesActions
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.panels.fork import FILES, FINISH, SHOW, TAKE_BACK, ForkQuestion
+from catena.screens.chat.panels.fork import FILES, FINISH, SHOW, TAKE_BACK, ForkOption, ForkQuestion
 from catena.text.safe_text import safe_line
 from catena.workspace.files_along import NO_FILES, Extent, FilesAlong, cut_words, moved_words
 from catena.workspace.tab import FilesBehind, Tab
@@ -16,14 +16,14 @@ from catena_store.errors import StoreError
 _TOGETHER = "{undo} while browsing, or /undo, takes back both."
 
 
-def along_choices(along: FilesAlong) -> tuple[tuple[str, str], ...]:
+def along_choices(along: FilesAlong) -> tuple[ForkOption, ...]:
     """The options of a question about files that may go along: what becomes of them, and a look at it."""
     if not along.offered:
         return ()
-    chosen = along.extent is not Extent.NONE
-    return (FILES, f"{'✓ ' if chosen else ''}Files too: {along.words}"), (
-        SHOW,
-        "Show what would become of files",
+    mark = "" if along.extent is Extent.NONE else "✓ "
+    return (
+        ForkOption(FILES, f"{mark}Files too: {along.words}", f"{mark}Files too"),
+        ForkOption(SHOW, "Show what would become of files", "Show them"),
     )
 
 
@@ -111,8 +111,8 @@ class AlongActions:
                     "",
                     f"Bring {free}, leave what others changed" if plan.free else "",
                     (
-                        (FILES, f"Also {counted(len(others), 'file')} of others"),
-                        (SHOW, "Show what would change"),
+                        ForkOption(FILES, f"Also {counted(len(others), 'file')} of others"),
+                        ForkOption(SHOW, "Show what would change", "Show"),
                     ),
                     f"Changed since by someone else: {named}{more}.",
                 )
@@ -154,7 +154,7 @@ class AlongActions:
                 f"{cut_words(cut)}.",
                 "",
                 "",
-                ((FINISH, "Finish it"), (TAKE_BACK, "Undo it")),
+                (ForkOption(FINISH, "Finish it"), ForkOption(TAKE_BACK, "Undo it")),
                 f"In {safe_line(str(cut.begun.root))}. The rest is as it was.",
                 leave="Decide later",
             )

@@ -6,15 +6,13 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from textual.content import Content
-
 from catena.errors import CommandRefused
 from catena.screens.changes.files import files_page
 from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
-from catena.screens.common.page import PageScreen
+from catena.screens.common.page import PageScreen, facts_page
 from catena.screens.common.picker import Picker
 from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
@@ -215,7 +213,6 @@ class _TreeFiles:
 
 
 _TOOL_CALLS = 2_000  # the newest of a branch that are looked through
-_WIDTH = 16  # of the names before what was spent
 
 
 class UsageActions:
@@ -241,15 +238,10 @@ class UsageActions:
         if (tab := context.tab) is None:
             return
 
-        async def read(reader: Reader, leaf: str | None) -> Content:
-            spent = await spending(reader, tab.conversation.id, leaf)
-            pairs = (
-                Content.assemble(f"{title:<{_WIDTH}}", (words, "$muted"))
-                for title, words in usage_lines(spent)
-            )
-            return Content("\n").join(pairs)
+        async def read(reader: Reader, leaf: str | None) -> list[tuple[str, str]]:
+            return [*usage_lines(await spending(reader, tab.conversation.id, leaf))]
 
-        page = await context.tabs.branches.of_branch(tab, read)
+        page = facts_page(await context.tabs.branches.of_branch(tab, read))
         await context.app.push_screen_wait(PageScreen("Cost of this conversation", page))
 
     async def add_directory(self, argument: str = "") -> None:
