@@ -32,12 +32,16 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, Literal
 
+_CONNECTION = "catena_acp.protocol.connection"
 _STEP = "_update_fields_from_docstrings"
 _PARAMETERS = ["cls", "fields", "use_inspect"]
 
 
 def import_sdk() -> None:
     """Import everything that a connection needs, which takes a while; in a thread, so that the loop goes on."""
+    if _CONNECTION in sys.modules:
+        importlib.import_module(_CONNECTION)  # another thread may not have finished
+        return
     with (
         _without_collections(),
         _without_modules("_hashlib", "logfire", "opentelemetry"),
@@ -45,12 +49,15 @@ def import_sdk() -> None:
         _without_descriptions(),
         _without_validators(),
     ):
-        importlib.import_module("catena_acp.protocol.connection")
+        importlib.import_module(_CONNECTION)
 
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Keep the garbage collector from what is imported, which stays: while it works, no other thread can."""
+    """Keep the garbage collector from what is imported, which stays: while it works, no other thread can.
+
+    Once only: whatever else is there at that moment stays, too, if it is part of a circle.
+    """
     collects = gc.isenabled()
     gc.disable()
     try:

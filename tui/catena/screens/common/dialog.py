@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+from textual._styles_cache import StylesCache
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
@@ -48,6 +49,10 @@ class Dialog(ModalScreen[ScreenResultType]):
         super().__init__()
         self._compositor = SparingCompositor()
         self._words = words or SheetWords("")
+
+    def on_unmount(self) -> None:
+        """Let go of the rows that were drawn: Textual keeps those of a thousand widgets, each in the key of a cache."""
+        StylesCache.get_inner_outer.cache_clear()
 
     @property
     def _binding_chain(self) -> BindingChain:

@@ -1,0 +1,68 @@
+"""What was closed is gone: neither sheets nor conversations stay in memory."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual._styles_cache import StylesCache
+from textual.widget import Widget
+
+from catena.screens.history.picker import HistoryScreen
+from support.screen.pilot import Person, at_the_screen
+
+
+@pytest.fixture(autouse=True)
+def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path / "rehearsal"))
+
+
+async def _history_opened_and_closed(person: Person) -> list[weakref.ref[StylesCache]]:
+    """What keeps the drawn rows of each widget of the history."""
+    await person.press("ctrl+o")
+    screen = await person.sees_dialog(HistoryScreen)
+    await person.sees("esc close")
+    drawn = [weakref.ref(widget._styles_cache) for widget in screen.walk_children(Widget, with_self=True)]
+    await person.press("escape")
+    await person.back()
+    await person.idle()
+    return drawn
+
+
+async def _gone(person: Person, those: Sequence[weakref.ref[Any]]) -> None:
+    def gone() -> bool:
+        gc.collect()
+        return not any(each() for each in those)
+
+    await person.until(gone, "what was closed to be gone")
+
+
+async def test_q04_nothing_that_a_closed_sheet_drew_is_kept(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.answered("say hello")  # all is imported
+        drawn = await _history_opened_and_closed(person)
+        await _history_opened_and_closed(person)
+
+        await _gone(person, drawn)
+
+
+async def test_q04_a_conversation_that_was_closed_is_not_kept(tmp_path: Path) -> None:
+    closed: list[weakref.ref[object]] = []
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.answered("say hello")
+        for number in range(3):
+            await person.new_tab()
+            await person.answered(f"say {number}")
+            tab = person.tab
+            closed += [weakref.ref(tab.conversation), weakref.ref(tab.window)]
+            del tab
+            await person.say("/close")
+            await person.until(lambda: len(person.tabs) == 1, "the tab to be closed")
+            await person.looks_at(person.tabs[0])
+            await person.idle()
+        await _gone(person, closed[:-2])  # what is told last may still be about the last one
