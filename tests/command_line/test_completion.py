@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +14,7 @@ from catena.cli.shared import shared_files
 from catena_store.conversations import conversations
 from catena_store.finding.names import conversation_names
 from support.clients.command_line import EXECUTABLE, Catena, newest, run, shown
-from support.clients.imports import FORBIDDEN, imported
+from support.clients.imports import FORBIDDEN, imported, imported_modules
 
 BREAKS = " \t\n\"'@><=;|&(:"
 
@@ -79,6 +80,28 @@ def test_c05_completion_reads_the_store_without_the_screen_and_makes_none(
     damaged = tmp_path / "damaged.db"
     damaged.write_bytes(b"no database" * 1000)
     assert conversation_names(damaged, "") == []
+
+
+def test_c05_agents_are_completed_without_the_settings_and_the_registry(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    catena.settings('theme = "no such theme"\n[agents.mine]\ncommand = "my-agent --acp"\n')
+    program = catena.home / "program"
+    program.touch(mode=0o755)
+    installed = catena.data / "agents" / "other"
+    installed.mkdir(parents=True)
+    note: dict[str, object] = {
+        "id": "other",
+        "version": "1",
+        "directory": "1",
+        "command": [str(program)],
+        "env": [],
+    }
+    note |= {"source": "https://example.org", "size": 1, "verified": True}
+    (installed / "install.json").write_text(json.dumps(note))
+    assert {"claude", "mine", "other", "rehearsal"} <= set(completed(catena, "--agent", ""))
+    loaded = imported_modules(catena, "__complete", "fish", "--agent", "")
+    assert "catena_acp.agents.catalog" in loaded
+    assert not loaded & {"catena.settings.settings", "catena_acp.agents.registry.data"}
 
 
 def test_c05_a_word_is_written_as_bash_wants_it_where_the_cursor_stands() -> None:

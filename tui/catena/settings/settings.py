@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from catena.errors import InvalidSettings
 from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.settings.file.document import SettingsDocument, read_text
+from catena.settings.file.location import settings_path
 from catena.settings.linear import LinearSetting
 from catena.settings.start_notes import StartNote
 from catena.settings.tables import client_access
@@ -33,7 +33,6 @@ if TYPE_CHECKING:  # dataclasses that the first frame does not need
     from catena_acp.port.port import AgentSpec
 
 
-FILE_NAME = "config.toml"
 PAINTER_VARIABLE = "CATENA_PAINTER"  # of the environment; overrides the setting
 
 
@@ -138,20 +137,6 @@ class Settings:
     projects: tuple[ProjectSetting, ...] = ()
     hooks: HookSettings = field(default_factory=HookSettings)
     status_line: Program | None = None
-
-
-def config_directory() -> Path:
-    """The directory of the settings file: ``CATENA_CONFIG_DIR``, or the system's place for configuration."""
-    if named := os.environ.get("CATENA_CONFIG_DIR"):
-        return Path(named).expanduser()
-    from platformdirs import user_config_path
-
-    return user_config_path("catena")
-
-
-def settings_path() -> Path:
-    """The path of the settings file, whether it exists or not."""
-    return config_directory() / FILE_NAME
 
 
 def load_settings(path: Path | None = None) -> Settings:

@@ -7,7 +7,6 @@ registry's own format with two fields more, ``date`` and ``source``.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
+from catena_acp.agents.registry.directory import agents_directory, write_whole
 from catena_acp.agents.registry.entries import RegistryEntry, read_entries
 from catena_acp.errors import RegistryInvalid
-from catena_store.database.location import data_directory
 
 MOST_BYTES = 8 << 20  # of a registry
 BUNDLED = "bundled with Catena"
@@ -54,11 +53,6 @@ class RegistryChanges:
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.versions)
-
-
-def agents_directory() -> Path:
-    """The directory of installed agents and of the registry's data."""
-    return data_directory() / "agents"
 
 
 def registry_path() -> Path:
@@ -119,20 +113,6 @@ def changes(before: RegistryData, after: RegistryData) -> RegistryChanges:
 
 def _moved(old: dict[str, RegistryEntry], new: dict[str, RegistryEntry]) -> Iterator[str]:
     return (id for id in new if id in old and old[id].version != new[id].version)
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that a reader finds all of it or the old one, also after a crash. Raises OSError."""
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
 
 
 def _document(data: bytes) -> dict[str, object]:

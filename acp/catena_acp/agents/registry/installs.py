@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from catena_acp.agents.registry.data import agents_directory, write_whole
+from catena_acp.agents.registry.directory import agents_directory, write_whole
 from catena_acp.errors import InstallFailed
 
 _NOTE = "install.json"

@@ -16,7 +16,8 @@ from catena.cli.run.permissions import Terminal
 from catena.errors import CommandRefused, ExitStatus
 from catena.log import log_to_file
 from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent_name
-from catena.settings.settings import Settings, load_settings, settings_path
+from catena.settings.file.location import settings_path
+from catena.settings.settings import Settings, load_settings
 from catena.terminal.programs import run_program, was_interrupted
 from catena.text import login_text
 from catena.text.json_shapes import dumps

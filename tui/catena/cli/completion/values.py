@@ -28,18 +28,27 @@ def messages(store: Path, conversation: str | None, start: str, *, cwd: str) -> 
 
 
 def agents() -> Iterator[Value]:
-    """Names of agents: those of the settings, those that Catena knows, and the rehearsal agent."""
-    from catena.settings.agents import REHEARSAL
-    from catena.settings.settings import load_settings
+    """Names of agents: those of the settings, those that Catena knows or installed, and the rehearsal agent."""
     from catena_acp.agents.catalog import catalog
+    from catena_acp.agents.registry.installs import installed_agents
 
+    known = {each.name: each.title for each in catalog()} | {"rehearsal": "built-in demo, no account needed"}
+    ids = {each.id for each in catalog()}
+    known |= {each.id: "installed by Catena" for each in installed_agents() if each.id not in ids}
+    yield from sorted((known | dict.fromkeys(_own_agents(), "from your settings")).items())
+
+
+def _own_agents() -> Sequence[str]:
+    """The names of the settings' agents, without all the rest of the settings."""
+    from catena.settings.file.document import SettingsDocument, read_text
+    from catena.settings.file.location import settings_path
+
+    path = settings_path()
     try:
-        own = load_settings().agents
+        text = read_text(path)
+        return [] if text is None else list(SettingsDocument(path, text).tables("agents"))
     except InvalidSettings:
-        own = {}
-    found = dict.fromkeys(own, "from your settings")
-    found |= {each.name: each.title for each in catalog() if each.name not in found}
-    yield from sorted((found | {REHEARSAL: "built-in demo, no account needed"}).items())
+        return []
 
 
 def settings(words: Sequence[str]) -> Iterator[Value]:

@@ -21,8 +21,9 @@ from catena.cli.doctor.values import Finding, first_line_of
 from catena.errors import ExitStatus, InvalidSettings
 from catena.log import LOG_NAME
 from catena.settings.file.document import read_text
+from catena.settings.file.location import settings_path
 from catena.settings.installed_agents import AgentStatus, agent_statuses
-from catena.settings.settings import Settings, load_settings, settings_path
+from catena.settings.settings import Settings, load_settings
 from catena.text.formats import size_text
 from catena.text.json_shapes import dumps
 from catena.text.safe_text import safe_line

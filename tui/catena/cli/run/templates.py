@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from catena.errors import CommandRefused
 from catena.screens.chat.commands.table import slash_command
-from catena.settings.settings import config_directory
+from catena.settings.file.location import config_directory
 from catena.settings.templates import PROJECT_FOLDER, known_templates, named_template
 from catena.widgets.commands import split_slash
 from catena_store.database.database import Database

@@ -12,8 +12,9 @@ from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.settings.agent_choices import agent_choices, offered_agents
 from catena.settings.agents import find_agent, stored_agent_name
+from catena.settings.file.location import config_directory, settings_path
 from catena.settings.linear import LinearSetting
-from catena.settings.settings import at_once, config_directory, load_settings, settings_path
+from catena.settings.settings import at_once, load_settings
 from catena.settings.templates import Template, answer_about, known_templates, named_template
 from catena.terminal.programs import run_program
 from catena.text import login_text

@@ -23,8 +23,9 @@ from catena.settings.checks import check_names
 from catena.settings.definitions import SettingKind
 from catena.settings.effective import effective_settings
 from catena.settings.file.document import SettingsDocument, read_text
+from catena.settings.file.location import settings_path
 from catena.settings.file.writing import FileValue, SettingChange, file_value, write_setting
-from catena.settings.settings import Settings, parse_settings, settings_path
+from catena.settings.settings import Settings, parse_settings
 from catena.settings.tables.agents import known_names
 from catena.terminal.programs import EditorFailed, edit_file
 from catena.widgets.fields.text_fields import SafeInput

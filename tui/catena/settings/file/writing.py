@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from catena.errors import InvalidSettings, SettingsNotWritten
 from catena.settings.definitions import SettingDefinition, definition_of
 from catena.settings.file.document import read_text
-from catena.settings.settings import Settings, parse_settings, settings_path
+from catena.settings.file.location import settings_path
+from catena.settings.settings import Settings, parse_settings
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument

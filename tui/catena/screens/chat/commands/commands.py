@@ -19,7 +19,7 @@ from catena.screens.chat.panels.queue import QueueList
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.panels.trouble import TroublePanel
 from catena.screens.chat.presenter import Parts, TabPresenter
-from catena.settings.settings import config_directory
+from catena.settings.file.location import config_directory
 from catena.settings.templates import Template, known_templates
 from catena.terminal.programs import EditorFailed
 from catena.text.shell_text import ShellText

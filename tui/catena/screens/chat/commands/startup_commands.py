@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from catena.screens.chat.panels.start import AgentRow, FoldRow, StartPanel
-from catena.settings.settings import config_directory
+from catena.settings.file.location import config_directory
 from catena.widgets.composer import Composer
 from catena.workspace.outgoing import OutgoingTexts, UnplacedDraft
 

@@ -10,7 +10,7 @@ from catena.screens.chat.actions.prompting.prompts import PromptActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker
 from catena.settings.agents import stored_agent_name
-from catena.settings.settings import settings_path
+from catena.settings.file.location import settings_path
 from catena.terminal.programs import TerminalUnavailable, run_in_terminal
 from catena.text import login_text
 from catena.text.safe_text import safe_line

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from catena.screens.chat.context import ChatContext
-from catena.settings.settings import config_directory
+from catena.settings.file.location import config_directory
 from catena.settings.templates import Template, known_templates
 from catena.widgets.commands import CommandWords
 
