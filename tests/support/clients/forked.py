@@ -44,7 +44,7 @@ def run_forked(
     ):
         given.write(stdin)
         given.seek(0)
-        socket.send_fds(_origin(), [b"."], [each.fileno() for each in (theirs, given, out, err)])
+        socket.send_fds(_origin(os.geteuid()), [b"."], [each.fileno() for each in (theirs, given, out, err)])
         theirs.close()
         ours.settimeout(_SECONDS)
         with ours.makefile("rw") as line:
@@ -61,8 +61,8 @@ def run_forked(
 
 
 @functools.cache
-def _origin() -> socket.socket:
-    """The way to the process that all are forked from, which ends with this one."""
+def _origin(_user: int) -> socket.socket:
+    """The way to the process that all of a user are forked from, which ends with this one."""
     ours, theirs = socket.socketpair()
     with theirs:
         origin = subprocess.Popen(
