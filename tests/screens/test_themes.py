@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
+from textual.app import App, ComposeResult
+from textual.css.stylesheet import Stylesheet
+from textual.dom import DOMNode
 from textual.theme import BUILTIN_THEMES
+from textual.widget import Widget
 
 from catena.errors import InvalidSettings
 from catena.settings.settings import Settings, load_settings
@@ -13,6 +19,8 @@ from catena.terminal.driver import BackgroundReported
 from catena.themes.catalog import DARK, LIGHT, SHIPPED, TERMINAL, ThemeCatalog
 from catena.themes.colours import COLOUR_NAMES, Grounds, ThemeColours, contrast
 from catena.themes.depth import ColourDepth, colour_depth
+from catena.themes.stylesheet import SparingStylesheet
+from support.screen.messages import taken_in
 from support.screen.pilot import at_the_screen
 
 _NEAREST = 0.05  # a minimum is met to one decimal
@@ -172,3 +180,59 @@ def test_w21_what_is_wrong_with_a_theme_is_said_with_its_line(tmp_path: Path, te
 
 def test_the_terminals_own_theme_is_one_of_the_list() -> None:
     assert TERMINAL in ThemeCatalog(ColourDepth.FULL).names
+
+
+class _Parts(Widget, can_focus=True):
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"parts--one", "parts--two"}
+    SCOPED_CSS = False
+    DEFAULT_CSS = """
+    _Parts .parts--one { color: #010101; }
+    .-late _Parts .parts--one { color: #020202; }
+    _Parts:disabled .parts--two { color: #030303; }
+    """
+
+
+class _AppOfParts(App[None]):
+    def __init__(self) -> None:
+        super().__init__()
+        self.stylesheet = SparingStylesheet(variables=self.get_css_variables())
+
+    def compose(self) -> ComposeResult:
+        yield _Parts()
+
+
+async def test_q01_parts_of_a_widget_are_styled_again_only_where_their_rules_can_see_a_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    styled: list[DOMNode] = []
+    style = Stylesheet._process_component_classes
+
+    def counted(sheet: Stylesheet, node: DOMNode) -> None:
+        styled.append(node)
+        style(sheet, node)
+
+    monkeypatch.setattr(Stylesheet, "_process_component_classes", counted)
+    async with _AppOfParts().run_test() as pilot:
+        parts = pilot.app.query_one(_Parts)
+
+        def colour(name: str) -> str:
+            return parts.get_component_styles(name).color.hex
+
+        async def times(change: Callable[[], object]) -> int:
+            before = styled.count(parts)
+            change()
+            await taken_in(pilot)
+            return styled.count(parts) - before
+
+        assert colour("parts--one") == "#010101"
+        assert not await times(lambda: pilot.app.stylesheet.update(pilot.app.screen))
+        assert not await times(lambda: pilot.app.screen.set_focus(None))
+        assert await times(lambda: pilot.app.screen.add_class("-late"))
+        assert colour("parts--one") == "#020202"
+        assert await times(lambda: pilot.app.screen.remove_class("-late"))
+        assert colour("parts--one") == "#010101"
+        assert await times(lambda: setattr(parts, "disabled", True))
+        assert colour("parts--two") == "#030303"
+        pilot.app.stylesheet.add_source("_Parts .parts--one { color: #040404; }")
+        assert await times(pilot.app.refresh_css)
+        assert colour("parts--one") == "#040404"
