@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from rich.style import Style
 from textual import events
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import SELECT_ALL
 
 from catena.transcript import Transcript
+from catena.transcript.drawing.render_options import Palette
 from catena.transcript.messages.prompt import Siblings
 from catena_store.records import Kind, MessageState
 from support.screen.messages import press, taken_in
@@ -229,6 +232,26 @@ async def test_another_theme_redraws_everything_in_its_colours() -> None:
         text = transcript._column.options.palette.text
         assert text == transcript.get_component_rich_style("transcript--text")
         assert text.color != dark_text.color
+
+
+async def test_q01_styles_of_roles_are_mixed_once_and_again_in_another_theme(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mixed, mix = [], Palette.read
+
+    def counted(style_of: Callable[[str], Style]) -> Palette:
+        mixed.append(style_of)
+        return mix(style_of)
+
+    async with scene(page(3)) as (transcript, pilot):
+        monkeypatch.setattr(Palette, "read", counted)
+        await pilot.resize_terminal(60, 20)
+        transcript.notify_style_update()
+        await settled(transcript, pilot)
+        assert transcript.size.width <= 60 and not mixed
+        transcript.app.theme = "textual-light"
+        await settled(transcript, pilot)
+        assert mixed
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,8 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     ) -> None:
         super().__init__(id=id, classes=classes)
         self._highlights = HighlightCache()
+        self._palette = Palette.plain()
+        self._mixed_from: tuple[object, ...] = ()  # the palette
         self._terminal_images = images
         self._images = DrawnImages(images) if images is not None else None
         self._column = Column(
@@ -395,13 +397,20 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     def _resize(self) -> None:
         region = self.scrollable_content_region
         if region.width > 0 and region.height > 0:
-            palette = Palette.read(self.get_component_rich_style)
+            palette = self._read_palette()
             short = self.app.size.height < SHORT
             self._viewport.resize(region.width, region.height, palette, short=short)
             self._bar.set_palette(palette)
             self._set_tail()
             self._strips = []
             self._sync()
+
+    def _read_palette(self) -> Palette:
+        """The styles of all roles; they are mixed again only where one is another one, or stands on something else."""
+        mixed_from = (self.rich_style, self.opacity, list(self._component_styles.values()))
+        if self._mixed_from != mixed_from:
+            self._mixed_from, self._palette = mixed_from, Palette.read(self.get_component_rich_style)
+        return self._palette
 
     def _place(self, anchor: Anchor | None) -> None:
         self._viewport.place(anchor)
