@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from catena.screens.chat.commands.table import SLASH_COMMANDS
+from catena.screens.chat.prompt import prompt_area
 from catena.settings import templates
 from catena.settings.templates import Template, find_templates, named_template
 from catena.widgets.completion import completions
@@ -94,6 +95,7 @@ async def test_w30_a_template_is_read_in_the_composer_before_it_is_sent(
     monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("CATENA_CONFIG_DIR", str(tmp_path / "config"))
     written(tmp_path / ".catena/prompts", "repeat", "---\ndescription: Says it again\n---\nsay $1 again")
+    monkeypatch.setattr(prompt_area, "_READ_FOR", 60.0)  # seconds: two keys are far apart on a slow machine
     async with at_the_screen(str(tmp_path)) as person:
         await person.idle()
         await person.type("/repe")
