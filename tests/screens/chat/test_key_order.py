@@ -86,7 +86,7 @@ def test_a_reason_that_is_typed_with_its_r_rejects_and_never_allows(tmp_path: Pa
             terminal.wait_for(r"Allow the edit of[\s\S]* 1 y +Allow[\s\S]*esc decide later")
             way(terminal, ("r", *f"say why not y{number}", "enter"))
             text = terminal.wait_for(rf"  why not y{number}[\s\S]*ctrl\+o history")
-            assert f"✗ Edit    yes{number}.txt" in text
+            assert f"◌ Edit    yes{number}.txt" in text
             assert "✓" not in text
 
 

@@ -45,7 +45,7 @@ async def test_w01_a_click_on_an_answer_is_that_answer_and_a_click_beside_them_i
         await _clicks(person, "1 y")
         await person.idle()
         assert not person.tab.asks
-        await person.sees("✗", "✓")
+        await person.sees("◌", "rejected", "✓")
 
 
 async def test_w01_the_change_and_the_reason_can_be_clicked(tmp_path: Path) -> None:
@@ -77,4 +77,4 @@ async def test_w01_a_click_while_one_types_takes_what_was_under_the_pointer_and_
         await person.idle()
         assert not person.tab.asks and person.draft == "half a sentence"
         assert person.app.focused is person.composer
-        await person.sees("✗ Run")
+        await person.sees("◌ Run")
