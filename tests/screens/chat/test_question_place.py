@@ -169,6 +169,17 @@ async def test_w01_a_command_that_is_cut_is_shown_in_full_by_d_before_it_is_allo
         assert panel.ask is not None
 
 
+async def test_w01_that_a_request_is_cut_is_said_before_its_question_has_the_keys(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(80, 24)) as person:
+        async with person.agent_held():
+            await person.say("ask " + " && ".join(f"echo {at:04}{'-' * 30}" for at in range(20)))
+            await person.type("half a sentence")
+        await person.sees("Allow running echo", "to answer")
+        band = person.area.panels.permission.band
+        await person.until(lambda: [each.key for each in band.text.words.right] == ["tab", "d"], "both keys")
+        assert person.app.focused is person.composer
+
+
 @pytest.mark.parametrize("size", [(80, 24), (40, 10)])
 async def test_w01_what_a_request_hides_is_shown_safely_in_full_and_a_short_one_needs_no_key(
     size: tuple[int, int],
