@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import signal
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from textual import events
 from textual.widget import Widget
 
+from catena.screens.chat.panels.queue import QueueList
 from catena.widgets.completion import path_rows
 from catena_acp.port.port import AgentSpec
+from catena_store.records import QueueItem
 from support.screen.pilot import Person, at_the_screen
 from support.screen.terminal import EMPTY_BOX, Place
 
@@ -277,3 +280,22 @@ def test_w05_paths_are_completed_below_the_directory_and_the_home(
     assert offered("/attach .h") == [".hidden"]
     assert offered("/attach beta.txt") == offered("/attach nowhere/x") == offered("/help") == []
     assert path_rows("/attach ~/be", "/")[0].key == "path:/attach ~/beta.txt"
+
+
+def test_q04_only_the_prompts_in_sight_are_described_however_many_wait() -> None:
+    described: list[str] = []
+
+    def note(item: QueueItem) -> str:
+        described.append(item.id)
+        return "fast"
+
+    items = tuple(
+        QueueItem(str(at), "window", at, f"say {at}", False, {}, datetime.now(UTC)) for at in range(10_000)
+    )
+    queue = QueueList()
+    queue.show(items, note)
+    for _ in range(3):
+        queue.show(tuple(items), note)
+        assert "and 9999 more" in queue.render().plain
+
+    assert 0 < len(described) < 100

@@ -562,9 +562,8 @@ class TabPresenter:
             ready = not tab.busy and tab.trouble_to_show is None
             parts.conversation.welcome.show(agent=session.agent_title, where=where, ready=ready)
         parts.plan.show(*tab.open_work())
-        parts.queue.show(
-            tab.queue, [note_of(item, session, tab.conversation.record.cwd) for item in tab.queue]
-        )
+        cwd = tab.conversation.record.cwd
+        parts.queue.show(tab.queue, lambda item: note_of(item, session, cwd))
         parts.attached.show([(file.name, len(file.content)) for file in tab.attached_files])
         first = tab.asks[0] if tab.asks else None
         permission = first if isinstance(first, PermissionOpened) else None

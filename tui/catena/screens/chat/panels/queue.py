@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -78,7 +78,8 @@ class QueueList(Widget, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._items: Sequence[QueueItem] = ()
-        self._notes: Sequence[str] = ()
+        self._note: Callable[[QueueItem], str] = lambda _: ""
+        self._notes: Sequence[str] = ()  # of those that are shown
         self._chosen: str | None = None
 
     @property
@@ -95,12 +96,14 @@ class QueueList(Widget, can_focus=True):
     def _at(self) -> int:
         return next((at for at, item in enumerate(self._items) if item.id == self._chosen), 0)
 
-    def show(self, items: Sequence[QueueItem], notes: Sequence[str] = ()) -> None:
-        """Show these prompts, each with its note from ``notes``."""
-        if (items, notes) == (self._items, self._notes):
+    def show(self, items: Sequence[QueueItem], note: Callable[[QueueItem], str] = lambda _: "") -> None:
+        """Show these prompts, each with what ``note`` says of it, which is asked for those in sight alone."""
+        self._note, at = note, self._at
+        if items is self._items or items == self._items:
+            if self._notes != self._notes_in_sight():
+                self.refresh()
             return
-        at = self._at
-        self._items, self._notes = items, notes
+        self._items = items
         if items and all(item.id != self._chosen for item in items):
             # The one that was chosen is gone: its neighbour is.
             self._chosen = items[min(at, len(items) - 1)].id
@@ -173,6 +176,14 @@ class QueueList(Widget, can_focus=True):
         return max(0, min(self._at - room + 1, len(self._items) - room)) if self.has_focus else 0
 
     @property
+    def _in_sight(self) -> Sequence[QueueItem]:
+        """The prompts that are shown."""
+        return self._items[(first := self._first) : first + self._room]
+
+    def _notes_in_sight(self) -> list[str]:
+        return [self._note(item) for item in self._in_sight]
+
+    @property
     def _room(self) -> int:
         """How many prompts are shown at once."""
         return max(1, min(_SHOWN, self.size.height))
@@ -183,12 +194,13 @@ class QueueList(Widget, can_focus=True):
 
     def render(self) -> Content:
         """The prompts that there is room for, and how many more there are."""
-        width, first = self.size.width, self._first
+        width = self.size.width
         lines = []
-        for at, item in list(enumerate(self._items))[first : first + self._room]:
-            chosen = self.has_focus and at == self._at
+        self._notes = self._notes_in_sight()
+        for item, said in zip(self._in_sight, self._notes, strict=True):
+            chosen = self.has_focus and item is self.chosen
             word = "held  " if item.held else "next  "
-            note = safe_line(self._notes[at]) if at < len(self._notes) else ""
+            note = safe_line(said)
             end = f"{_NOW}{_CROSS} "
             room = max(8, width - 2 - len(word) - len(end) - 2)
             beside = Content(f"  {note}" if note else "").truncate(max(0, room // 2), ellipsis=True)
