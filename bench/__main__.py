@@ -11,11 +11,13 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from bench import branching, keeping, mentions, reviewing, slow_line, snapshots, sources, streaming
+from bench.endurance import long_branches, queues, streams, tabs
 from bench.goals import Measured, table
-from bench.process import kind_of_machine
+from bench.process import kind_of_machine, versions
 from bench.streaming import Figures
 from bench.subject import BASELINE, CATENA, HERE, Subject, Unusable
 
@@ -51,13 +53,21 @@ WITHOUT_SCREEN: tuple[Callable[[Path], Figures], ...] = (
     keeping.very_long_reads,
     sources.other_tools,
 )
+LASTING = (
+    streams.hour_of_answers,
+    streams.hour_in_one_answer,
+    tabs.thousand_conversations,
+    tabs.many_tabs,
+    long_branches.very_long_conversation,
+    queues.ten_thousand_queued,
+)
 
 RESULTS = HERE / "RESULTS.md"
 RAW = HERE / "raw.jsonl"
 HEADER = """\
 # How fast it is
 
-Written by `make bench`; do not edit. {machine}; medians of {repeat}, {columns}×{rows}, all in one run.
+Written by `make bench`; do not edit. {machine}; {versions}; medians of {repeat}, {columns}×{rows}, all in one run.
 *Textual's Markdown widget* is `bench/baseline_markdown.py`, measured beside Catena: what the same toolkit
 does out of the box. CPU is that of the client alone, without the agent. On a shared machine believe ratios and
 CPU, not seconds.
@@ -66,13 +76,16 @@ CPU, not seconds.
 
 def main() -> int:
     """Run what the command line names, everything by default."""
-    names = [scenario.__name__ for scenario in (*ON_ANY_SUBJECT, *ON_CATENA, *WITHOUT_SCREEN)]
+    names = [scenario.__name__ for scenario in (*ON_ANY_SUBJECT, *ON_CATENA, *WITHOUT_SCREEN, *LASTING)]
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Catena.")
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(names))
     parser.add_argument(
         "--repeat", type=int, default=3, metavar="N", help="how often each is run (default 3)"
     )
     parser.add_argument("--no-baseline", action="store_true", help="leave the comparison out")
+    parser.add_argument(
+        "--full", action="store_true", help="what lasts (an hour, a thousand conversations) at full length"
+    )
     parser.add_argument("--goals", action="store_true", help="only say what is to be reached")
     options = parser.parse_args()
     if options.goals:
@@ -87,7 +100,7 @@ def main() -> int:
     measured: list[Measured] = []
     unusable = False
     for repetition in range(options.repeat):
-        for subject, name, run in _runs(chosen, subjects, first=repetition == 0):
+        for subject, name, run in _runs(chosen, subjects, first=repetition == 0, short=not options.full):
             try:
                 with tempfile.TemporaryDirectory(prefix="catena-bench-") as folder:
                     result = Measured(subject, name, run(Path(folder) / "run"))
@@ -98,9 +111,12 @@ def main() -> int:
             measured.append(result)
             _note(result)
     lines = table(measured)
+    print(versions())
     print("\n".join(lines))
     if not options.scenarios and not options.no_baseline:
-        header = HEADER.format(machine=kind_of_machine(), repeat=options.repeat, columns=120, rows=40)
+        header = HEADER.format(
+            machine=kind_of_machine(), versions=versions(), repeat=options.repeat, columns=120, rows=40
+        )
         RESULTS.write_text("\n".join([header, *lines]) + "\n")
     return 1 if unusable else 0
 
@@ -113,7 +129,7 @@ def _warm_up(subjects: tuple[Subject, ...]) -> None:
 
 
 def _runs(
-    chosen: set[str], subjects: tuple[Subject, ...], *, first: bool
+    chosen: set[str], subjects: tuple[Subject, ...], *, first: bool, short: bool
 ) -> list[tuple[str, str, Callable[[Path], Figures]]]:
     """What to run, baseline and Catena in turn, so that a busy minute of the machine hits both."""
 
@@ -126,6 +142,9 @@ def _runs(
     runs += [(CATENA.name, scenario.__name__, on(CATENA, scenario)) for scenario in ON_CATENA]
     if first:  # they have many samples each, and a million messages take minutes to write
         runs += [(CATENA.name, scenario.__name__, scenario) for scenario in WITHOUT_SCREEN]
+        runs += [
+            (CATENA.name, scenario.__name__, partial(scenario, CATENA, short=short)) for scenario in LASTING
+        ]
     return [run for run in runs if run[1] in chosen]
 
 

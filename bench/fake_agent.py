@@ -2,7 +2,7 @@
 
 The prompt ``STREAM words=2000 rate=60 run=7`` is answered with that many words of Markdown that end in
 ``FINISHED7``, in chunks of 5 to 20 characters, ``rate`` of them a second (0: as fast as the pipe takes them).
-Any other prompt is answered ``ok: …``.
+``HOLD`` is answered when it is cancelled. Any other prompt is answered ``ok: …``.
 
 ``BENCH_AGENT_LOG``   file that gets one JSON line for each event, stamped with the monotonic clock
 ``BENCH_REPLAY``      number of messages that `session/load` replays: those of ``replayed``
@@ -90,6 +90,8 @@ class Agent:
         asked = dict(word.split("=", 1) for word in text.split() if "=" in word)
         if "STREAM" in text:
             self._stream(session, int(asked["words"]), float(asked["rate"]), f"FINISHED{asked['run']}")
+        elif "HOLD" in text:
+            self._cancelled.wait()
         else:
             self._update(session, "agent_message_chunk", f"ok: {text}")
         self._answer(request, {"stopReason": "cancelled" if self._cancelled.is_set() else "end_turn"})
@@ -97,14 +99,14 @@ class Agent:
     def _stream(self, session: str, words: int, rate: float, end: str) -> None:
         answer = markdown(words, end=end)
         self._note("stream begins", characters=len(answer))
-        began = time.monotonic()
+        began, number = time.monotonic(), 0
         for number, piece in enumerate(pieces(answer)):
             if self._cancelled.is_set():
                 break
             if rate:
                 time.sleep(max(0.0, began + number / rate - time.monotonic()))
             self._update(session, "agent_message_chunk", piece)
-        self._note("stream ends")
+        self._note("stream ends", chunks=number + 1)
 
     def _update(self, session: str, kind: str, text: str) -> None:
         update = {"sessionUpdate": kind, "content": {"type": "text", "text": text}}

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import platform
+import sqlite3
+import subprocess
 import time
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 
@@ -29,6 +32,12 @@ def memory(pid: int) -> Memory:
     return Memory(*(round(int(facts[name].split()[0]) / 1024, 1) for name in ("VmRSS", "VmHWM")))
 
 
+def resident_kib(pid: int) -> float:
+    """The resident memory of a process, to the page."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1024
+
+
 def descendants(pid: int) -> list[int]:
     """The process and everything below it, parents first."""
     found = [pid]
@@ -47,3 +56,12 @@ def kind_of_machine() -> str:
     system = f"{platform.system()} {platform.release().split('-')[0]}"
     cores = len(os.sched_getaffinity(0))
     return f"{cpu}, {cores} cores, {memory_gib:.0f} GiB, {system}, Python {platform.python_version()}"
+
+
+def versions() -> str:
+    """What is measured, and what it stands on, each with its version."""
+    parts = [(name, metadata.version(name)) for name in ("catena", "textual", "agent-client-protocol")]
+    git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True).stdout.split()[2]
+    named = {"catena": "Catena", "textual": "Textual", "agent-client-protocol": "ACP SDK"}
+    words = [f"{named[name]} {version}" for name, version in parts]
+    return ", ".join((*words, f"SQLite {sqlite3.sqlite_version}", f"git {git}", "agent of the bench 1"))

@@ -56,6 +56,11 @@ class Seeder:
                     texts = [f"Question {number}", markdown(30, number).strip()]
                     await self._conversation(tx, f"Conversation {number}", texts)
 
+    async def conversation(self, title: str, texts: list[str]) -> None:
+        """One of these prompts and answers in turn."""
+        async with self.database.write() as tx:
+            await self._conversation(tx, title, texts)
+
     async def long_conversation(self, count: int) -> str:
         """A conversation of that many messages, the newest of all; returns its id."""
         texts = [

@@ -175,6 +175,12 @@ class Terminal:
             self._model_next()
         return self._screen.lines
 
+    def forget(self) -> None:
+        """Keep the screen, but nothing of the output that led to it: there may be very much."""
+        self.screen()
+        self.outputs.clear()
+        self._modelled = 0
+
     def bytes_since(self, outputs: int) -> int:
         """How much came after the first ``outputs`` outputs."""
         return sum(len(output.data) for output in self.outputs[outputs:])

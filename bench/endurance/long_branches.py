@@ -1,0 +1,65 @@
+"""A very long conversation: opened, read up to its top, and edited."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+from bench.endurance.growth import Growth
+from bench.seeding import LONG_LAST_WORDS, LONG_TITLE, seeding
+from bench.streaming import Figures
+from bench.subject import AGENT_COMMAND, Running, Subject
+from catena_acp.agents.catalog import command_spec
+
+VERY_LONG, SHORT = 100_000, 2_000
+SHIFT_TAB, TOP, EDIT = "\x1b[Z", "g", "e"
+_NUMBER = re.compile(r"▌ Question (\d+):")
+
+
+def very_long_conversation(subject: Subject, folder: Path, *, short: bool) -> Figures:
+    """A conversation opened at its end, read page by page up to its first prompt, and edited, as a branch."""
+    length = SHORT if short else VERY_LONG
+    asyncio.run(_seed(folder, length))
+    with subject.run(folder, options=("--resume", LONG_TITLE)) as running:
+        terminal = running.terminal
+        shown = running.expect(LONG_LAST_WORDS)
+        terminal.settle(1.0)
+        growth, spent = Growth(terminal.pid), []
+        terminal.write(SHIFT_TAB)
+        terminal.settle()
+        at = length
+        while at > 0:
+            spent.append(terminal.measure(lambda: _to_top(running)).cpu)
+            at = _topmost(terminal.screen())
+            growth.note(length - at)
+            terminal.forget()
+        terminal.write(EDIT)
+        running.expect("Edit")
+        running.compose(" anew")
+        seen = len(terminal.outputs)
+        edited = running.submit()
+        answered = running.expect(r"\banew\n(.*\n)+.*Reply to.* / commands", since=seen)
+        return {
+            "open_ms": (shown - terminal.began) * 1e3,
+            "kib_per_1000_messages": growth.slope,
+            "page_cpu_ms": spent[-1] * 1e3,
+            "page_ratio": spent[-1] / spent[0],
+            "edit_ms": (answered - edited) * 1e3,
+        }
+
+
+def _to_top(running: Running) -> None:
+    running.terminal.write(TOP)
+    running.terminal.settle(0.15)
+
+
+def _topmost(lines: list[str]) -> int:
+    """The number of the first question that is on the screen."""
+    found = _NUMBER.search("\n".join(lines))
+    return int(found[1]) if found else 1
+
+
+async def _seed(folder: Path, length: int) -> None:
+    async with seeding(folder, command_spec(AGENT_COMMAND).name) as seeder:
+        await seeder.long_conversation(length)
