@@ -112,6 +112,57 @@ GOALS = (
     Goal("a session of 1 MB of another tool: adopted", "other_tools", "adopted_ms", 500, "ms"),
     Goal("keeping a stream: transactions", "kept_stream", "transactions_per_s", 5, "a second"),
     Goal("keeping a stream: CPU", "kept_stream", "cpu_percent", 0.5, "% of a core"),
+    Goal(
+        "sixty answers in an hour, 1,000 chunks: memory",
+        "hour_of_answers",
+        "kib_per_1000_chunks",
+        40,
+        "KiB more",
+    ),
+    Goal(
+        "one answer of an hour, 1,000 chunks: memory",
+        "hour_in_one_answer",
+        "kib_per_1000_chunks",
+        60,
+        "KiB more",
+    ),
+    Goal(
+        "1,000 conversations opened and closed: memory",
+        "thousand_conversations",
+        "kib_per_1000_conversations",
+        10_000,
+        "KiB more",
+    ),
+    Goal("a tab beside many: memory", "many_tabs", "kib_per_tab", 300, "KiB more"),
+    Goal("many tabs: to the next one, p95", "many_tabs", "step_p95_ms", 50, "ms"),
+    Goal(
+        "a very long conversation, 1,000 messages read: memory",
+        "very_long_conversation",
+        "kib_per_1000_messages",
+        4_000,
+        "KiB more",
+    ),
+    Goal(
+        "a very long conversation: its topmost page, CPU, times that of the first",
+        "very_long_conversation",
+        "page_ratio",
+        2,
+        "×",
+    ),
+    Goal(
+        "10,000 queued prompts, 1,000 of them: memory",
+        "ten_thousand_queued",
+        "kib_per_1000_prompts",
+        4_000,
+        "KiB more",
+    ),
+    Goal(
+        "10,000 queued prompts: the last one, CPU, times that of the first",
+        "ten_thousand_queued",
+        "queue_ratio",
+        2,
+        "×",
+    ),
 )
 
 
