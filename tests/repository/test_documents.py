@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import argparse
 import re
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from catena.cli.arguments import command_table
+from catena.linear.commands.table import COMMANDS as LINEAR_COMMANDS
+from catena.screens.chat.commands.table import COMMANDS
 from support.places import ROOT
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 _CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+_INLINE = re.compile(r"`([^`\n]+)`")
+_BLOCK = re.compile(r"^```\w*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_FOREIGN = {  # options and commands of others: agents, programs and templates in examples, and arguments of a command
+    *("--acp", "--prefix", "--stdio", "--timeout", "--urgent", "--dir"),
+    *("/review", "/cancel", "/name"),
+}
 _LINK = re.compile(r"\]\(([^()\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
 
 
@@ -39,3 +51,53 @@ def test_d05_the_index_names_every_document() -> None:
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
     documents = {each.name for each in (ROOT / "docs").glob("*.md")} - {"README.md"}
     assert not {each for each in documents if f"({each})" not in index}
+
+
+def written_code(document: Path) -> Iterator[str]:
+    """What stands as code in a document: between backticks, and each line of a block."""
+    text = document.read_text("utf-8")
+    for block in _BLOCK.findall(text):
+        yield from block.splitlines()
+    yield from _INLINE.findall(_BLOCK.sub("", text))
+
+
+@cache
+def options() -> frozenset[str]:
+    """Every option of the command line, and of the rehearsal agent."""
+    table = command_table()
+    parsers: list[argparse.ArgumentParser] = [table.parser(name) for name in ("", *table.names)]
+    found = set(re.findall(r'"(--[a-z-]+)"', _text("acp/catena_acp/rehearsal/settings.py")))
+    for parser in parsers:
+        for action in parser._actions:
+            found.update(action.option_strings)
+            if isinstance(action, argparse._SubParsersAction):
+                parsers.extend(action.choices.values())
+    return frozenset(found)
+
+
+def _text(path: str) -> str:
+    return (ROOT / path).read_text("utf-8")
+
+
+PRESENT = [each for each in DOCUMENTS if each.name != "CHANGELOG.md"]  # which names what is gone
+
+
+@pytest.mark.parametrize("document", PRESENT, ids=lambda each: str(each.relative_to(ROOT)))
+def test_d05_options_commands_and_files_that_a_document_names_exist(document: Path) -> None:
+    slashes = {f"/{name}" for each in COMMANDS for name in (each.name, *each.aliases)}
+    slashes |= {f"/{name}" for line in LINEAR_COMMANDS for name in (line.name, *line.aliases)}
+    missing: set[str] = set()
+    for code in written_code(document):
+        named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", code))
+        # The rehearsal agent makes these of the names of abilities.
+        missing |= {each for each in named - options() if not each.startswith("--no-")}
+        if command := re.match(r"(/[a-z-]+)(?![\w/.])", code):
+            missing |= {command[1]} - slashes
+        if command := re.match(r"catena ([a-z]+)(?= |$)", code):
+            missing |= {command[1]} - set(command_table().names)
+        if (
+            re.fullmatch(r"(tui|acp|store|tests|bench|screenshots|docs)/[\w/.-]+", code)
+            and not (ROOT / code).exists()
+        ):
+            missing.add(code)
+    assert missing - _FOREIGN == set()

@@ -63,7 +63,10 @@ def _search_parser() -> Parser:
         examples=(
             ("catena search login form", "both words, in titles or in one message"),
             ("catena search agent:claude after:2026-01-01 migration", "with filters"),
-            ("catena --resume \"$(catena search -1 --json login | jq -r '.[0].id')\"", "open the best"),
+            (
+                "catena --resume \"$(catena search -1 --json login | jq -r '.[0].conversation')\"",
+                "open the best",
+            ),
         ),
         statuses={0: "found", 1: "nothing found or other error", 2: "usage"},
         values={"cwd": Values.DIRECTORY},
