@@ -63,10 +63,11 @@ def written_code(document: Path) -> Iterator[str]:
 
 @cache
 def options() -> frozenset[str]:
-    """Every option of the command line, and of the rehearsal agent."""
+    """Every option of the command line, of the rehearsal agent and of the benchmark."""
     table = command_table()
     parsers: list[argparse.ArgumentParser] = [table.parser(name) for name in ("", *table.names)]
-    found = set(re.findall(r'"(--[a-z-]+)"', _text("acp/catena_acp/rehearsal/settings.py")))
+    others = _text("acp/catena_acp/rehearsal/settings.py") + _text("bench/__main__.py")
+    found = set(re.findall(r'"(--[a-z-]+)"', others))
     for parser in parsers:
         for action in parser._actions:
             found.update(action.option_strings)
@@ -101,3 +102,9 @@ def test_d05_options_commands_and_files_that_a_document_names_exist(document: Pa
         ):
             missing.add(code)
     assert missing - _FOREIGN == set()
+
+
+def test_d05_the_command_line_has_a_row_for_each_command() -> None:
+    rows = re.findall(r"^\| (`catena .*?) \|", _text("docs/command-line.md"), re.MULTILINE)
+    named = {found for row in rows for found in re.findall(r"catena ([a-z]+)", row)}
+    assert {name for name in command_table().names if " " not in name} - named == set()
