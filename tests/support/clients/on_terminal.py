@@ -9,6 +9,7 @@ import pty
 import select
 import subprocess
 import sys
+import termios
 import time
 import tty
 from collections.abc import Iterator
@@ -63,6 +64,9 @@ def on_terminal(
     ours, theirs = pty.openpty()
     if raw:
         tty.setraw(theirs)
+    modes = termios.tcgetattr(theirs)
+    modes[3] |= termios.NOFLSH  # Ctrl+C throws away nothing of what was written and has not been read
+    termios.tcsetattr(theirs, termios.TCSANOW, modes)
     # Its session's leader gets the terminal as the controlling one, then becomes `catena`.
     leader = "import fcntl, os, sys, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
     typed: int = theirs
