@@ -29,7 +29,7 @@ from catena_store.records import ConversationRecord, Kind, Link, Message, Messag
 _UNFINISHED = re.compile("(?:\r|\x1b(?:\\[[0-9;:]*)?|\x9b[0-9;:]*)$")
 
 
-class Writer(Protocol):
+class Stream(Protocol):
     """Where text goes, without waiting."""
 
     @property
@@ -45,8 +45,8 @@ class Writer(Protocol):
 class Streams:
     """Where the output goes; ``err`` is None for JSON, which has all on standard output."""
 
-    out: Writer
-    err: Writer | None
+    out: Stream
+    err: Stream | None
     shared_terminal: bool = False  # both end on the same screen
 
     def output(self) -> Output:
@@ -101,7 +101,7 @@ class Output(Protocol):
 class PlainOutput:
     """Output of the answer's text to standard output, and of seams, notices and trouble to standard error."""
 
-    def __init__(self, out: Writer, err: Writer, *, shared_terminal: bool, whose: str = "") -> None:
+    def __init__(self, out: Stream, err: Stream, *, shared_terminal: bool, whose: str = "") -> None:
         """``whose`` is the agent's name in notes, where several are asked."""
         self._out = out
         self._err = err
@@ -214,7 +214,7 @@ class PlainOutput:
 class JsonOutput:
     """Output of one JSON object a line to standard output, and nothing else."""
 
-    def __init__(self, out: Writer, *, whose: str | None = None) -> None:
+    def __init__(self, out: Stream, *, whose: str | None = None) -> None:
         """``whose`` is the agent's name in each event, where several are asked."""
         self._out = out
         self._whose = {} if whose is None else {"asked_agent": whose}

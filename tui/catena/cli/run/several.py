@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from catena.cli.run.branch import PromptTarget, open_window
 from catena.cli.run.interrupts import Interrupts
-from catena.cli.run.output import JsonOutput, Output, PlainOutput, Streams, Writer
+from catena.cli.run.output import JsonOutput, Output, PlainOutput, Stream, Streams
 from catena.cli.run.turn import HeadlessTurn, TurnRules, status_of
 from catena.errors import CommandRefused, ExitStatus
 from catena.settings.agents import find_agent
@@ -36,12 +36,12 @@ def named_agents(names: Sequence[str], settings: Settings) -> dict[str, AgentSpe
 class _Group:
     """What is written of one answer, which waits until all of those before it is written."""
 
-    def __init__(self, heading: str, out: Writer) -> None:
-        self._waiting: list[tuple[Writer, str]] | None = []
+    def __init__(self, heading: str, out: Stream) -> None:
+        self._waiting: list[tuple[Stream, str]] | None = []
         self._heading = heading
         self._out = out
 
-    def write(self, to: Writer, text: str) -> None:
+    def write(self, to: Stream, text: str) -> None:
         """Write a text, once it is the answer's turn."""
         if self._waiting is None:
             to.write(text)
@@ -57,11 +57,11 @@ class _Group:
 
 
 @dataclass(frozen=True, slots=True)
-class _GroupWriter:
+class _GroupStream:
     """A stream, as one answer is written to it."""
 
     group: _Group
-    to: Writer
+    to: Stream
 
     @property
     def broken(self) -> bool:
@@ -90,8 +90,8 @@ class _Answers:
             above = "\n" if number else ""
             group = self._groups[name] = _Group(f"{above}== {title} ==\n", streams.out)
             self.outputs[name] = PlainOutput(
-                _GroupWriter(group, streams.out),
-                _GroupWriter(group, streams.err),
+                _GroupStream(group, streams.out),
+                _GroupStream(group, streams.err),
                 shared_terminal=streams.shared_terminal,
                 whose=title,
             )
