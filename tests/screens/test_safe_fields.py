@@ -48,10 +48,10 @@ FAMILY = "👨\u200d👩\u200d👧"
 ENGLAND = "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
 KEPT = (FAMILY, ENGLAND, "🇩🇪", "e\u0301", "漢字", "שלום", "\u00a0", "👍🏽")
 
-# All that Catena itself sends while it runs: styles, places, erased and moved lines, modes, and the questions at its
-# start.
+# All that Catena itself sends while it runs: styles, places, erased and moved lines, modes, and questions, at its start
+# and about what has been drawn.
 _OURS = re.compile(
-    rb"\x1b\[[0-9;]*m|\x1b\[(?:[0-9]+(?:;[0-9]+)?)?H|\x1b\[[0-9]+[GX]|\x1b\[D|\x1b\[[JK]|\x1b\[(?:[0-9]+;[0-9]+)?r|\x1b\[[0-9]+[LM]|\x1b\[\?[0-9]+[hl]|\x1b\[\?[0-9;]+\$p|\x1b\[[<>=?][0-9;]*u|\x1b\[6n"
+    rb"\x1b\[[0-9;]*m|\x1b\[(?:[0-9]+(?:;[0-9]+)?)?H|\x1b\[[0-9]+[GX]|\x1b\[D|\x1b\[[JK]|\x1b\[(?:[0-9]+;[0-9]+)?r|\x1b\[[0-9]+[LM]|\x1b\[\?[0-9]+[hl]|\x1b\[\?[0-9;]+\$p|\x1b\[[<>=?][0-9;]*u|\x1b\[[56]n"
     rb"|\x1b\[>0q|\x1b\]99;i=catena:p=\?;\x1b\\|\x1b\]11;\?(?:\x07|\x1b\\)|\x1b\]22;[a-z-]+\x07|[\r\n]"
 )
 _OBEYED = re.compile(
