@@ -19,7 +19,7 @@ from textual.widgets import Static
 _CLICKED = "clicked"  # what a click on a word stands for
 _SEPARATOR = Content.styled(" · ", "$faint")
 _BEFORE_SHORTENING = 1  # words of less weight go before one is said shortly
-_SHARE = 0.6  # of a row that words behind a field take at most
+_SHARE = 2 / 3  # of a row that words behind a field take at most
 _LEAST_RULE = 2  # cells of the edge between the words of both ends
 _SIGN = "› "
 
