@@ -1,4 +1,4 @@
-"""Every screen, sheet, panel and overlay at every size and in every palette: nothing is cut, and all is said."""
+"""Every screen, sheet, panel and overlay at small and large sizes: nothing is cut, and all is said without colours."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ from support.sizes.stop import Stop, Tour
 from support.sizes.talking import TALKING
 
 TOURS = (START, TALKING, SHEETS, BRANCHES, PANES)
-SIZES = ((40, 10), (60, 20), (80, 24), (120, 40), (200, 60))
-CHAT_SIZES = (*SIZES, (300, 100))
+FAR = "CATENA_WALKS" in os.environ  # every size and every palette for each of them
+SIZES = ((40, 10), (60, 20), (80, 24), (120, 40), (200, 60)) if FAR else ((40, 10), (60, 20), (200, 60))
+CHAT_SIZES = (*SIZES, (300, 100)) if FAR else SIZES
 PALETTES = (catalog.DARK, catalog.LIGHT, catalog.TERMINAL)
 BASES = {Dialog, ListScreen, ReadingScreen}  # of which there are only others
 PASSING = {PlanPanel, ShellPanel}  # there only while something goes on
@@ -44,7 +45,7 @@ PARTS = {ElicitationBand, Fields, FormEnding, StatusRow}  # of what is looked at
 def runs() -> Iterator[tuple[Tour, str]]:
     """Each tour in a palette of its own, or in each where walks are long."""
     for tour in TOURS:
-        for theme in PALETTES if "CATENA_WALKS" in os.environ else (tour.theme,):
+        for theme in PALETTES if FAR else (tour.theme,):
             yield tour, theme
 
 
