@@ -51,6 +51,11 @@ def test_p11_a_price_is_one_line_in_words(named: Price, words: str) -> None:
     assert named.words == words
 
 
+def test_p11_in_brief_a_price_is_its_first_clause_and_one_that_is_only_probable_a_question() -> None:
+    assert price(ContextSource.TOLD, 1, 1, tokens=87).in_brief == "1 message replayed"
+    assert price(ContextSource.RESUMED, exact=False).in_brief == "same context?"
+
+
 async def test_p11_the_price_of_going_on_is_native_and_starts_no_process(world: World) -> None:
     async with world.client() as desk:
         fresh = await desk.conversation.chain.price(desk.window)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,9 @@ from catena.screens.changes.screen import ChangesScreen
 from catena.screens.checkpoints.screen import CheckpointsScreen
 from catena.screens.tree.screen import TreeScreen
 from catena.settings.settings import Settings
+from catena_acp.continuity.sessions.agent_pool import Agents
 from catena_acp.conversation.branches.files import BranchFiles
+from catena_acp.port.port import AgentPort
 from catena_acp.snapshots import restoring as bringing
 from catena_acp.snapshots.restoring import RestorePlan, plan_restore
 from catena_store.conversations import messages
@@ -114,6 +117,24 @@ async def test_g04_a_conflict_is_named_and_left_and_the_price_of_the_prompt_stay
         assert files(project) == {"a": "one\n", "b": "mine\n"}
 
 
+async def test_p11_the_price_of_an_edit_is_a_question_until_the_agent_is_ready(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, running = asyncio.Event(), Agents.running
+
+    async def later(self: Agents, *arguments: Any, **options: Any) -> AgentPort:
+        await started.wait()
+        return await running(self, *arguments, **options)
+
+    monkeypatch.setattr(Agents, "running", later)
+    async with at_shop(project, size=(80, 24)) as person:
+        await person.browse()
+        await person.press("e")
+        await person.sees("1 message replayed? · f4 2 files back, −2")
+        started.set()
+        await person.sees("1 message replayed · f4 2 files back, −2")
+
+
 async def test_g04_a_key_that_comes_before_files_are_compared_is_told_so(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,7 +153,7 @@ async def test_g04_a_key_that_comes_before_files_are_compared_is_told_so(
         await person.press("f4")
         await person.sees("Files are still being compared: press again.")
         compared.set()
-        await person.sees(f"f4 {PRICE}")
+        await person.sees("f4 ", PRICE)
         await person.press("f4")
         await person.sees("2 files go back, −2")
 

@@ -69,6 +69,7 @@ class Editing:
     files: tuple[Attachment, ...]  # attached to it
     read_at: int | None  # the scroll position before the edit
     price: str = ""  # what sending it would need, in words; "" until that is known
+    price_in_brief: str = ""  # the same where there is little room
     priced_for: object = None  # what that depended on
     prompt_files: tuple[Attachment, ...] = ()
     along: FilesAlong = field(default_factory=FilesAlong)  # the files of the directory

@@ -39,6 +39,11 @@ class Price(ContextSummary):
         return self._worded("")
 
     @property
+    def in_brief(self) -> str:
+        """The price in its first clause; one that is only probable is a question."""
+        return replace(self, exact=True).words.partition(",")[0] + ("" if self.exact else "?")
+
+    @property
     def least_words(self) -> str:
         """The price in one line, where others are higher."""
         return self._worded("from ")

@@ -164,7 +164,7 @@ def edit_words(editing: Editing | None, version: tuple[int, int] | None, *, busy
         return None
     at = f"{editing.prompt.created_at.astimezone():%H:%M}"
     place, count = version or (1, 2)
-    return EditWords(at, editing.price, f"{place}/{count}", stops_turn=busy)
+    return EditWords(at, editing.price, editing.price_in_brief, version=f"{place}/{count}", stops_turn=busy)
 
 
 def files_words(tab: Tab, keys: KeyMap = DEFAULT_KEYS) -> FilesWords | None:

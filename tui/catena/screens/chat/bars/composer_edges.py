@@ -61,6 +61,7 @@ class EditWords:
 
     at: str
     price: str
+    price_in_brief: str
     version: str = ""  # the version that stays as it is, such as `2/3`
     stops_turn: bool = False
 
@@ -190,8 +191,8 @@ class ComposerEdges:
             short = Content.styled("Edit", "bold $accent")
             words.append(EdgeWord(Content.styled(f"Edit {edit.at}", "bold $accent"), 6, short=short))
             if edit.price:
-                price = safe_line(edit.price)
-                short = Content.styled(price.partition(",")[0], "$foreground")
+                price, brief = safe_line(edit.price), safe_line(edit.price_in_brief)
+                short = Content.styled(brief, "$foreground")
                 words.append(EdgeWord(Content.styled(price, "$foreground"), 4, short=short))
             if edit.version:
                 stays = f"what follows stays in ‹ {edit.version} ›"
@@ -203,9 +204,9 @@ class ComposerEdges:
             ways = self._keys_in_effect().fill(f"{{Send}} sends, {opens}" if opens else "{Send} sends")
             words.append(EdgeWord(Content.styled(f"{waiting} waiting: {ways}", "$asking"), 5))
         if status.doing:
-            words.append(EdgeWord(Content.styled(safe_line(status.doing), "$muted"), 5))
+            words.append(EdgeWord(Content.styled(safe_line(status.doing), "$muted"), 3))
         if status.ways:
-            words.append(EdgeWord(Content.styled(safe_line(status.ways), "$muted"), 3))
+            words.append(EdgeWord(Content.styled(safe_line(status.ways), "$muted"), 2))
         return words
 
     def _beside(self) -> list[EdgeWord]:

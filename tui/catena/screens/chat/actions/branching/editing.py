@@ -18,6 +18,7 @@ from catena.text.safe_text import safe_line
 from catena.workspace.files_along import FILES_STAY
 from catena.workspace.outgoing import OutgoingText, Stage
 from catena.workspace.tab import Editing, LeftEdit, Tab
+from catena_acp.continuity.conversation_events import Doing
 from catena_acp.port.port import AgentSpec
 from catena_store.records import Attachment, Message
 
@@ -124,7 +125,7 @@ class EditActions:
         self._context.drafts.release()
 
     def price_anew(self) -> None:
-        """Price the edit again if the agent has changed or a turn has begun or ended."""
+        """Price the edit again if the agent has changed or got ready, or a turn has begun or ended."""
         tab = self._context.tab
         if tab and tab.editing and tab.editing.priced_for != _state(tab):
             tab.editing.priced_for = _state(tab)
@@ -132,7 +133,7 @@ class EditActions:
 
     async def _price(self, tab: Tab, editing: Editing) -> None:
         price = await tab.conversation.chain.price(tab.window, leaf_id=editing.prompt.parent_id)
-        editing.price = price.words
+        editing.price, editing.price_in_brief = price.words, price.in_brief
         self._context.presenter.refresh()
         await self._along.look(tab, editing.along, editing.prompt.parent_id)
 
@@ -322,6 +323,6 @@ async def _nothing() -> None:
     """Do nothing."""
 
 
-def _state(tab: Tab) -> tuple[str, str, bool]:
-    """The state of a tab that a price depends on."""
-    return (tab.agent, tab.profile, tab.at_work)
+def _state(tab: Tab) -> tuple[str, str, Doing]:
+    """The state of a tab that a price depends on: what an agent can do is only assumed until it is ready."""
+    return (tab.agent, tab.profile, tab.doing)
