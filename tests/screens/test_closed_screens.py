@@ -12,6 +12,7 @@ import pytest
 from textual._styles_cache import StylesCache
 from textual.widget import Widget
 
+from catena.history import other_tools, preview, scopes
 from catena.screens.history.picker import HistoryScreen
 from support.screen.pilot import Person, at_the_screen
 
@@ -20,6 +21,9 @@ from support.screen.pilot import Person, at_the_screen
 def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path / "rehearsal"))
+    # The loop keeps a limit that was not reached, with all that was under way then, until its time is over.
+    for module, limit in ((other_tools, "_AGENTS_SECONDS"), (preview, "_LOOK_SECONDS"), (scopes, "_SECONDS")):
+        monkeypatch.setattr(module, limit, 1.0)
 
 
 async def _history_opened_and_closed(person: Person) -> list[weakref.ref[StylesCache]]:
