@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -45,6 +46,16 @@ def test_d05_every_link_of_a_document_leads_somewhere(document: Path) -> None:
         if not target.exists() or (anchor and anchor not in anchors(target)):
             dead.append(link)
     assert dead == []
+
+
+def test_d04_the_readme_leads_from_what_it_is_to_its_limits_with_pictures() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert headings[:3] == ["Install", "The first minute", "Why"]
+    assert {"Keys", "Agents", "Branches", "Configuration", "How it works", "Limits"} < set(headings)
+    assert all(word in text.partition("## How it works")[2] for word in ("branch", "session", "replay"))
+    for before, behind in itertools.pairwise(("demo-dark.svg", "## Install", "first-start-120x40-dark.svg")):
+        assert text.index(before) < text.index(behind)
 
 
 def test_d05_the_index_names_every_document() -> None:

@@ -27,6 +27,14 @@ async def test_what_is_said_is_answered_on_the_screen(tmp_path: Path) -> None:
         assert person.draft == ""
 
 
+async def test_w09_titles_notices_and_compactions_that_the_agent_tells_of_are_shown(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.answered("title The tempest; notice Beware; compact; say ok")
+        await person.sees("  Beware", "╌ the agent shortened its own context", "  ok")
+        await person.new_tab()
+        await person.sees("1 The tempest")
+
+
 async def test_ctrl_j_makes_a_new_line_and_enter_sends_both(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.type("say one")
