@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from textual.geometry import Region
 
 from catena.screens.changes.screen import ChangesScreen
 from catena.terminal.programs import at_line
@@ -91,6 +92,24 @@ async def test_w29_files_and_their_hunks_are_shown_at_every_size(
         await person.sees("new.py  +3  new", "+ import os")
         await person.press("escape", "escape")
         await person.back()
+
+
+async def test_a_row_of_a_hunk_that_only_moved_and_the_rows_of_the_scroll_bar_are_not_drawn_again(
+    project: Path,
+) -> None:
+    async with reviewing(project, size=(60, 14)) as (person, review):
+        await person.press("enter")
+        await person.sees("▾ line 5")
+        view = review._panes.hunks
+        rows = Region(0, 0, view.region.width, view.size.height)
+        before = view.render_lines(rows)
+        view.scroll_to(y=2, animate=False, immediate=True)
+        moved = view.render_lines(rows)
+        assert all(now is then for now, then in zip(moved, before[2:], strict=False))
+        assert {strip.cell_length for strip in moved} == {view.region.width}
+        bar = view.vertical_scrollbar
+        assert bar.display
+        assert len({id(strip) for strip in bar.render_lines(Region(0, 0, 1, view.size.height))}) <= 3
 
 
 async def test_w29_hunks_are_quoted_into_the_draft_and_esc_returns_to_where_one_was(project: Path) -> None:

@@ -24,6 +24,7 @@ from catena.terminal.painter.cells import CellsOfStrips
 from catena.terminal.painter.looks import Looks
 from catena.terminal.painter.painter import Frame, Painter
 from catena.themes.catalog import DARK, LIGHT, TERMINAL
+from support.counted_work import calls_counted
 from support.screen.frames import Frames, assert_same, joined
 from support.screen.pilot import at_the_screen
 from support.screen.terminal import Place, Terminal
@@ -351,6 +352,23 @@ def test_a_strip_that_is_drawn_at_another_place_is_not_taken_apart_again() -> No
     for number in range(1_000):  # all of them live as long as they are known: no other has their identity
         assert cells.of(Strip([Segment(f"row {number}")]), ColorSystem.TRUECOLOR)[0] == [*f"row {number}"]
     assert cells.of(strip, ColorSystem.TRUECOLOR) is not again
+
+
+def test_letters_of_one_look_are_sent_together_and_what_is_as_before_is_not_looked_at() -> None:
+    def calls_for(*lines: Sequence[Segment]) -> int:
+        pair = Pair(a_chat())
+        pair.paint(pair.canvas.full())
+        pair.canvas.lines[5 : 5 + len(lines)] = [
+            Strip(list(line)).adjust_cell_length(pair.canvas.width, PLAIN) for line in lines
+        ]
+        update = pair.canvas.full()
+        with calls_counted() as calls:
+            pair.painter.paint(update, ColorSystem.TRUECOLOR, (0, 0))
+        return calls.made
+
+    none = calls_for()
+    few, many = (calls_for([Segment("word" * count, CODE)]) - none for count in (1, 20))
+    assert many < 1.5 * few, f"{many} calls for eighty letters, {few} for four"
 
 
 def test_a_band_within_a_ground_comes_and_goes_in_few_bytes() -> None:

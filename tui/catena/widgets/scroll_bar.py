@@ -4,48 +4,48 @@ from __future__ import annotations
 
 from math import ceil
 
-from rich.color import Color
-from rich.segment import Segment, Segments
+from rich.segment import Segment
 from rich.style import Style
+from textual.geometry import Region
 from textual.scrollbar import ScrollBar, ScrollBarRender
+from textual.strip import Strip
 from textual.widget import Widget
 
 _GLYPH = "▐"
-
-
-class _ThinRender(ScrollBarRender):
-    @classmethod
-    def render_bar(
-        cls,
-        size: int = 25,
-        virtual_size: float = 50,
-        window_size: float = 20,
-        position: float = 0,
-        thickness: int = 1,
-        vertical: bool = True,
-        back_color: Color = Color.parse("default"),  # noqa: B008 - as Textual declares it
-        bar_color: Color = Color.parse("default"),  # noqa: B008
-    ) -> Segments:
-        """Draw the thumb alone; what is above and below it takes a click."""
-        virtual_size = max(1, virtual_size)
-        length = max(1, min(size, ceil(size * window_size / virtual_size)))
-        start = round((size - length) * position / max(1, virtual_size - window_size))
-        start = max(0, min(size - length, start))
-        back, bar = Style(bgcolor=back_color), Style(color=bar_color, bgcolor=back_color)
-        parts = (
-            (start, " ", back + Style(meta={"@mouse.down": "scroll_up"})),
-            (length, _GLYPH, bar + Style(meta={"@mouse.down": "grab"})),
-            (size - start - length, " ", back + Style(meta={"@mouse.down": "scroll_down"})),
-        )
-        return Segments(
-            [Segment(glyph, style) for count, glyph, style in parts for _ in range(count)], new_lines=True
-        )
+_ABOVE, _ON, _BELOW = ("scroll_up", "grab", "scroll_down")  # what a press of the mouse does
 
 
 class ThinScrollBar(ScrollBar):
-    """Vertical scroll bar of one thin line."""
+    """Vertical scroll bar of one thin line; what is above and below its thumb takes a click."""
 
-    renderer = _ThinRender
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Render lines; equal ones are the same strip, since each frame that scrolls asks for all of them."""
+        bar = self.render()
+        assert isinstance(bar, ScrollBarRender)
+        assert isinstance(bar.style, Style)
+        start, end = _thumb(bar, self.size.height)
+        back = Style(bgcolor=bar.style.bgcolor)
+        parts = ((_ABOVE, " ", back), (_ON, _GLYPH, bar.style), (_BELOW, " ", back))
+        filters, (_, background) = self.get_line_filters(), self.background_colors
+        strips: dict[str, Strip] = {}
+        for action, glyph, style in parts:
+            segment = Segment(glyph.ljust(self.size.width), style + Style(meta={"@mouse.down": action}))
+            strip = Strip([segment], self.size.width)
+            for each in filters:
+                strip = strip.apply_filter(each, background)
+            strips[action] = strip
+        return [
+            strips[_ABOVE if y < start else _ON if y < end else _BELOW] for y in range(crop.y, crop.bottom)
+        ]
+
+
+def _thumb(bar: ScrollBarRender, height: int) -> tuple[int, int]:
+    """The first row of the thumb and the one behind its last."""
+    whole = max(1, bar.virtual_size)
+    length = max(1, min(height, ceil(height * bar.window_size / whole)))
+    start = round((height - length) * bar.position / max(1, whole - bar.window_size))
+    start = max(0, min(height - length, start))
+    return start, start + length
 
 
 def thin_scroll_bar(of: Widget) -> ScrollBar:

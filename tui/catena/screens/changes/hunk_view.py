@@ -223,43 +223,60 @@ class HunkView(ScrollView, can_focus=False):
 
     def render_line(self, y: int) -> Strip:
         """A row, with the bar of the current hunk before it."""
-        width = self.scrollable_content_region.width
-        layout = self._lay_out()
-        row = y + self.scroll_offset.y
+        return self._rendered(range(y, y + 1))[0]
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Rows as they are, laid out for the width that there is now.
+
+        They have their ground and fill the width, so that there is nothing for Textual to put around them: a row that
+        only moved is the strip that it was.
+        """
+        strips = self._rendered(range(crop.y, crop.bottom))
+        _, background = self.background_colors
+        for each in self.get_line_filters():
+            strips = [strip.apply_filter(each, background) for strip in strips]
+        if crop.x > 0 or crop.right < self.region.width:
+            strips = [strip.crop(crop.x, crop.right) for strip in strips]
+        return strips
+
+    def _rendered(self, rows: range) -> list[Strip]:
+        """Rows of the screen, with the bar of the current hunk before its own."""
+        layout, first, ground = self._lay_out(), self.scroll_offset.y, self.rich_style
         if layout is None:
-            return self._said(self._words if row == 0 else "", width)
-        at = row - len(self._top)
-        line = self._top[row] if at < 0 else layout.line(at)
-        place = layout.hunk_at(at) if at >= 0 else None
-        marked = (
-            self.current is not None
-            and place is not None
-            and place[0] == self.current
-            and at in layout.rows_of_hunk(self.current)
-        )
-        return self._strip(line, width, bar=marked)
+            return [self._said(self._words if y + first == 0 else "", ground) for y in rows]
+        marked = range(0) if self.current is None else layout.rows_of_hunk(self.current)
+        bar = Style(color=self._options().palette.focus.color)
+        strips, top = [], len(self._top)
+        for row in (y + first for y in rows):
+            line = self._top[row] if row < top else layout.line(row - top)
+            strips.append(self._strip(line, ground, bar if row - top in marked else None))
+        return strips
 
-    def _said(self, text: str, width: int) -> Strip:
-        palette = self._options().palette
-        return Strip([Segment(f"{'':{MARKS}}{text}", palette.faint)]).adjust_cell_length(
-            width, self.rich_style
-        )
+    def _said(self, text: str, ground: Style) -> Strip:
+        strip = Strip([Segment(f"{'':{MARKS}}{text}", self._options().palette.faint)])
+        return strip.adjust_cell_length(self.region.width, ground)
 
-    def _strip(self, line: Line, width: int, *, bar: bool) -> Strip:
-        key = (width, bar, self._wanted)
+    def _strip(self, line: Line, ground: Style, bar: Style | None) -> Strip:
+        key = (self.region.width, bar is None, self._wanted)
         if line.strip is None or line.strip_key != key:
-            line.strip, line.strip_key = self._composed(line, width, bar=bar), key
+            line.strip, line.strip_key = self._composed(line, ground, bar), key
         return line.strip
 
-    def _composed(self, line: Line, width: int, *, bar: bool) -> Strip:
-        ground = line.ground if line.ground is not None else self.rich_style
-        mark = ground + Style(color=self._options().palette.focus.color) if bar else ground
+    def _composed(self, line: Line, around: Style, bar: Style | None) -> Strip:
+        """A row, with cells of the ground around where a scroll bar would be."""
+        width, ground = (
+            self.scrollable_content_region.width,
+            line.ground if line.ground is not None else around,
+        )
         segments = [
-            Segment((_BAR if bar else "").ljust(MARKS), mark),
+            Segment(" " * MARKS, ground) if bar is None else Segment(_BAR.ljust(MARKS), ground + bar),
             *(Segment(text, style or ground) for text, style, _ in line.segments),
-            Segment(" " * max(0, width - MARKS - line.cells), ground),
         ]
-        strip = Strip(safe_segments(segments)).adjust_cell_length(width, ground)
+        if (rest := width - MARKS - line.cells) > 0:
+            segments.append(Segment(" " * rest, ground))
+        if self.region.width > width:
+            segments.append(Segment(" " * (self.region.width - width), around))
+        strip = Strip(safe_segments(segments)).adjust_cell_length(self.region.width, around)
         return self._with_hits(strip) if self._wanted else strip
 
     def _with_hits(self, strip: Strip) -> Strip:
@@ -276,11 +293,6 @@ class HunkView(ScrollView, can_focus=False):
             done = end
             at = text.find(self._wanted, at + len(self._wanted))
         return Strip.join([*pieces, strip.crop(done, strip.cell_length)])
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw rows, laid out for the width that there is now."""
-        self._lay_out()
-        return super().render_lines(crop)
 
     def on_click(self, event: events.Click) -> None:
         """Make the clicked hunk the current one."""

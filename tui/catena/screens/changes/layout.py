@@ -17,7 +17,7 @@ from catena_acp.diff import DiffLine
 
 _SLICE = 48  # lines of a diff that are drawn together, or a few more
 _PAIRED = 16  # removed and added lines that follow one another, up to which they are drawn together
-_KEPT = 64  # slices that stay drawn
+_KEPT = 128  # heads and slices that stay drawn
 _LEAST_ROOM = 8  # cells for code
 
 
@@ -94,23 +94,25 @@ class DiffLayout:
         at = bisect_right(self._starts, row) - 1
         if at < 0 or row >= self.height:
             return blank()
-        block, part = self._blocks[at], row - self._starts[at]
-        if block.slice is None:
-            return self._head(block.hunk, self._options) if part == block.height - 1 else blank()
-        lines = self._lines(at, block.slice)
+        lines, part = self._lines(at), row - self._starts[at]
         return lines[part] if part < len(lines) else blank()
 
-    def _lines(self, at: int, piece: HunkSlice) -> Sequence[Line]:
+    def _lines(self, at: int) -> Sequence[Line]:
         lines = self._drawn.get(at)
         if lines is None:
-            shown = shown_lines(piece.lines, carriages=piece.carriages)
-            lines = draw_diff(shown, self._options, side_by_side=self._side_by_side)
-            self._drawn[at] = lines
+            lines = self._drawn[at] = self._draw(self._blocks[at])
             if len(self._drawn) > _KEPT:
                 self._drawn.popitem(last=False)
         else:
             self._drawn.move_to_end(at)
         return lines
+
+    def _draw(self, block: _Block) -> Sequence[Line]:
+        if block.slice is None:
+            head = self._head(block.hunk, self._options)
+            return [*(blank() for _ in range(block.height - 1)), head]
+        shown = shown_lines(block.slice.lines, carriages=block.slice.carriages)
+        return draw_diff(shown, self._options, side_by_side=self._side_by_side)
 
     def hunk_at(self, row: int) -> tuple[int, bool] | None:
         """The hunk of a row, and whether the row is its head; None below the last one."""

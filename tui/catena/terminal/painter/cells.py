@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from rich.cells import cell_len
@@ -55,7 +55,10 @@ class CellRow:
     def with_cells(self, x: int, texts: list[str], looks: list[Look]) -> CellRow:
         """The row with other cells from ``x`` on; of a wide character that loses a cell blanks are left."""
         end = min(x + len(texts), len(self.texts))
-        texts, looks = texts[: end - x], looks[: end - x]
+        if end - x < len(texts):
+            texts, looks = texts[: end - x], looks[: end - x]
+        if self.texts[x:end] == texts and self.looks[x:end] == looks and not self._parts(end):
+            return self
         if x == 0 and end == len(self.texts):
             return CellRow(texts, looks)
         row = CellRow(self.texts[:], self.looks[:], 0)
@@ -96,6 +99,22 @@ class CellRow:
         """True where the cells from ``x`` on are equal."""
         return self.texts[x:] == other.texts[x:] and self.looks[x:] == other.looks[x:]
 
+    def letters_from(self, x: int, among: Sequence[int], at: int) -> int:
+        """How many cells from ``x`` on are drawn alike, each a character of one cell that all terminals agree about.
+
+        All of them are ``among`` the cells that are to be drawn, in order, those behind ``x`` from ``at`` on. A blank
+        ends them: it may be erased instead.
+        """
+        texts, looks, look, end = self.texts, self.looks, self.looks[x], x
+        last = min(self.doubtful, x + 1 + len(among) - at)
+        while end < last and looks[end] is look and texts[end] != " " and texts[end]:
+            if end > x and among[at + end - x - 1] != end:
+                break
+            end += 1
+        if end < len(texts) and not texts[end]:
+            end -= 1  # a character of two cells
+        return end - x
+
     def width_of(self, x: int) -> int:
         """How many cells the character at ``x`` takes."""
         end = x + 1
@@ -103,9 +122,13 @@ class CellRow:
             end += 1
         return end - x
 
+    def _parts(self, x: int) -> bool:
+        """True where a character takes cells on both sides of ``x``."""
+        return x < len(self.texts) and not self.texts[x]
+
     def _separate(self, x: int) -> None:
         """Blank the character that takes cells on both sides of ``x``."""
-        if x >= len(self.texts) or self.texts[x]:
+        if not self._parts(x):
             return
         start = end = x
         while start and not self.texts[start]:

@@ -232,11 +232,11 @@ class Painter:
     def _paint_cells(self, y: int, shown: CellRow, wanted: CellRow) -> None:
         """Send the characters that are different, and erase what is behind the last one."""
         texts, looks, pen = wanted.texts, wanted.looks, self._pen
+        cells = zip(texts, shown.texts, looks, shown.looks, strict=True)
         different = [
             x
-            for x, (text, look) in enumerate(zip(texts, looks, strict=True))
-            if text != shown.texts[x]
-            or (look is not shown.looks[x] and not _as_blank(text, look, shown.looks[x]))
+            for x, (text, before, look, other) in enumerate(cells)
+            if text != before or (look is not other and not _as_blank(text, look, other))
         ]
         drawn = 0  # how many of them are
         end = 0  # behind the blanks that can be erased together
@@ -260,8 +260,14 @@ class Painter:
             if pen.y == y and 0 < x - pen.x <= _SHORT_GAP and pen.draws(texts[gap], looks[gap]):
                 pen.draw_again(texts[gap])
             pen.move(x, y)
-            pen.draw(texts[x], looks[x], wanted.width_of(x))
-            if x + wanted.width_of(x) >= self._width:
+            if run := wanted.letters_from(x, different, drawn):
+                pen.draw_run(texts[x : x + run], looks[x])
+                drawn += run - 1
+                width = run
+            else:
+                width = wanted.width_of(x)
+                pen.draw(texts[x], looks[x], width)
+            if x + width >= self._width:
                 pen.lose()
 
 
@@ -367,6 +373,12 @@ class Pen:
         self.x += width
         if not is_sure(text):
             self.lose()
+
+    def draw_run(self, texts: list[str], look: Look) -> None:
+        """Draw characters of one cell each at the cursor: none is a blank, and all terminals agree about them."""
+        self._turn(look)
+        self._sent += texts
+        self.x += len(texts)
 
     def clear(self, look: Look) -> None:
         """Erase all of the screen, so that it has blanks of a look, whatever look the terminal has now."""

@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from catena.text.safe_text import safe
-from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of, on_ground
+from catena.transcript.drawing.lines import Line, line_of, on_ground
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.drawing.wrapping import Run, fit, width_of, wrap_runs
 from catena_acp.diff import DiffLine, Hunk, LineDiff, line_diff
@@ -120,11 +120,14 @@ def _draw_row(
         drawn[0].text = row.text
     number = "" if options.narrow else f"{row.number:>{_NUMBER}}"
     first = f"{number:<{axis - 2}}{_SIGNS[row.sign]} "
-    marked: list[Line] = []
     for line, (left, sign) in zip(drawn, _leads(first, axis, len(drawn)), strict=True):
-        line = add_prefix([line], LinePrefix(sign, sign, sign_style))[0]
-        marked += add_prefix([line], LinePrefix(left, left, number_style))
-    return on_ground(marked, base)
+        before = [Segment(sign, sign_style)]
+        if left:
+            before.insert(0, Segment(left, number_style))
+        line.segments = [*before, *line.segments]
+        line.cells += axis
+        line.lead += axis
+    return on_ground(drawn, base)
 
 
 def _leads(first: str, axis: int, count: int) -> Iterator[tuple[str, str]]:
