@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -98,6 +99,32 @@ async def test_a_row_that_only_moved_is_the_strip_that_it_was(tmp_path: Path) ->
         )  # away from the end it is a row shorter
         assert len(after) > 20
         assert [id(strip) for strip in after[3:]] == [id(strip) for strip in before[: len(after) - 3]]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+async def test_rows_that_were_drawn_go_without_a_collection_of_garbage(tmp_path: Path, whole: bool) -> None:
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        await person.say(LONG)
+        await person.idle()
+        compositor = person.app.screen._compositor
+        rows = person.transcript.size.height
+        gc.collect()
+        gc.disable()
+        try:
+            before = strips_in_memory()
+            for _ in range(4):
+                person.transcript._column._row_cache.forget()
+                person.transcript._render_content()
+                compositor._dirty_regions.add(person.transcript.region)
+                compositor.render_full_update() if whole else compositor.render_partial_update()
+            assert strips_in_memory() - before < rows
+        finally:
+            gc.enable()
+
+
+def strips_in_memory() -> int:
+    """How many strips there are, those among the garbage included."""
+    return sum(isinstance(each, Strip) for each in gc.get_objects())
 
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT, TERMINAL])

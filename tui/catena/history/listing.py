@@ -203,6 +203,10 @@ class HistoryListing:
         counts = self.match(HistoryQuery(), HistoryScope.ALL_SOURCES).counts
         return next((scope for scope in self.scopes if counts[scope]), HistoryScope.HERE)
 
+    def count(self, scope: HistoryScope) -> int:
+        """How many entries a scope holds so far."""
+        return sum(narrowest <= scope for *_, narrowest in self._in_order())
+
     def match(
         self,
         query: HistoryQuery,

@@ -51,7 +51,7 @@ class SparingCompositor(Compositor):
             strips = widget.render_lines(Region(first - region.x, top - region.y, shown.width, height))
             for y in lines:
                 cuts = [cut for cut in self.cuts[y] if first <= cut <= end]
-                divided = strips[y - top].divide([cut - first for cut in cuts[1:]])
+                divided = _divided(strips[y - top], [cut - first for cut in cuts[1:]])
                 for x, piece in zip(cuts, divided, strict=False):
                     if x in wanted[y]:
                         pieces[y][x] = piece
@@ -69,3 +69,11 @@ class SparingCompositor(Compositor):
             if touched:
                 columns.setdefault(y, set()).update(touched)
         return columns
+
+
+def _divided(strip: Strip, cuts: Sequence[int]) -> Sequence[Strip]:
+    """The pieces of a strip; one that is not divided is its own piece.
+
+    Asked for that, a strip keeps the answer, which is itself, and goes only when the garbage is collected.
+    """
+    return (strip,) if [*cuts] == [strip.cell_length] else strip.divide(cuts)

@@ -116,7 +116,6 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         self._matches = Matches((), ())
         self._marks = MarkedConversations(self, sources.listing, sources.reader)
         self._complete = False  # every page was read
-        self._total = 0  # conversations in the scope
         self._any_todos = False
         self._widest = 8  # cells of the widest agent
 
@@ -305,7 +304,6 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         now = self._now
         if not search.query.text:
             entries = content.entries
-            self._total = len(entries)
             self._any_todos = any(entry.todos for entry in entries[:_LOOKED_AT])
             self._widest = max((len(self._agents.of(entry)) for entry in entries[:_LOOKED_AT]), default=8)
         rows.look(
@@ -332,7 +330,8 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
             search.take = False
 
     def _show_head(self) -> None:
-        shown, total = len(self.row_list.content), max(self._total, len(self.row_list.content))
+        shown = len(self.row_list.content)
+        total = max(self._listing.count(self.scope), shown)
         search = self._search
         count = count_words(
             shown, total, marked=len(self._marks), narrowed=bool(search.query.text), cut=search.hits.cut
@@ -373,7 +372,6 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
 
     def _to_scope(self, scope: HistoryScope) -> None:
         self.scope = self._asked_scope = scope
-        self._total = len(self._listing.match(HistoryQuery(), scope))
         self._look_for(held=False)
         if scope is HistoryScope.ALL_SOURCES:
             self._list_others()
