@@ -63,10 +63,12 @@ async def test_q04_a_conversation_that_was_closed_is_not_kept(tmp_path: Path) ->
             await person.new_tab()
             await person.answered(f"say {number}")
             tab = person.tab
-            closed += [weakref.ref(tab.conversation), weakref.ref(tab.window)]
+            closed += [weakref.ref(each) for each in (tab.conversation, tab.window, tab.window._runtime.sessions)]
             del tab
             await person.say("/close")
             await person.until(lambda: len(person.tabs) == 1, "the tab to be closed")
             await person.looks_at(person.tabs[0])
             await person.idle()
-        await _gone(person, closed[:-2])  # what is told last may still be about the last one
+        await _gone(person, closed[:-3])  # what is told last may still be about the last one
+        opening = person.commands.context.tabs._conversations._opening
+        await person.until(lambda: not opening, "the locks of what was opened and closed to be gone")

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable, Coroutine, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
+from weakref import WeakValueDictionary
 
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing.late_history import LateHistory
@@ -104,7 +105,7 @@ class Sessions:
     def __init__(self, services: Services) -> None:
         self._services = services
         self._live: dict[str, LiveSession] = {}
-        self._opening: dict[str, asyncio.Lock] = {}
+        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # while it is wanted
         self._given_up: dict[
             str, asyncio.Future[LiveSession]
         ] = {}  # openings that the agent may still answer

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from catena_acp.continuity.conversation_events import MessageAdded
 from catena_acp.continuity.routing.prior_context import Budget
@@ -110,8 +111,9 @@ class Conversations:
         self._agents = Agents(services.start_agent)
         self.foreign = ForeignSessions(services, spec_of, self._agents.all_live)
         self._live: dict[str, Conversation] = {}
-        self._sessions: dict[str, Sessions] = {}  # by family
-        self._opening: dict[str, asyncio.Lock] = {}
+        # By family, and by conversation: there for as long as any conversation, or any opening, has them.
+        self._sessions: WeakValueDictionary[str, Sessions] = WeakValueDictionary()
+        self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
         self._left_by: dict[str, Lease] = {}  # clients whose leftovers are not closed yet
         self._following = Following(services, self._is_dead)
@@ -412,7 +414,7 @@ class Conversations:
         def died() -> None:
             for live in self._live.values():
                 live.agent_died(agent)
-            for sessions in self._sessions.values():
+            for sessions in list(self._sessions.values()):
                 sessions.forget_agent(agent)
 
         agent.on_exit(died)
