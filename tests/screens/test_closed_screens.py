@@ -63,7 +63,9 @@ async def test_q04_a_conversation_that_was_closed_is_not_kept(tmp_path: Path) ->
             await person.new_tab()
             await person.answered(f"say {number}")
             tab = person.tab
-            closed += [weakref.ref(each) for each in (tab.conversation, tab.window, tab.window._runtime.sessions)]
+            closed += [
+                weakref.ref(each) for each in (tab.conversation, tab.window, tab.window._runtime.sessions)
+            ]
             del tab
             await person.say("/close")
             await person.until(lambda: len(person.tabs) == 1, "the tab to be closed")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from catena.text.safe_text import safe
@@ -19,12 +19,12 @@ from catena.transcript.messages.parts import (
     CHARACTERS,
     CODE_CHARACTERS,
     Draw,
+    Excerpt,
     Part,
     Slice,
     Slicer,
     StyleOf,
     code_parts,
-    with_indent,
 )
 
 _NO_NEWLINE = re.compile(r"[^\n]")
@@ -91,7 +91,7 @@ class LongBlock:
         return start
 
     def _part(self, draw: Draw, piece: Slice, source_start: int, source_end: int | None) -> Part:
-        copied = partial(self._slice, source_start, source_end)
+        copied = Excerpt(self._text, source_start, source_end)
         breaks = self._text().count("\n", piece.start, piece.end)
         return Part(
             draw,
@@ -102,9 +102,6 @@ class LongBlock:
             joint=piece.joint,
             verbatim=not self.code,
         )
-
-    def _slice(self, start: int, end: int | None) -> str:
-        return self._text()[start:end].strip("\n")
 
     def _draw(self, start: int, end: int, options: RenderOptions) -> list[Line]:
         raise NotImplementedError
@@ -205,15 +202,13 @@ _MAYBE_HEADING_AT_END = re.compile(
 class Answer:
     """The parts of a Markdown text; while it grows only the last one changes."""
 
-    def __init__(self, text: str, *, growing: bool, style: StyleOf, indent: int = 0, lead: int = 0) -> None:
+    def __init__(self, text: str, *, growing: bool, style: StyleOf) -> None:
         self.text = ""
         self.parts: list[Part] = []
         self.growing = growing
         self.has_held_text = False  # the end is not drawn yet, since its meaning may change
         self._hold_back = True
         self._style = style
-        self._indent = indent
-        self._lead = lead
         self._splitter = MarkdownSplitter()
         self._references: References = {}
         self._definitions: list[Piece] = []  # pieces with link definitions
@@ -288,9 +283,9 @@ class Answer:
         self._first_changed = min(self._first_changed, first)
 
     def _next_lead(self, *, code: bool = False) -> int:
-        if not self.parts:
-            return self._lead
-        return 0 if self.parts[-1].heads and not code else 1
+        if not self.parts or (self.parts[-1].heads and not code):
+            return 0
+        return 1
 
     def _add(self, piece: Piece) -> None:
         begun = self._open_block_at(piece.start, code=piece.fence)
@@ -305,7 +300,7 @@ class Answer:
         source = self.text[piece.start : piece.end]
         if piece.fence:
             info, lines = parse_fence(source)
-            self._append(code_parts(source, info, lines, lead=self._next_lead(code=True)))
+            self.parts += code_parts(source, info, lines, lead=self._next_lead(code=True))
             return
         if _DEFINITION.search(source) is not None:
             self._definitions.append(piece)
@@ -316,12 +311,11 @@ class Answer:
             self._invisible_blocks += 1
             return
         breaks = source.rstrip().count("\n")
-        draw = partial(self._draw_prose, piece.start, piece.end)
-        copied = partial(self._slice, piece.start, piece.end)
+        passage = _Passage(self, piece.start, piece.end)
         lead = 0 if piece.joined else self._next_lead()
-        part = Part(draw, copied, size=size, breaks=breaks, lead=lead)
+        part = Part(passage, passage, size=size, breaks=breaks, lead=lead)
         part.heads = _ends_with_heading(source)
-        self._append((part,))
+        self.parts.append(part)
 
     def _add_long(self, piece: Piece, begun: LongBlock | None) -> None:
         """Add a long block, keeping the slices drawn while it grew."""
@@ -331,8 +325,8 @@ class Answer:
         block = begun or self._begin_long(piece.start, code=piece.fence, joined=piece.joined)
         end = block.drawn_end(piece.end)
         if block.code or end > block.at:
-            self._append(block.full_parts(end))
-            self._append((block.last_part(end, source_end=piece.end),))
+            self.parts += block.full_parts(end)
+            self.parts.append(block.last_part(end, source_end=piece.end))
 
     def _add_tail(self) -> None:
         start, code = self._splitter.start, self._splitter.in_fence
@@ -341,17 +335,17 @@ class Answer:
             begun = self._open_block = self._begin_long(start, code=code, joined=self._splitter.joined)
         if begun is not None:
             self.has_held_text = False
-            self._append(begun.full_parts(self._text_end if not code else len(self.text)))
+            self.parts += begun.full_parts(self._text_end if not code else len(self.text))
             self._tail = begun.growing(self._text_end if not code else len(self.text))
         else:
             self._tail = Part(
                 self._draw_tail,
-                partial(self._slice, start, None),
+                Excerpt(self._get_text, start, None),
                 size=len(self.text) - start,
                 breaks=self.text.count("\n", start),
                 lead=0 if self._splitter.joined else self._next_lead(),
             )
-        self._append((self._tail,))
+        self.parts.append(self._tail)
 
     def _open_block_at(self, start: int, *, code: bool) -> LongBlock | None:
         """Return the open block at ``start``; an open block that turned out to be another one is removed."""
@@ -383,16 +377,8 @@ class Answer:
             return False
         return max(map(len, self.text[start:end].split("\n"))) <= _MAX_LINE
 
-    def _append(self, parts: Iterable[Part]) -> None:
-        for part in parts:
-            if self._indent:
-                part.draw = with_indent(part.draw, self._indent)
-            self.parts.append(part)
-
-    def _slice(self, start: int, end: int | None) -> str:
-        return self.text[start:end].strip("\n")
-
-    def _draw_prose(self, start: int, end: int, options: RenderOptions) -> list[Line]:
+    def drawn(self, start: int, end: int, options: RenderOptions) -> list[Line]:
+        """Draw a piece that can be parsed by itself."""
         return draw_markdown(self.text[start:end], options, self._style(options.palette), self._references)
 
     def _draw_tail(self, options: RenderOptions) -> list[Line]:
@@ -403,6 +389,23 @@ class Answer:
             tail = tail[: undecided.start()]
         options = replace(options, highlights=None)  # code in it stays plain while it grows
         return draw_markdown(tail, options, self._style(options.palette))
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """A piece of an answer: how it is drawn, and what is copied of it; small, since long answers have thousands."""
+
+    answer: Answer
+    start: int
+    end: int
+
+    def __call__(self, options: RenderOptions) -> list[Line]:
+        return self.answer.drawn(self.start, self.end, options)
+
+    @property
+    def source(self) -> str:
+        """What is copied."""
+        return self.answer.text[self.start : self.end].strip("\n")
 
 
 def parse_fence(source: str) -> tuple[str, list[str]]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from rich.cells import split_graphemes
 from rich.style import Style
@@ -77,6 +78,30 @@ def _cluster_start(text: str, start: int, limit: int) -> int:
 Draw = Callable[[RenderOptions], list[Line]]
 StyleOf = Callable[[Palette], Style]
 
+
+class Quotable(Protocol):
+    """Something of which a text is copied that nobody keeps until then."""
+
+    @property
+    def source(self) -> str:
+        """The text."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A range of a text that grows at its end, copied without the newlines around it."""
+
+    text: Callable[[], str]
+    start: int
+    end: int | None  # None: the end of the text
+
+    @property
+    def source(self) -> str:
+        """What is copied."""
+        return self.text()[self.start : self.end].strip("\n")
+
+
 CHARACTERS = 8_000  # of a slice of text
 CODE_CHARACTERS = 24_000  # of a slice of code; 200 lines seldom have as many
 
@@ -105,7 +130,7 @@ class Part:
     def __init__(
         self,
         draw: Draw,
-        source: str | Callable[[], str],
+        source: str | Quotable,
         *,
         size: int,
         breaks: int,
@@ -132,7 +157,7 @@ class Part:
     @property
     def source(self) -> str:
         """The text of the whole part for copying."""
-        return self._source if isinstance(self._source, str) else self._source()
+        return self._source if isinstance(self._source, str) else self._source.source
 
     def estimate(self, width: int) -> int:
         """Estimate the height from the length of the text, and return it."""
@@ -192,12 +217,6 @@ def _line_groups(lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:
             start, size = number, 0
         size += len(line)
     yield start, len(lines), size
-
-
-def with_indent(draw: Draw, indent: int) -> Draw:
-    """Return ``draw`` indented by ``indent`` cells."""
-    mark = LinePrefix(" " * indent, " " * indent, Style.null())
-    return lambda options: add_prefix(draw(options.within(indent)), mark)
 
 
 def _draw_text(text: str, style: StyleOf, indent: int, options: RenderOptions) -> list[Line]:
