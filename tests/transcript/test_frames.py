@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 
 import pytest
@@ -99,6 +100,15 @@ def test_pieces_of_a_text_are_joined_when_it_is_read() -> None:
     text.add("")
     text.add("d")
     assert (str(text), text.length) == ("abcd", 4)
+
+
+def test_very_many_pieces_of_a_text_take_little_more_room_than_their_letters() -> None:
+    text, pieces = GrowingText(), 10_000
+    for number in range(pieces):
+        text.add(f"{number:11}")
+    kept = [each for each in gc.get_referents(text) if isinstance(each, list)]
+    assert sum(map(len, kept)) < pieces / 20
+    assert str(text) == "".join(f"{number:11}" for number in range(pieces))
 
 
 async def test_what_is_published_of_an_answer_is_drawn_with_its_events_and_without_a_timer(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -152,3 +154,31 @@ def test_m06_a_position_brings_back_the_same_rows_on_another_day(seed: int) -> N
     fresh.restore_position(place)
     fresh.place()
     assert rows_of(fresh) == rows_of(walk.view)
+
+
+def test_a_passage_of_an_answer_is_kept_in_few_objects() -> None:
+    passages = 500
+    text = "\n\n".join(f"Passage {number} of *many*." for number in range(passages))
+    Answer("", growing=False, style=lambda palette: palette.text)  # what is made once
+    gc.collect()
+    before = len(gc.get_objects())
+    answer = Answer(text, growing=False, style=lambda palette: palette.text)
+    assert len(answer.parts) == passages
+    assert len(gc.get_objects()) - before < 2.5 * passages
+    assert answer.parts[7].source == "Passage 7 of *many*."
+
+
+def test_a_long_answer_is_not_copied_when_it_grows() -> None:
+    tracemalloc.start()
+    try:
+        answer = Answer("x" * 4_000_000, growing=True, style=lambda palette: palette.text)
+        for _ in range(100):  # until Python has seen that it is always a text that grows
+            answer.grow("y")
+        tracemalloc.reset_peak()
+        before, _ = tracemalloc.get_traced_memory()
+        answer.grow("z")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak - before < 1_000_000
+    assert answer.text == "x" * 4_000_000 + "y" * 100 + "z"

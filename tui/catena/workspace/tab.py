@@ -39,6 +39,7 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
     TurnStarted,
 )
+from catena_acp.growing_text import GrowingText
 from catena_acp.port.elicitation.requests import Form
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Trouble
@@ -118,7 +119,9 @@ class Tab:
     taken_paths: set[str] = field(default_factory=set)  # that were offered, and taken into its text
     prepared: bool = False  # its session was prepared
     moving: int = 0  # steps under way that move it to another leaf; its draft is not ours to save meanwhile
-    growing: dict[str, list[str]] = field(default_factory=dict)  # published text of messages that still grow
+    growing: dict[str, GrowingText] = field(
+        default_factory=dict
+    )  # published text of messages that still grow
     editing: Editing | None = None  # a prompt is in the composer to be sent again, and the draft waits
     left_edits: dict[str, LeftEdit] = field(default_factory=dict)  # by prompt
     behind: FilesBehind | None = None  # it went elsewhere, and its files did not
@@ -294,9 +297,9 @@ class Tab:
         merged = []
         for row in rows:
             if row.id in self.growing:
-                row = replace(row, text="".join(self.growing[row.id]), state=MessageState.OPEN)
+                row = replace(row, text=str(self.growing[row.id]), state=MessageState.OPEN)
             elif row.state is MessageState.OPEN and row.kind is not Kind.TOOL:
-                self.growing[row.id] = [row.text]
+                self.growing[row.id] = GrowingText(row.text)
             merged.append(row)
         return merged
 
@@ -310,7 +313,7 @@ class Tab:
                 if message.kind is Kind.USER and not self.title:
                     self.title = title_of(message.text)
             case MessageGrew(message_id=message_id, text=text):
-                self.growing.setdefault(message_id, []).append(text)
+                self.growing.setdefault(message_id, GrowingText()).add(text)
             case MessageChanged(message=message):
                 self._follow(message)
             case LeafMoved(leaf_id=leaf_id):
@@ -385,7 +388,7 @@ class Tab:
         if message.kind is Kind.PLAN:
             self.plan = message
         if message.state is MessageState.OPEN and message.kind is not Kind.TOOL:
-            self.growing[message.id] = [message.text]
+            self.growing[message.id] = GrowingText(message.text)
         else:
             self.growing.pop(message.id, None)
 

@@ -231,7 +231,10 @@ class Answer:
         text = _normalize_newlines(text.removesuffix("\r"))
         if solid := len(text.rstrip("\n")):
             self._text_end = len(self.text) + solid
-        self.text += text
+        # CPython grows a text in place where a name of the function alone has it: a long one is not copied each time.
+        grown, self.text = self.text, ""
+        grown += text
+        self.text = grown
         self._hold_back = True
         self._remove_tail()
         for piece in self._splitter.feed(self.text):
