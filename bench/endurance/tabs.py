@@ -45,7 +45,7 @@ def _open_and_close(running: Running, number: int, count: int) -> None:
 
     title = _title(number)
     step(CTRL_O, "Type to filter")
-    step(title, rf" 1 of {count} (.*\n)+.*▌ {title} ")
+    step(title, rf" 1 of {count:,} (.*\n)+.*▌ {title} ")
     step("\r", rf"answer to {title}(.*\n)+.*Reply to")
     step("hello", "│ hello ")
     step("\r", r"(ok: |\])hello(.*\n)+.*Reply to.* / commands")  # nothing more is to come
