@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.database.database import Database
 from catena_store.errors import SnapshotFailed
 from catena_store.ids import utc_now
-from catena_store.records import Kind
+from catena_store.records import Kind, StopReason
 from catena_store.snapshots import restoring, turns, unfinished
 from catena_store.snapshots.repository import SnapshotRepository
 from catena_store.snapshots.restoring import RestoreStep
@@ -113,6 +114,54 @@ async def test_g04_an_edit_brings_files_back_before_its_prompt_and_undo_brings_b
         again = await undoing.redo(scope)
         assert again is not None and files(world) == {"a.txt": "one\n"}
         assert await undoing.undo(scope) is not None and files(world) == after
+
+
+class EndingAsOneLooks(FileSnapshots):
+    """Snapshots where something else ends in the moment after everything was kept."""
+
+    meanwhile: Callable[[], Awaitable[None]] | None = None
+
+    async def settled(self, seconds: float | None = None) -> None:
+        await super().settled(seconds)
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            await meanwhile()
+
+
+async def test_g04_a_turn_that_ends_while_files_are_compared_is_gone_back_across(world: World) -> None:
+    kept: list[EndingAsOneLooks] = []
+
+    def made(db: Database) -> FileSnapshots:
+        place = world.store.parent / "snapshots"
+        kept.append(EndingAsOneLooks(db, place, GIT, SnapshotScope.REPOSITORIES, clock=utc_now))
+        return kept[0]
+
+    async with world.client(snapshots=made) as desk:
+        await desk.say("write a.txt one", "allow")
+        first = (await desk.branch())[-1].id
+        await desk.window.say("say busy; cue done")
+        await world.heard("session/prompt", 2)
+        await settled(desk)
+        (world.project / "b.txt").write_text("by a shell\n")
+
+        async def ends() -> None:
+            world.cue("done")
+            await desk.window.wait_idle()
+
+        kept[0].meanwhile = ends
+        assert changed(await desk.conversation.files.plan(desk.window_id, first)) == ["b.txt"]
+        assert kept[0].meanwhile is None
+
+
+async def test_g04_a_prompt_that_was_refused_does_not_keep_files_where_they_are(world: World) -> None:
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        await desk.say("write a.txt one", "allow")
+        await settled(desk)
+        world.fail({"prompt": {"error": [-32603, "no"], "times": 99}})
+        refused = await desk.say("say two")
+        assert refused.problem is not None
+        assert [turn.stop_reason for turn in await desk.turns()][-1] is StopReason.NOT_SENT
+        assert changed(await desk.conversation.files.plan(desk.window_id, None)) == ["a.txt"]
 
 
 async def test_g04_without_the_choice_files_stay_and_can_follow_afterwards_as_one_act(world: World) -> None:

@@ -86,6 +86,14 @@ async def test_g03_what_a_shell_did_to_files_is_among_the_changes_of_its_turn(wo
     assert new.net and new.net.new == "same\n" * 5 + "more\n"
 
 
+async def test_g03_the_changes_of_a_turn_that_has_just_ended_are_the_files_own(world: World) -> None:
+    keeper = Keeper(world)
+    async with world.client(snapshots=keeper) as desk:
+        await desk.say("terminal touch made.txt", "allow")
+        changes = await desk.conversation.changes.read(await leaf_of(desk), ChangeScope(Since.TURN))
+    assert changes.kept and [Path(each.path).name for each in changes.files] == ["made.txt"]
+
+
 async def test_g03_what_somebody_changed_between_two_turns_is_not_theirs(world: World) -> None:
     keeper = Keeper(world)
     async with world.client(snapshots=keeper) as desk:

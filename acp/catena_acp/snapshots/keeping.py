@@ -102,6 +102,16 @@ class FileSnapshots:
         if not self._ended and not self._db.read_only:
             self._started(self._close(conversation_id))
 
+    @property
+    def is_keeping(self) -> bool:
+        """Whether a snapshot is under way."""
+        return bool(self._tasks)
+
+    async def caught_up(self) -> None:
+        """Wait until everything is kept, or for a moment: what reads it then is no worse off than before."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_SLOW)
+
     async def settled(self, seconds: float | None = None) -> None:
         """Wait until everything is kept, or give the rest up after so long: a later snapshot stands for it."""
         loop = asyncio.get_running_loop()

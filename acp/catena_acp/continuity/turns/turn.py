@@ -204,6 +204,8 @@ class RunningTurn:
 
         May be called again where the transaction failed.
         """
+        if self._closing is None:
+            self._keep_files_after()
         outcome, ops = self._closing = self._closing or self._closed(ending)
         compacted = outcome.compacted or self.reducer.may_be_compacted
         unabridged_from = self.turn.prompt_id if compacted else self.turn.unabridged_from
@@ -239,9 +241,12 @@ class RunningTurn:
         if outcome.suspect and link.state is LinkState.SUSPECT:
             events.append(LinkChanged(self.window_id, link, link.ended))
         self.recorder.committed(events)
-        if snapshots := self._services.snapshots:
-            snapshots.end(turn.id, self._before.cwd, self._remark)
         return turn, notice or marked
+
+    def _keep_files_after(self) -> None:
+        """Begin to keep the files as the turn leaves them; before it ends in the store, so that readers can wait."""
+        if snapshots := self._services.snapshots:
+            snapshots.end(self.turn.id, self._before.cwd, self._remark)
 
     def _remark(self, words: str) -> None:
         self._publish(Remarked(self.window_id, words))
@@ -284,6 +289,7 @@ class RunningTurn:
 
         ``unheard``: nor can any of it be in the session, whose link is as it was before the claim.
         """
+        self._keep_files_after()
         async with self._tenure.write() as tx:
             await turns.end(tx, self.turn.id, stop_reason=StopReason.NOT_SENT, error=str(error))
             if unheard:

@@ -67,24 +67,29 @@ class BranchFiles:
                 raise FilesNotKept("no files were kept of this conversation's directory")
             return None
         async with self._planning:
-            await snapshots.settled()
-            async with self._runtime.services.db.read() as reader:
-                window = await windows.get(reader, window_id)
-                leaf = window.leaf_id if window else None
-                origin = await leaf_of_files(reader, window_id, self._runtime.record.id, leaf)
-            if origin == target:
-                return None
-            # Who gives it up does not let the next one begin beside it.
-            return await shielded(
-                plan_restore(
-                    self._runtime.services.db,
-                    repository,
-                    origin,
-                    target,
-                    day=snapshots.today(),
-                    running=True,
-                )
-            )
+            while True:
+                await snapshots.settled()
+                async with self._runtime.services.db.read() as reader:
+                    window = await windows.get(reader, window_id)
+                    leaf = window.leaf_id if window else None
+                    origin = await leaf_of_files(reader, window_id, self._runtime.record.id, leaf)
+                if origin == target:
+                    return None
+                try:
+                    # Who gives it up does not let the next one begin beside it.
+                    return await shielded(
+                        plan_restore(
+                            self._runtime.services.db,
+                            repository,
+                            origin,
+                            target,
+                            day=snapshots.today(),
+                            running=True,
+                        )
+                    )
+                except FilesNotKept:
+                    if not snapshots.is_keeping:  # else a turn has just ended, and its files are being kept
+                        raise
 
     async def plan_of_act(self, entry: JournalEntry, window_id: str, *, undone: bool) -> RestorePlan | None:
         """What undoing an act with files would change, or doing it again; None where it had none. Raises StoreError."""

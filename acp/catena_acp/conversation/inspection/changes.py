@@ -17,11 +17,14 @@ class ConversationChanges:
         self._runtime = runtime
 
     async def read(self, leaf_id: str | None, scope: ChangeScope) -> Changes:
-        """The changes of a branch; nothing waits for it. Raises StoreError."""
+        """The changes of a branch, once the files are kept that a turn has just left. Raises StoreError."""
         runtime = self._runtime
         directories = (runtime.record.cwd, *runtime.environment.directories)
         snapshots = runtime.services.snapshots
-        repository = await asyncio.to_thread(snapshots.repository, runtime.record.cwd) if snapshots else None
+        repository = None
+        if snapshots is not None:
+            await snapshots.caught_up()
+            repository = await asyncio.to_thread(snapshots.repository, runtime.record.cwd)
         async with runtime.services.db.read_concurrently() as reader:
             return await read_changes(reader, runtime.record.id, leaf_id, scope, directories, repository)
 
