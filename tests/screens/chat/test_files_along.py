@@ -276,6 +276,15 @@ async def test_g04_after_going_back_without_files_they_are_offered_and_undo_take
         await person.sees("say second")
         await person.done()
         assert files(project) == AFTER
+        await person.say("/tree")
+        await person.sees_dialog(TreeScreen)
+        await person.press("up")
+        await person.sees("2 files could go back, −2")
+        await person.press("f4", "enter")
+        await person.back()
+        await person.sees("Now at “say first”. 2 files came along.")
+        await person.done()
+        assert files(project) == BEFORE
 
 
 async def test_g04_the_tree_says_once_what_becomes_of_files_whatever_its_size_becomes(project: Path) -> None:
@@ -309,11 +318,13 @@ async def test_g04_a_checkpoint_says_what_becomes_of_files(project: Path) -> Non
         await person.sees("2 files could go back, −2", "f4 files too")
         await person.press("f4")
         await person.sees("2 files go back, −2")
+        (project / "b").write_text("mine\n")  # after the price was said
         await person.press("enter")
         await person.back()
+        await person.sees("Back at “early”", "1 file came along. b changed since by someone else: left.")
         await person.sees_no("say second")
         await person.done()
-        assert files(project) == BEFORE
+        assert files(project) == {**BEFORE, "b": "mine\n"}
 
 
 @pytest.mark.parametrize(("key", "left"), [("f", "finished"), ("u", "undone")])

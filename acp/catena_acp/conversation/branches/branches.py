@@ -95,7 +95,9 @@ class WindowLeaf:
             self._runtime.record = replace(record, agent=agent.name, profile=agent.profile)
             self._runtime.clear_carrier(self.window_id)
 
-    async def move_leaf(self, leaf_id: str | None, act: Act, choice: FileChoice | None = None) -> None:
+    async def move_leaf(
+        self, leaf_id: str | None, act: Act, choice: FileChoice | None = None
+    ) -> FilesMoved | None:
         """Move the window's leaf to a row, with the files by ``choice``; the caller keeps prompts away meanwhile."""
         await self._runtime.settle()
         async with self._runtime.services.db.read() as reader:
@@ -111,6 +113,7 @@ class WindowLeaf:
             await self.move(tx, leaf_id, act, moved=moved)
         self.moved(leaf_id)
         await remark_on_logout(self._runtime, self.window_id, leaf_id)
+        return moved
 
     async def sibling_leaf(self, prompt_id: str, step: int) -> str | None:
         """The leaf of the sibling that is ``step`` further: where the window last stood in it, else its newest.

@@ -334,13 +334,13 @@ class Window:
 
     async def go_to(
         self, leaf_id: str | None, act: Act = Act.GO_TO, *, choice: FileChoice | None = None
-    ) -> None:
+    ) -> FilesMoved | None:
         """Move the leaf to another row, None for the beginning; also in a conversation that can only be read.
 
-        By ``choice`` the files come along. Raises StillAtWork while the turn runs, AgentError for a row of another
-        conversation.
+        By ``choice`` the files come along, and those are returned. Raises StillAtWork while the turn runs, AgentError
+        for a row of another conversation.
         """
-        await self.run_exclusively(lambda: self.leaf.move_leaf(leaf_id, act, choice))
+        return await self.run_exclusively(lambda: self.leaf.move_leaf(leaf_id, act, choice))
 
     async def bring_files(self, choice: FileChoice) -> FilesMoved | None:
         """Bring the files to where the window stands, as a part of the act that took it there without them.
@@ -367,19 +367,20 @@ class Window:
         await self.go_to(leaf_id, Act.SIBLING)
         return True
 
-    async def rewind(self, message_id: str | None, *, choice: FileChoice | None = None) -> None:
+    async def rewind(self, message_id: str | None, *, choice: FileChoice | None = None) -> FilesMoved | None:
         """Go back to a row; a running turn is stopped first, and what waits then waits for the person.
 
-        What came later can still be reached. By ``choice`` the files go back, too.
+        What came later can still be reached. By ``choice`` the files go back, too, and are returned.
         """
         ran = self.busy
 
-        async def back() -> None:
-            await self.leaf.move_leaf(message_id, Act.REWIND, choice)
+        async def back() -> FilesMoved | None:
+            moved = await self.leaf.move_leaf(message_id, Act.REWIND, choice)
             if ran:
                 await self.queue.hold()
+            return moved
 
-        await self.run_exclusively(back, stop=True)
+        return await self.run_exclusively(back, stop=True)
 
     # --- the queue
 

@@ -8,9 +8,10 @@ from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.context import ChatContext
 from catena.text.checkpoint_text import FREQUENCY_CHOICES, FREQUENCY_SENTENCES, checkpoint_name
+from catena.workspace.files_along import moved_words
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
-from catena_acp.snapshots.restoring import FileChoice, RestorePlan
+from catena_acp.snapshots.restoring import FileChoice, FilesMoved, RestorePlan
 from catena_store.conversations.checkpoints import Checkpoint, Frequency
 
 _STAYED = "Later messages are kept; /undo goes back."
@@ -88,15 +89,18 @@ class CheckpointActions:
                 self._context.say(f"You are already at {checkpoint_name(checkpoint)}.")
             return
 
+        moved: FilesMoved | None = None
+
         async def go() -> bool:
-            await tab.conversation.checkpoints.rewind(tab.window, checkpoint.id, choice=files)
+            nonlocal moved
+            moved = await tab.window.rewind(checkpoint.message_id, choice=files)
             return True
 
         await self._branches.elsewhere(tab, go, way)
         price = await tab.conversation.chain.price(tab.window)
         self._context.say(
             f"Back at {checkpoint_name(checkpoint)}. Your next prompt: {price.words}."
-            f" {'' if files else _FILES_UNCHANGED}{_STAYED}"
+            f" {f'{words} ' if (words := moved_words(moved)) else _FILES_UNCHANGED}{_STAYED}"
         )
 
     async def _fork(self, tab: Tab, checkpoint: Checkpoint, *, beside: bool) -> None:

@@ -19,13 +19,13 @@ from catena.text.safe_text import safe_line
 from catena.text.usage import spending, usage_lines
 from catena.widgets.row_list import Row
 from catena.workspace.directories import existing_directory
-from catena.workspace.files_along import FilesAlong
+from catena.workspace.files_along import FilesAlong, moved_words
 from catena.workspace.tab import Tab
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.inspection.file_changes import files_touched
 from catena_acp.errors import ReadOnly
 from catena_acp.port.port import AgentSpec
-from catena_acp.snapshots.restoring import FileChoice, RestorePlan
+from catena_acp.snapshots.restoring import FileChoice, FilesMoved, RestorePlan
 from catena_store.conversations import messages
 from catena_store.conversations.tree import TreeNode
 from catena_store.database.database import Reader
@@ -176,13 +176,16 @@ class TreeActions:
             context.say("You are already there.")
             return
 
+        moved: FilesMoved | None = None
+
         async def go() -> bool:
-            await tab.window.go_to(node.end_id, choice=files)
+            nonlocal moved
+            moved = await tab.window.go_to(node.end_id, choice=files)
             return True
 
         context.write_here()
         await self._branches.elsewhere(tab, go, context.drafts.set_out())
-        where = f"Now at “{title_of(node.preview)}”."
+        where = f"Now at “{title_of(node.preview)}”. {moved_words(moved)}".rstrip()
         try:
             price = await tab.conversation.chain.price(tab.window)
         except ReadOnly:
