@@ -1,6 +1,7 @@
 """Sessions that stay hidden, though an agent may list them.
 
-Those that a person had deleted at their agent, and what we had made for ourselves in conversations that were pruned.
+Those that a person had deleted at their agent, what we had made for ourselves in conversations that were pruned, and
+those of chats in which nothing was said.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import MOST_MATCHES, Ambiguous, NotFound
 from catena_store.ids import from_milliseconds, to_milliseconds
-from catena_store.records import ConversationRecord, Summary
+from catena_store.records import Cause, ConversationRecord, Summary
 
 _PREVIEW_CHARACTERS = 200
 _MOST_AHEAD = 86_400_000  # milliseconds; a conversation that is dated further ahead has no part in the order
@@ -224,6 +224,8 @@ async def set_times(tx: Writer, id: str, created_at: datetime, updated_at: datet
 async def delete_if_empty(tx: Writer, id: str) -> bool:
     """Remove a conversation without messages, with its links, windows and lease; False where it stays.
 
+    Sessions that were opened for it alone stay hidden, though their agents may list them.
+
     It stays where it has a message or a turn, where it is a fork that an open window shows, where another
     conversation's link was forked from one of its links, where undoing a fork leads back to it, and where a draft,
     an attachment or a queued prompt waits in one of its windows: nothing typed is ever lost.
@@ -247,6 +249,12 @@ async def delete_if_empty(tx: Writer, id: str) -> bool:
     )
     if kept is None or kept[0]:
         return False
+    await tx.run(
+        "INSERT INTO deleted_session (agent, profile, session_id, deleted_at)"
+        " SELECT agent, profile, session_id, ? FROM link WHERE conversation_id = ? AND cause <> ?"
+        " ON CONFLICT DO NOTHING",
+        (tx.now(), id, Cause.IMPORT),
+    )
     windows = "(SELECT id FROM window WHERE conversation_id = ?)"
     for statement in (
         f"UPDATE workspace SET active_window_id = NULL WHERE active_window_id IN {windows}",

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from catena_store.chains import links
+from catena_store.chains import deleted_sessions, links
 from catena_store.clients import leases
 from catena_store.conversations import conversations
 from catena_store.errors import Ambiguous, NotFound
-from catena_store.records import Kind, Summary
+from catena_store.records import Cause, Kind, Summary
 from catena_store.windows import queue, windows
 from support.storage.rows import (
     Clock,
@@ -171,6 +171,7 @@ async def test_h10_an_empty_conversation_goes_without_a_trace(tmp_path: Path) ->
             await new_conversation(tx)
             await new_link(tx, "l1")
             await new_link(tx, "l2", source_id="l1")
+            await new_link(tx, "l3", cause=Cause.IMPORT)
             await leases.acquire(tx, "c1", an_owner(), is_dead=lambda lease: False)
             await windows.open(tx, id="w1", conversation_id="c1", leaf_id=None, workspace_id=workspace.id)
             await windows.set_draft(tx, "w1", "   ")
@@ -181,6 +182,9 @@ async def test_h10_an_empty_conversation_goes_without_a_trace(tmp_path: Path) ->
             for table in tables:
                 assert await everything(tx, table) == []
             assert (await windows.ensure_workspace(tx, "/", new_id=lambda: "s2")).active_window_id is None
+            # Their agents may list them; the one that was there before is the person's.
+            hidden = {session for _, _, session in await deleted_sessions.every(tx)}
+        assert hidden == {"session-l1", "session-l2"}
 
 
 async def test_r12_a_conversation_with_something_typed_in_it_is_kept(tmp_path: Path) -> None:
