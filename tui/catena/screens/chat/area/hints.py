@@ -29,6 +29,8 @@ class AreaHints:
             if place == "composer":
                 place = self._waits_for(tab)
         hints = HINTS[place]
+        if place == "branch" and not self._panels.fork.confirms:
+            hints = hints[1:]
         if place in WRITING and several_panes:
             hints = (*hints[:-2], OTHER_PANE, *hints[-2:])
         if (files := self._prompt.edges.files) is not None and files.offered and place == "browsing":

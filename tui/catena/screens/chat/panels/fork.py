@@ -19,6 +19,7 @@ ENTER = "enter"
 _CANCEL = "esc"
 _TOO_FAST = "Press again to confirm."
 _NOTHING_TYPED = "Nothing is typed here: {branch_do} confirms, {stop} cancels."
+_ONLY_LEFT = "Nothing is typed here: {stop} cancels."
 FILES, SHOW, FINISH, TAKE_BACK = "files", "show", "finish", "take back"
 _ACTIONS = {  # of the table of keys
     ENTER: "branch_do",
@@ -97,6 +98,11 @@ class ForkPanel(Band, can_focus=True):
         """True while a question is open."""
         return self._question is not None
 
+    @property
+    def confirms(self) -> bool:
+        """True while Enter decides the open question."""
+        return self._question is not None and bool(self._question.enter)
+
     async def ask(self, question: ForkQuestion) -> str | None:
         """Ask, and wait for a key: `enter` or one of the others; None if the person cancels."""
         self._resolve(None)
@@ -156,7 +162,7 @@ class ForkPanel(Band, can_focus=True):
         if event.is_printable:
             event.prevent_default()
             self._words_came = True
-            self.post_message(self.Mistyped(keys_of(self).said(_NOTHING_TYPED)))
+            self.post_message(self.Mistyped(keys_of(self).said(_NOTHING_TYPED if self.confirms else _ONLY_LEFT)))
 
     def on_blur(self) -> None:
         """Cancel: a key that is pressed elsewhere must not decide it."""
