@@ -14,6 +14,7 @@ import pytest
 
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
+from catena_acp.errors import FilesNotKept
 from catena_acp.snapshots import restoring as bringing
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import FileChoice, RestorePlan
@@ -151,6 +152,26 @@ async def test_g04_a_turn_that_ends_while_files_are_compared_is_gone_back_across
         kept[0].meanwhile = ends
         assert changed(await desk.conversation.files.plan(desk.window_id, first)) == ["b.txt"]
         assert kept[0].meanwhile is None
+
+
+async def test_g04_a_message_in_the_middle_of_a_turn_brings_files_back_only_where_the_turn_changed_none(
+    world: World,
+) -> None:
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        await desk.say("terminal true; say one; terminal true; say two", "allow")
+        await desk.say("write a.txt one; say half; write b.txt two", "allow")
+        both = files(world)
+        rows = await desk.branch()
+        _, second = await prompts(desk)
+        calls = [row.id for row in rows if row.kind is Kind.TOOL]
+        plan = desk.conversation.files.plan
+        assert changed(await plan(desk.window_id, calls[0])) == ["a.txt", "b.txt"]
+        with pytest.raises(FilesNotKept, match="in the middle of one that changed some"):
+            await plan(desk.window_id, calls[2])
+        with pytest.raises(FilesNotKept):  # nothing is gone back to by half
+            await desk.window.rewind(calls[2], choice=TOO)
+        assert files(world) == both
+        assert changed(await plan(desk.window_id, second)) == ["a.txt", "b.txt"]
 
 
 async def test_g04_a_prompt_that_was_refused_does_not_keep_files_where_they_are(world: World) -> None:

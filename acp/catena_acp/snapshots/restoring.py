@@ -25,6 +25,7 @@ from catena_store.snapshots.trees import LineCounts
 from catena_store.snapshots.unfinished import UnfinishedRestore, WindowMove
 
 _NOT_KEPT = "the files were not kept around every turn between the two messages"
+_WITHIN = "files are kept around turns, and that message is in the middle of one that changed some"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +119,19 @@ async def plan_restore(
     """What bringing the files back to a message would change; the branches of both may part above it.
 
     A snapshot of now is taken for it; None is the beginning. With ``running`` the last turn of the branch may be under
-    way. Raises FilesNotKept where a turn that is left or entered has no snapshots, and StoreError.
+    way. Raises FilesNotKept where a turn that is left or entered has no snapshots, or where only a part of one is, and
+    StoreError.
     """
     async with db.read() as reader:
-        depth = await _depth_shared(reader, leaf_id, message_id)
+        shared = await _shared(reader, leaf_id, message_id)
+        depth = await _depth(reader, shared)
         left = await turns.of_span(reader, leaf_id, depth, None, running=running)
         entered = await turns.of_span(reader, message_id, depth, None)
+        cut = await turns.turn_within(reader, shared) if shared is not None else None
     if left is None or entered is None or not _all_in(repository, (*left, *entered)):
         raise FilesNotKept(_NOT_KEPT)
+    if any(each.turn_id == cut and each.before != each.after for each in (*left, *entered)):
+        raise FilesNotKept(_WITHIN)
     return await asyncio.to_thread(_planned, repository, left, entered, day)
 
 
@@ -144,7 +150,7 @@ async def plan_return(
     The turns that came after it, from the leaf ``from_leaf`` on, are left with it. Raises StoreError.
     """
     async with db.read() as reader:
-        depth = await _depth_shared(reader, leaf_id, from_leaf)
+        depth = await _depth(reader, await _shared(reader, leaf_id, from_leaf))
         after = await turns.of_span(reader, leaf_id, depth, None)
     # Turns that were not kept changed files as anybody else did.
     after = after if after is not None and _all_in(repository, after) else []
@@ -240,9 +246,13 @@ async def undo(repository: SnapshotRepository, begun: UnfinishedRestore) -> list
     return await asyncio.to_thread(restore, repository, [step.reversed for step in begun.steps])
 
 
-async def _depth_shared(reader: Reader, one: str | None, other: str | None) -> int:
-    """The depth of the last row that two branches share; -1 where they share none."""
-    shared = await ancestry.meeting(reader, one, other) if one is not None and other is not None else None
+async def _shared(reader: Reader, one: str | None, other: str | None) -> str | None:
+    """The last row that two branches share."""
+    return await ancestry.meeting(reader, one, other) if one is not None and other is not None else None
+
+
+async def _depth(reader: Reader, shared: str | None) -> int:
+    """The depth of a row; -1 of what is above the first."""
     return -1 if shared is None else await messages.depth(reader, shared)
 
 

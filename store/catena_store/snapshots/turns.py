@@ -156,6 +156,15 @@ async def of_span(
     return [_turn_files(row[:6]) for row in found] if len({row[1] for row in found}) <= 1 else None
 
 
+async def turn_within(r: Reader, message_id: str) -> str | None:
+    """The turn that a row is within or at the end of, below its prompt."""
+    found = await r.one(
+        "SELECT t.id FROM message m CROSS JOIN turn t ON t.id = m.turn_id WHERE m.uid = ? AND t.prompt_id <> m.id",
+        (message_id,),
+    )
+    return found[0] if found else None
+
+
 async def roots(r: Reader) -> list[str]:
     """The roots that have snapshots."""
     return [root for (root,) in await r.all("SELECT DISTINCT root FROM turn_files")]

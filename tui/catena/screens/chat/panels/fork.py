@@ -162,7 +162,9 @@ class ForkPanel(Band, can_focus=True):
         if event.is_printable:
             event.prevent_default()
             self._words_came = True
-            self.post_message(self.Mistyped(keys_of(self).said(_NOTHING_TYPED if self.confirms else _ONLY_LEFT)))
+            self.post_message(
+                self.Mistyped(keys_of(self).said(_NOTHING_TYPED if self.confirms else _ONLY_LEFT))
+            )
 
     def on_blur(self) -> None:
         """Cancel: a key that is pressed elsewhere must not decide it."""
