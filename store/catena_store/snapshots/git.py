@@ -28,7 +28,7 @@ _KEPT_VARIABLES = ("PATH", "TMPDIR")
 _CONFIGURATION = (
     # Empty is off for every version: to old ones another value is the name of a program.
     *("core.hooksPath=/dev/null", "core.fsmonitor=", "core.autocrlf=false", "core.safecrlf=false"),
-    *("core.attributesFile=/dev/null", "core.fileMode=true", "core.symlinks=true", "core.ignoreCase=false"),
+    *("core.attributesFile=/dev/null", "core.fileMode=true", "core.symlinks=true"),
     *(
         "core.precomposeUnicode=false",
         "core.quotePath=false",
@@ -106,6 +106,7 @@ class Git:
     repository: Path
     root: Path
     index: Path | None = None  # beside the repository's own
+    case_counts: bool = True  # `a` and `A` are two files there
     literal: bool = True  # paths are no patterns; not every command knows of it
     lock: int | None = None  # the descriptor of the lock under which it runs
     commands: RunningCommands = field(default_factory=lambda: RunningCommands())
@@ -172,7 +173,7 @@ class Git:
         return [path for path in self.run(*arguments).split(b"\0") if path]
 
     def _settings(self) -> Iterable[str]:
-        for setting in _CONFIGURATION:
+        for setting in (*_CONFIGURATION, f"core.ignoreCase={'false' if self.case_counts else 'true'}"):
             yield "-c"
             yield setting
 

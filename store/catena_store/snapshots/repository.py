@@ -256,7 +256,7 @@ class SnapshotRepository:
             raise self._unwritable(error) from error
         try:
             self._wait_for(lock)
-            yield replace(self._git, lock=lock)
+            yield replace(self._git, lock=lock, case_counts=case_counts(self.root))
         finally:
             os.close(lock)
 
@@ -390,6 +390,19 @@ def opened_directory(path: Path) -> Iterator[int]:
         yield directory
     finally:
         os.close(directory)
+
+
+def case_counts(directory: Path) -> bool:
+    """Whether `a` and `A` are two files in a directory; also where nothing there tells. Blocks for a moment."""
+    try:
+        with os.scandir(directory) as entries:
+            for each in entries:
+                if (other := each.name.swapcase()) != each.name:
+                    # One that is listed is a file of its own, whatever it is.
+                    return not os.path.lexists(directory / other) or directory / other in directory.iterdir()
+    except OSError:
+        pass
+    return True
 
 
 def snapshots_beside(store: Path) -> Path:

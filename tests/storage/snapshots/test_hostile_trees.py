@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_store.snapshots.repository import SnapshotRepository
+from catena_store.snapshots.repository import SnapshotRepository, case_counts
 from catena_store.snapshots.restoring import Why, restore
 from catena_store.snapshots.trees import LARGEST, LeftOutFile, LeftOutReason
 from support.storage.work_trees import GIT, WorkTree
@@ -433,3 +433,32 @@ def test_g09_linked_work_trees_of_one_repository_are_kept_apart(tmp_path: Path) 
     assert first.path != second.path and taken.tree != other.tree
     assert taken.left_out == other.left_out == ()
     assert (linked / ".git").is_file()
+
+
+def test_g09_whether_case_counts_is_told_from_what_is_there(tmp_path: Path) -> None:
+    assert case_counts(tmp_path / "gone") and case_counts(tmp_path)
+    (tmp_path / "1").touch()
+    assert case_counts(tmp_path)
+    (tmp_path / "name").touch()
+    assert case_counts(tmp_path) != (tmp_path / "NAME").exists()
+    with contextlib.suppress(FileExistsError):
+        (tmp_path / "NAME").hardlink_to(tmp_path / "name")
+        assert case_counts(tmp_path), "two names of one file are two files"
+
+
+@pytest.mark.parametrize("name", ["d/a", "a"])
+def test_g09_where_case_does_not_count_a_file_that_was_renamed_to_its_own_name_is_never_lost(
+    tree: WorkTree, name: str
+) -> None:
+    (tree / ".git").mkdir()
+    if case_counts(tree.root):
+        pytest.skip("case counts in this file system")
+    (tree / name).parent.mkdir(exist_ok=True)
+    (tree / name).write_text("one\n")
+    tree.begin()
+    (tree / name.split("/")[0]).rename(tree / name.split("/")[0].upper())
+    tree.end()
+    assert tree.go_back() == [] and (tree / name).read_text() == "one\n"
+    (tree / name).write_text("two\n")
+    tree.end()
+    assert tree.go_back() == [] and (tree / name).read_text() == "one\n"
