@@ -41,6 +41,22 @@ def test_w01_permissions_are_added_listed_tested_and_removed(tmp_path: Path) -> 
     assert refused.status == 2 and "a path within the project" in refused.err
 
 
+def test_w01_a_tested_request_may_be_one_word_and_its_answer_is_the_exit_status(tmp_path: Path) -> None:
+    catena, here = Catena(tmp_path), ("--cwd", str(tmp_path))
+    catena("permissions", "add", "edit", "auth/", *here)
+    catena("permissions", "add", "execute", "rm", "--reject", *here)
+
+    allowed = catena("permissions", "test", "edit auth/x.py", *here)
+    assert (allowed.status, allowed.out) == (0, "allowed by your rule: edits below auth/\n")
+    rejected = catena("permissions", "test", "execute rm -r x", *here)
+    assert (rejected.status, rejected.out) == (4, "rejected by your rule: commands that begin with “rm”\n")
+    asked = catena("permissions", "test", "edit src/x.py", *here)
+    assert (asked.status, asked.out) == (1, "asks: no rule is about it\n")
+    assert catena("permissions", "test", "edit", "src/x.py", "--json", *here).status == 1
+    refused = catena("permissions", "test", "edit", *here)
+    assert refused.status == 2 and "test needs a kind and an input" in refused.err
+
+
 def test_w01_rules_of_the_settings_file_are_checked_with_their_line(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     good = '[[permission_rules]]\nkind = "fetch"\npattern = "example.org"\nanswer = "allow"\n'

@@ -93,7 +93,12 @@ def _permission_rules_parser() -> Parser:
             ("catena permissions add execute 'git status'", "allow a command"),
             ("catena permissions test execute 'git status -s'", "which rule would answer"),
         ),
-        statuses={0: "done", 2: "usage, unknown id"},
+        statuses={
+            0: "done; of test: allowed",
+            1: "of test: asks",
+            2: "usage, unknown id",
+            4: "of test: rejected",
+        },
     )
     common = Parser(add_help=False)
     within = {"cwd": Values.DIRECTORY, "conversation": Values.CONVERSATION}
@@ -107,8 +112,10 @@ def _permission_rules_parser() -> Parser:
     for name, text in (("test", "say which rule would answer"), ("add", "add a rule")):
         act = acts.add_parser(name, parents=[common], values=within, help=text)
         act.add_argument("kind", metavar="KIND", help="read, edit, delete, move, search, execute, fetch, any")
-        act.add_argument("text", metavar="INPUT" if name == "test" else "PATTERN")
-        if name == "add":
+        if name == "test":
+            act.add_argument("text", nargs="?", metavar="INPUT", help='or both at once: "KIND INPUT"')
+        else:
+            act.add_argument("text", metavar="PATTERN")
             act.add_argument("--reject", action="store_true", help="reject instead of allowing")
     removal = acts.add_parser("remove", parents=[common], values=within, help="remove a rule")
     removal.add_argument("id", metavar="ID", help="the rule's id, from the list")
@@ -123,14 +130,17 @@ def _permission_rules(arguments: Sequence[str]) -> int:
 
     from catena.cli.settings.permissions import RuleRequest, answer_rules
 
-    request = RuleRequest(
-        absolute_directory(chosen.cwd), chosen.conversation, getattr(chosen, "kind", ""), json=chosen.json
-    )
+    kind, text = getattr(chosen, "kind", ""), getattr(chosen, "text", None)
+    if chosen.act == "test" and text is None:
+        kind, _, text = kind.strip().partition(" ")
+        if not text.strip():
+            parser.error("test needs a kind and an input, such as: catena permissions test edit src/x.py")
+    request = RuleRequest(absolute_directory(chosen.cwd), chosen.conversation, kind, json=chosen.json)
     match chosen.act:
         case "test":
-            return answer_rules(request, test=chosen.text)
+            return answer_rules(request, test=text)
         case "add":
-            return answer_rules(request, add=chosen.text, allow=not chosen.reject)
+            return answer_rules(request, add=text, allow=not chosen.reject)
         case "remove":
             return answer_rules(request, remove=chosen.id)
         case _:

@@ -31,6 +31,11 @@ SCOPES = {
     RuleScope.PROJECT: "this project",
     RuleScope.SETTINGS: "settings file",
 }
+_STATUSES = {
+    "allow": ExitStatus.ANSWERED,
+    "ask": ExitStatus.FAILED,
+    "reject": ExitStatus.PERMISSION_REFUSED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +56,14 @@ def answer_rules(
     allow: bool = True,
     remove: str | None = None,
 ) -> int:
-    """List the rules of a place, or test, add or remove one. Returns the exit status.
+    """List the rules of a place, or test, add or remove one. Returns the exit status, which for a test is the answer.
 
     Raises CommandRefused, InvalidSettings, NotFound or Ambiguous.
     """
     everywhere = load_settings().permission_rules
     if request.kind and request.kind not in KINDS:
         raise CommandRefused(f"{safe_line(request.kind)} is not a kind of tool: {', '.join(KINDS)}")
+    status = ExitStatus.ANSWERED
     if add is not None:
         scope = RuleScope.CONVERSATION if request.conversation else RuleScope.PROJECT
         try:
@@ -69,10 +75,14 @@ def answer_rules(
         lines = asyncio.run(_removed(request, remove))
     else:
         rules = asyncio.run(_rules(request, everywhere))
-        lines = _listed(request, rules) if test is None else _tested(request, rules, test)
+        if test is None:
+            lines = _listed(request, rules)
+        else:
+            verdict = decide(rules, subject_of_text(request.kind, test, request.directory))
+            lines, status = _tested(request, verdict), _STATUSES[_answer(verdict)]
     for line in lines:
         print(line)
-    return ExitStatus.ANSWERED
+    return status
 
 
 async def _rules(request: RuleRequest, everywhere: Sequence[Rule]) -> tuple[Rule, ...]:
@@ -108,8 +118,7 @@ def _listed(request: RuleRequest, rules: Sequence[Rule]) -> Iterator[str]:
         yield "no rules: everything asks"
 
 
-def _tested(request: RuleRequest, rules: Sequence[Rule], text: str) -> Iterator[str]:
-    verdict = decide(rules, subject_of_text(request.kind, text, request.directory))
+def _tested(request: RuleRequest, verdict: RuleVerdict) -> Iterator[str]:
     if not request.json:
         yield safe_line(verdict.why)
         return
