@@ -382,3 +382,33 @@ async def test_w27_nothing_in_a_form_steers_the_terminal_or_the_layout(size: tup
 
 def widths(drawn: str) -> Iterable[int]:
     return (len(row) for row in drawn.splitlines())
+
+
+async def test_w12_a_form_says_what_it_asks_and_shows_the_field_with_the_keys_in_a_terminal_that_changes_its_size() -> (
+    None
+):
+    fields = {f"field {number}": {"type": "string", "enum": ["one", "two", "three"]} for number in range(6)}
+    async with (stage := Stage()).run_test(size=(80, 24)) as pilot:
+        assert "\n▌ Who?" in await stage.ask(pilot, form(**fields))
+        await press(pilot, *["tab"] * 5)
+        await pilot.resize_terminal(40, 10)
+        await taken_in(pilot)
+        assert "Claude asks: Who?" in stage.drawn
+        await pilot.resize_terminal(80, 24)
+        await taken_in(pilot)
+        assert "\n▌ Who?" in stage.drawn and "Claude asks: Who?" not in stage.drawn
+        assert "field 5" in stage.drawn and "3 ( ) three" in stage.drawn
+
+
+async def test_w12_choices_that_a_short_screen_hides_are_marked_on_the_side_where_they_are() -> None:
+    async with (stage := Stage()).run_test(size=(40, 10)) as pilot:
+        drawn = await stage.ask(pilot, form(size={"type": "string", "enum": ["one", "two", "three"]}))
+        assert [row.split() for row in drawn.splitlines() if "( )" in row] == [
+            ["▌", "1", "(", ")", "one"],
+            ["▌", "2", "(", ")", "two", "↓"],
+        ]
+        await press(pilot, "down", "down")
+        assert [row.split() for row in stage.drawn.splitlines() if "( )" in row] == [
+            ["▌", "2", "(", ")", "two", "↑"],
+            ["▌", "3", "(", ")", "three"],
+        ]

@@ -35,6 +35,7 @@ from catena_acp.port.elicitation.requests import (
 SECRET_WARNING = "This looks like a secret, which no form may ask for. It is not kept in the transcript."
 _YES_OR_NO = (FieldChoice("yes", "Yes"), FieldChoice("no", "No"))
 _MOST_CHOICES, _MOST_CHOICES_SHORT = 9, 2  # that are shown at once
+_MORE = 2  # cells on the right of a choice for a mark: there are more
 _CHOOSES = "chooses"  # the number that a click on a choice stands for
 _PLACEHOLDERS = {
     "email": "name@example.org",
@@ -148,12 +149,16 @@ class ChoiceList(Widget, can_focus=True):
         short = self.screen.size.height < SHORT
         most = min(len(self._choices), _MOST_CHOICES_SHORT if short else _MOST_CHOICES)
         first = min(max(0, self._cursor - most // 2), len(self._choices) - most)
+        fewer = most < len(self._choices)
         lines = [
             line
             for number in range(first, first + most)
-            for line in self._row(number, max(8, width), one=short)
+            for line in self._row(number, max(8, width - (_MORE if short and fewer else 0)), one=short)
         ]
-        if most < len(self._choices) and not short:
+        if fewer and short:
+            lines[0] = _with_more(lines[0], "↑" if first else "", width)
+            lines[-1] = _with_more(lines[-1], "↓" if first + most < len(self._choices) else "", width)
+        elif fewer:
             at = f"{self._cursor + 1} of {len(self._choices)}"
             keys = keys_of(self).fill("{previous_choice} {next_choice}")
             lines.append(Content.styled(f"{at}: {keys}" if keys else at, "$muted"))
@@ -311,6 +316,12 @@ class FieldRow(Widget):
         """Name the field that changed."""
         event.stop()
         self.post_message(self.Changed(self.field, event.value))
+
+
+def _with_more(line: Content, mark: str, width: int) -> Content:
+    """A choice with a mark at the end of its row, which says on which side there are more."""
+    room = max(0, width - 1 - line.cell_length)
+    return Content.assemble(line, " " * room, (mark, "$muted")) if mark else line
 
 
 def _control(field: Field, value: Input) -> Widget:

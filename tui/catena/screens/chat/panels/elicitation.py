@@ -213,8 +213,13 @@ class ElicitationPanel(Vertical, can_focus=True):
         self._mark(self._draft.current if self._draft else 0)
 
     def on_resize(self) -> None:
-        """Lay out the fields for the size of the screen."""
-        self._fit()
+        """Lay out the words and the fields for the size of the screen, with the field that has the keys in sight."""
+        self._lay_out()
+        self.call_after_refresh(self._show_current)
+
+    def _show_current(self) -> None:
+        if (row := self._current) is not None:
+            row.control.scroll_visible(animate=False, force=True)
 
     def _fit(self) -> None:
         size = self.screen.size
