@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.trouble.troubles import Trouble
-from catena_store.records import ContextSource, LinkState, StopReason
+from catena_store.records import ContextSource, Kind, LinkState, StopReason
 from support.conversations.modelled import how
 from support.conversations.quirks import Quirky
 
@@ -81,3 +81,13 @@ async def test_r08_a_turn_that_only_shortened_the_context_is_clean_and_its_sessi
         assert how(await later.say("three")) is ContextSource.RESUMED
     assert quirky.opened() == ["new", "load"]
     assert [len(request["prompt"]) for request in quirky.requests("session/prompt")] == [1] * 4
+
+
+async def test_r15_a_compaction_whose_end_is_told_twice_is_one_divider(tmp_path: Path) -> None:
+    quirky = Quirky(tmp_path, "compacts-aloud")
+    async with quirky.client() as desk:
+        for _ in range(2):
+            await desk.say("/compact")
+        messages = await desk.branch()
+    notices = [message.data for message in messages if message.kind is Kind.NOTICE]
+    assert notices == [{"compacted": "completed", "detail": ["in short"]}] * 2

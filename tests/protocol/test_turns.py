@@ -126,7 +126,7 @@ async def test_every_kind_of_update_comes_in_the_order_of_the_wire(tmp_path: Pat
     ]
     assert events[0] == TextChunk("agent", "one two", None)
     assert events[1] == NoticeReported("Slow\ntoday", "warning")
-    assert events[4] == ContextCompacted("sum", None)
+    assert events[4] == ContextCompacted("sum", None, "c")
     assert isinstance(events[5], UnknownUpdate)
     assert events[5].kind == "moon_phase"
 

@@ -221,6 +221,7 @@ class ContextCompacted:
 
     text: str | None
     status: str | None
+    compaction_id: str | None = None  # whose updates it is one of, also behind its end
 
 
 @dataclass(frozen=True, slots=True)

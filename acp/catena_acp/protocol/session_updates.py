@@ -173,12 +173,12 @@ def _compaction(update: Json) -> tuple[Event, ...] | None:
     summary = update.get("summary")
     parts = [text for block in objects_in(summary) if (text := text_of(block, "text"))]
     text = "\n".join(parts) or text_of(update, "error")
-    return (ContextCompacted(text, text_of(update, "status")),)
+    return (ContextCompacted(text, text_of(update, "status"), text_of(update, "compactionId")),)
 
 
 def _compaction_chunk(update: Json) -> tuple[Event, ...] | None:
     text = text_of(object_of(update, "content") or {}, "text")
-    return None if text is None else (ContextCompacted(text, None),)
+    return None if text is None else (ContextCompacted(text, None, text_of(update, "compactionId")),)
 
 
 _READERS: Mapping[str, Callable[[Json], tuple[Event, ...] | None]] = {

@@ -15,6 +15,7 @@ no-resume, no-load, no-fork  are not offered
 local-commands            answers slash commands by itself: they are in no session
 refuses-commands          refuses slash commands
 compacts                  `/compact` is a compaction without a word
+compacts-aloud            … that tells of its beginning, of its summary, and of its end twice
 forks-asleep              a fork must be opened before it can be prompted
 forgets-forks             … and is not found when it is opened either
 """
@@ -203,6 +204,16 @@ class Agent:
         if prompt == "/compact" and "compacts" in self.habits:
             self.keep(session_id, [["user", "This is what was said before, in short."]])
             self.send(self.update(session_id, "compaction_update", status="completed"), over)
+            return None
+        if prompt == "/compact" and "compacts-aloud" in self.habits:
+            told = {"compactionId": f"compaction-{request['id']}"}
+            summary = [{"type": "text", "text": "in short"}]
+            self.send(
+                self.update(session_id, "compaction_update", status="in_progress", **told),
+                self.update(session_id, "compaction_update", status="completed", summary=summary, **told),
+                self.update(session_id, "compaction_update", status="completed", **told),
+                over,
+            )
             return None
         if prompt.startswith("/") and "local-commands" in self.habits:
             self.send(self.text(session_id, "agent", f"{prompt} was run here"), over)

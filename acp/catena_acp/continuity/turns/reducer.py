@@ -56,6 +56,7 @@ WORDS = "the agent shortened its own context (the transcript stays)"
 class Compaction:
     """A compaction of the session's context: its row, its status, and the agent's summary."""
 
+    id: str | None = None
     row_id: str = ""
     status: str = "completed"  # as of agents that tell of it only once, when it is done
     over: bool = False
@@ -69,6 +70,10 @@ class Compaction:
         self.status, self.over = status, status in _OVER
         if text:
             self._chunks = [text]
+
+    def has(self, id: str | None) -> bool:
+        """True if an update with this id is one of its own; without ids, if it is under way."""
+        return id == self.id if id and self.id else not self.over
 
     @property
     def done(self) -> bool:
@@ -179,7 +184,7 @@ class Reducer:
     rows: int = 0  # inserted so far
     last_kind: Kind | None = None  # of the last of them
     _voices: dict[str | None, _Voice] = field(default_factory=dict)  # by the call that started a subagent
-    _compaction: Compaction | None = None  # that is under way
+    _compaction: Compaction | None = None  # the last one
     _tools: dict[str, _Tool] = field(default_factory=dict)
     _terminals: dict[str, TerminalChanged] = field(default_factory=dict)  # what each shows, by its id
     _elicitations: dict[str, _Elicited] = field(default_factory=dict)  # that are not over
@@ -191,7 +196,7 @@ class Reducer:
     @property
     def may_be_compacted(self) -> bool:
         """True once the session was compacted, and while it is: it may hold less than before."""
-        return self.compacted or self._compaction is not None
+        return self.compacted or (self._compaction is not None and not self._compaction.over)
 
     def reduce(self, event: Event) -> list[Op]:
         """The operations that this event asks for, in order."""
@@ -217,8 +222,8 @@ class Reducer:
                 return self._change_plan(event)
             case NoticeReported(text=text, level=level):
                 return [*self._end_text(), self._insert(Kind.NOTICE, text, {"level": level})]
-            case ContextCompacted(text=text, status=status):
-                return self._compact(text, status)
+            case ContextCompacted():
+                return self._compact(event)
             case UnknownUpdate():
                 return self._keep_unknown(event)
             case (
@@ -427,11 +432,12 @@ class Reducer:
         self._plans[plan.plan_id] = insert.row.id
         return self._end_text_before(insert)
 
-    def _compact(self, text: str | None, status: str | None) -> list[Op]:
-        compaction = self._compaction or Compaction()
-        compaction.take(text, status)
+    def _compact(self, event: ContextCompacted) -> list[Op]:
+        compaction = self._compaction
+        if compaction is None or not compaction.has(event.compaction_id):
+            compaction = self._compaction = Compaction(event.compaction_id)
+        compaction.take(event.text, event.status)
         self.compacted = self.compacted or compaction.done
-        self._compaction = None if compaction.over else compaction
         if compaction.row_id:
             return [Change(compaction.row_id, compaction.data)]
         insert = self._insert(Kind.NOTICE, WORDS, compaction.data)
