@@ -18,6 +18,9 @@ from catena_acp.port.session_events import (
 )
 
 
+NOW = "2026-11-22T12:00:00+00:00"
+
+
 def test_a_stored_tool_call_reads_back_as_the_one_that_was_told() -> None:
     call = ToolCallChanged(
         "t1",
@@ -36,7 +39,7 @@ def test_a_stored_tool_call_reads_back_as_the_one_that_was_told() -> None:
         raw_input={"patch": "…"},
         raw_output=["ok"],
     )
-    data = changed_tool({}, call, "2026-11-22T12:00:00+00:00")
+    data = changed_tool({}, call, NOW)
     assert call_of("t1", ToolRecord.from_data(data)) == call
 
 
@@ -84,3 +87,18 @@ def test_parts_of_a_wrong_shape_are_read_as_far_as_they_go() -> None:
 )
 def test_a_tool_call_is_called_by_its_title_else_by_its_kind(data: dict[str, Any], label: str) -> None:
     assert ToolRecord.from_data(data).label == label
+
+
+def test_w07_a_diff_stays_where_the_end_of_its_call_is_a_sentence_alone() -> None:
+    change = ToolDiff("notes.txt", None, "one\n")
+    shown = changed_tool({}, ToolCallChanged("c", kind="edit", content=(change,)), NOW)
+    (diff,) = shown["content"]
+    said = ToolText("Wrote file successfully.")
+
+    done = changed_tool(shown, ToolCallChanged("c", status="completed", content=(said,)), NOW)
+    assert done["content"] == [diff, {"type": "text", "text": said.text}]
+    other = ToolDiff("notes.txt", "one\n", "two\n")
+    told = changed_tool(shown, ToolCallChanged("c", status="completed", content=(said, other)), NOW)
+    assert [part.get("new") for part in told["content"]] == [None, "two\n"], "it has a diff of its own"
+    failed = changed_tool(shown, ToolCallChanged("c", status="failed", content=(said,)), NOW)
+    assert [part["type"] for part in failed["content"]] == ["text"], "nothing was changed"

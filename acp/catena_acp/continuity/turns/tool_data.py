@@ -42,10 +42,19 @@ def changed_tool(data: Mapping[str, Any], call: ToolCallChanged, now: str) -> di
     if call.locations is not None:
         new["locations"] = [{"path": place.path, "line": place.line} for place in call.locations]
     if call.content is not None:
-        new["content"] = [_content_data(content) for content in call.content]
+        content = [_content_data(content) for content in call.content]
+        new["content"] = _kept_diffs(data, content, new["status"]) + content
     if is_over(new):
         new.setdefault("ended_at", now)
     return new
+
+
+def _kept_diffs(data: Mapping[str, Any], content: list[dict[str, Any]], status: str) -> list[dict[str, Any]]:
+    """The diffs that what comes in their place has no word of: some agents end an edit with "written" alone."""
+    if status == "failed" or any(entry["type"] == "diff" for entry in content):
+        return []
+    before = data.get("content")
+    return [entry for entry in before if entry.get("type") == "diff"] if isinstance(before, list) else []
 
 
 def answered_tool(data: Mapping[str, Any], now: str, *, allowed: bool) -> dict[str, Any]:
