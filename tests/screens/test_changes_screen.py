@@ -112,6 +112,18 @@ async def test_a_row_of_a_hunk_that_only_moved_and_the_rows_of_the_scroll_bar_ar
         assert len({id(strip) for strip in bar.render_lines(Region(0, 0, 1, view.size.height))}) <= 3
 
 
+async def test_w29_the_help_names_keys_and_both_versions_are_offered_only_where_there_is_room(
+    project: Path,
+) -> None:
+    async with reviewing(project, size=(118, 40)) as (person, _):
+        await person.press("f1")
+        text = await person.sees("Help: Changes", "copy patch")
+        assert "{" not in text
+        await person.press("escape", "enter")
+        text = await person.sees("ask to undo")
+        assert "side by side" not in text
+
+
 async def test_w29_hunks_are_quoted_into_the_draft_and_esc_returns_to_where_one_was(project: Path) -> None:
     async with at_the_screen(str(project), conversation_id="c") as person:
         await person.sees("All changed.")

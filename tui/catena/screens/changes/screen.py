@@ -190,8 +190,7 @@ class ChangesScreen(Dialog[None]):
     @property
     def help_keys(self) -> Iterator[tuple[str, str]]:
         """Every key of the sheet, and what it does."""
-        yield from ((each.key, each.does) for each in _FILE_KEYS)
-        yield from keys_of(self).hints(_MORE_KEYS)
+        yield from keys_of(self).hints([*((each.key, each.does) for each in _FILE_KEYS), *_MORE_KEYS])
 
     async def _read(self) -> None:
         """Read the changes in the scope, and show them; the first file is compared before anything is drawn."""
@@ -261,7 +260,7 @@ class ChangesScreen(Dialog[None]):
                 return
         wide = self.size.width >= SIDE_BY_SIDE
         keys = _HUNK_KEYS if self._panes.in_hunks else _FILE_KEYS
-        self.show_keys(*(key for key in keys if wide or key.key != "s"))
+        self.show_keys(*(key for key in keys if wide or key.action != "side_by_side"))
 
     # Moving
 
