@@ -267,6 +267,37 @@ async def test_w03_a_command_that_nobody_has_is_refused_with_the_nearest_and_the
         await person.until(lambda: len(person.tab.queue) == 2, "a path to be a text")
 
 
+async def test_w03_a_command_without_what_it_needs_says_what_that_is(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.idle()
+        for wanted in ("/rename TITLE", "/blame FILE[:LINE]"):
+            name = wanted.split()[0]
+            await person.say(name)
+            await person.sees(f"Add what is missing: {wanted}")
+            assert person.draft == f"{name} "
+            await person.press("ctrl+c")
+
+
+async def test_w03_a_name_that_is_typed_in_full_runs_although_its_command_may_take_arguments(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await announced(person)
+        await person.idle()
+        await person.type("/code")
+        await person.sees("/code language")
+        await person.press("enter")
+        await person.sees("▌ /code")
+        assert person.draft == ""
+        await person.idle()
+        await person.type("/cod")
+        await person.until(lambda: person.area.prompt.completion.is_open, "the list of commands")
+        await person.press("enter")
+        await person.until(
+            lambda: person.draft == "/code ", "the name, with what follows still to be written"
+        )
+
+
 async def test_w03_before_the_agent_has_announced_its_commands_every_word_is_sent(tmp_path: Path) -> None:
     silent = AgentSpec("silent", "Silent", (sys.executable, "-m", "catena_acp.rehearsal", "--no-commands"))
     async with at_the_screen(str(tmp_path), agent=silent) as person:

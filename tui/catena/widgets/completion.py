@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _READ = 2_000  # entries of one directory
 _OFFERED = 200
+_BEGINS = 500.0  # points of what begins as it is typed; what only has its letters gets fewer
 _FILES = ("/attach ",)  # what takes a path
 _DIRECTORIES = ("/cd ", "/add-dir ")  # what takes that of a directory
 PATH = "path:"  # the keys of rows that are paths
@@ -204,12 +205,15 @@ def completions(
             template.name, "the project has a template" if template.of_project else "you have a template"
         )
     agents = [((each.name,), _agent_row(each, hidden_by=by.get(each.name, ""))) for each in agent_commands]
-    return _ranked(text[1:], own) + _ranked(text[1:], prompts) + _ranked(text[1:], agents)
+    ranked = [each for group in (own, prompts, agents) for each in _ranked(text[1:], group)]
+    # What begins as it is typed stands before what only has its letters, whose ever it is: Enter takes the first.
+    return [row for _, row in sorted(ranked, key=lambda each: each[0] < _BEGINS)]
 
 
-def _ranked(typed: str, candidates: Sequence[tuple[tuple[str, ...], Row]]) -> list[Row]:
+def _ranked(typed: str, candidates: Sequence[tuple[tuple[str, ...], Row]]) -> list[tuple[float, Row]]:
+    """The candidates that fit, best first, with their points."""
     if not typed:
-        return [row for _, row in candidates]
+        return [(_BEGINS, row) for _, row in candidates]
     from textual.fuzzy import FuzzySearch
 
     search = FuzzySearch()
@@ -217,11 +221,11 @@ def _ranked(typed: str, candidates: Sequence[tuple[tuple[str, ...], Row]]) -> li
     def score(name: str, other: bool) -> float:
         if name.startswith(typed):
             # Whoever begins to type another name than the one in the list sees it behind those that begin so.
-            return (500.0 if other and name != typed else 1_000.0) - len(name)
+            return (2 * _BEGINS if other and name != typed else 3 * _BEGINS) - len(name)
         return search.match(typed, name)[0]
 
     scored = [(max(score(name, name != names[0]) for name in names), row) for names, row in candidates]
-    return [row for points, row in sorted(scored, key=lambda each: -each[0]) if points > 0]
+    return [each for each in sorted(scored, key=lambda each: -each[0]) if each[0] > 0]
 
 
 def _own_row(command: CommandWords) -> Row:

@@ -396,6 +396,7 @@ def _action(name: str, argument: str, actions: ChatActions, context: ChatContext
     wanted = command(name)
     if wanted.needs_argument and not argument:
         context.drafts.prefix(f"/{name} ")
+        context.say(f"Add what is missing: /{name} {wanted.argument}")
         return _nothing()
     act = wanted.action(actions, argument)
     return context.gate.led(act) if wanted.leads else act

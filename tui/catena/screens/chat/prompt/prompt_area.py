@@ -473,7 +473,9 @@ class PromptArea(Centred):
         self.close_completions()
         if completed is not None:
             text, whole = completed
-            whole = whole or text.rstrip() == self.composer.text  # its arguments are the person's to leave out
+            whole = (
+                whole or text.rstrip() == self.composer.text
+            )  # its arguments are the person's to leave out
             self.composer.put(text)
             if run and whole:
                 self.composer.submit()
