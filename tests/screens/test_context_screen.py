@@ -70,6 +70,19 @@ async def test_the_context_of_the_newest_turn_says_where_the_next_prompt_would_g
         await person.sees_no("The next prompt would go to")
 
 
+async def test_a_context_of_one_session_names_it_once_below_a_single_blank_row(world: World) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await person.say("say alpha")
+        await person.sees("  alpha")
+        await person.idle()
+        await person.say("/context")
+        await shown(person)
+        text = await person.sees("Only your prompt was sent.", "The next prompt would go to the session")
+        rows = [row.strip() for row in text.splitlines()]
+        at = rows.index("Only your prompt was sent.")
+        assert not rows[at + 1] and rows[at + 2].startswith("The next prompt") and not any(rows[at + 4 : -1])
+
+
 async def test_p10_c_shows_the_context_of_the_message_that_is_browsed(world: World) -> None:
     async with two_sessions(world) as person:
         await person.browse()

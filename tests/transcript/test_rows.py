@@ -368,6 +368,15 @@ def test_times_are_short(seconds: float, text: str) -> None:
     assert duration_text(seconds) == text
 
 
+def test_a_call_that_took_no_time_has_none_on_its_line() -> None:
+    writer = Writer()
+    calls = [
+        writer.tool("read", "a.py", status="completed", started_at=at(0), ended_at=at(after))
+        for after in (0, 1)
+    ]
+    assert [column([call], 40)[-1].split()[-1] for call in calls] == ["a.py", "s"]
+
+
 @pytest.mark.parametrize("width", [20, 30, 59, 60, 80, 200])
 def test_w27_hostile_strings_everywhere_stay_text_of_the_right_width(width: int) -> None:
     evil = (
@@ -558,7 +567,7 @@ def test_a_failure_never_hides_in_a_group() -> None:
     rows = column([*runs(writer, 12), broken, *runs(writer, 12), failed], 60)
     lines = [" ".join(row.split()) for row in rows if "Run" in row]
     assert lines[0] == lines[8] == "✓ Run 6 commands ▸"
-    assert lines[7] == "✓ Run make broken ▸ exit 2" and lines[-1] == "✗ Run make failed"
+    assert lines[7] == "✗ Run make broken ▸ exit 2" and lines[-1] == "✗ Run make failed"
 
 
 def test_work_goes_into_its_group_only_while_nobody_reads_it() -> None:
@@ -698,7 +707,7 @@ def test_w11_a_terminal_shows_its_last_lines_and_how_the_command_ended() -> None
     output = "one\ntwo\n\x1b[1;31mthree\x1b[0m\nfour"
     assert column([ran(output, hidden_lines=1_000, exit_code=2)], 60) == [
         "",
-        "✓ Run     make                                      exit 2",
+        "✗ Run     make                                      exit 2",
         "          … 1,001 lines ▸",
         "          two",
         "          three",

@@ -260,8 +260,8 @@ async def test_t03_the_page_has_prompts_answers_and_the_files_that_each_branch_t
         branch_part("B", "two", found.right, 80).plain,
     )
     assert "Both start with the same prompt." in files
-    assert "a.py\n    A  changed 1 time +1 −0\n    B  changed 1 time +2 −0" in files
-    assert "b.py\n    A  not touched\n    B  changed 1 time +1 −0" in files
+    assert "a.py\n    A  changed 1 time, +1\n    B  changed 1 time, +2" in files
+    assert "b.py\n    A  not touched\n    B  changed 1 time, +1" in files
     assert left.startswith("A  one\n  2 prompts") and right.startswith("B  two\n  1 prompt")
     assert [row.text for row in said_on(found.left)] == [
         "use a table",

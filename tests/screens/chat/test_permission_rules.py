@@ -22,7 +22,9 @@ async def test_w01_a_rule_is_shown_then_accepted_and_answers_from_then_on(tmp_pa
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("edit src/auth/notes.txt")
         await asked(person)
-        await person.sees("Always in this project: edits below src/auth/", "← →", "Reject with a reason")
+        await person.sees(
+            "Always in this project: edits below src/auth/", "← → scope", "Reject with a reason"
+        )
         await person.press("left")
         await person.sees("edits of src/auth/notes.txt")
         await person.press("right", "right")

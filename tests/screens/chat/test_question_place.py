@@ -63,7 +63,7 @@ async def test_w01_a_long_change_takes_half_of_the_screen_and_says_what_is_left_
             "1 y Allow once",
             "2 Allow edits in this session",
             "3 n Reject",
-            "a Always in this project: edits of a.py ← →",
+            "a Always in this project: edits of a.py ← → scope",
             "r Reject with a reason",
         ]
 

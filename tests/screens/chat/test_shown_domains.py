@@ -35,10 +35,9 @@ async def test_m10_files_shows_what_was_read_and_changed(tmp_path: Path) -> None
         await said(person, "tool read README.md; edit! notes.txt; say done")
         await person.sees("  done")
         await person.say("/files")
-        text = await person.sees(
-            "Files on this branch", "notes.txt  changed 1 time", "README.md  read 1 time"
-        )
-        assert text.index("notes.txt  changed") < text.index("README.md  read"), "the latest first"
+        text = await person.sees("Files on this branch", "changed 1 time", "read 1 time")
+        rows = [line.split()[:2] for line in text.splitlines()]
+        assert rows.index(["notes.txt", "changed"]) < rows.index(["README.md", "read"]), "the latest first"
         assert "/changes shows what changed" in text
         await person.press("escape")
 
@@ -46,9 +45,16 @@ async def test_m10_files_shows_what_was_read_and_changed(tmp_path: Path) -> None
 def test_m10_a_path_that_would_steer_the_terminal_is_only_shown() -> None:
     nasty = "/p/\x1b[31m\n[bold]a\u202eb"
     file = FileTouched(nasty, changed=1)
-    text = files_page([file], "/p").plain
+    text = files_page([file], "/p")(60).plain
     assert not set("\x1b\x07\u202e") & set(text)
     assert "[bold]a" in text
+
+
+def test_what_was_done_to_files_ends_on_one_edge_and_stands_below_a_path_that_leaves_no_room() -> None:
+    files = [FileTouched("/p/a.py", changed=2, added=3), FileTouched(f"/p/{'deep/' * 11}b.py", read=1)]
+    rows = files_page(files, "/p")(70).plain.splitlines()[-3:]
+    assert rows[0] == f"a.py{'changed 2 times, +3':>66}"
+    assert rows[1].startswith("deep/deep/") and rows[-1] == "  read 1 time"
 
 
 async def test_m13_usage_shows_the_turn_the_branch_and_all_branches(tmp_path: Path) -> None:

@@ -228,7 +228,9 @@ async def test_d_shows_the_whole_change_that_is_asked_for(tmp_path: Path) -> Non
             lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
         )
         await person.press("d")
-        await person.sees("Full diff", '2 −     print("Hello")', '2 +     print(f"Hello, {name}!")')
+        await person.sees(
+            "Full diff · notes.txt", '2 −     print("Hello")', '2 +     print(f"Hello, {name}!")'
+        )
         await person.press("escape")
         await person.sees("Allow the edit of notes.txt?")
 

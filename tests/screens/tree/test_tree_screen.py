@@ -234,7 +234,7 @@ async def test_t03_d_compares_two_marked_branches_and_one_with_where_one_stands(
         await person.press("end", "k", "k", "d")
         await person.until(lambda: isinstance(person.app.screen, PageScreen), "the page")
         await person.sees(
-            "you are here", "Both start with the same prompt.", "changed 1 time +2 −0", "not touched"
+            "you are here", "Both start with the same prompt.", "changed 1 time, +2", "not touched"
         )
         await person.press("escape")
         await person.sees("Tree")

@@ -43,12 +43,19 @@ _CLAUSES = re.compile(r", | · | \(|; ")
 
 
 def whole_clauses(text: str, width: int) -> str:
-    """The first clauses of a text that fit into ``width`` cells; cut like any text if they fill less than a third."""
+    """The first clauses of a text that fit into ``width`` cells; cut like any text if they fill less than a third.
+
+    What stands in quotation marks is not ours, and no clause ends within it.
+    """
     if cell_width(text) <= width:
         return text
-    ends = [found.start() for found in _CLAUSES.finditer(text)]
+    ends = [at for found in _CLAUSES.finditer(text) if not _is_quoted(text, at := found.start())]
     fitting = [end for end in ends if width <= 3 * cell_width(text[:end]) <= 3 * width]
     return text[: fitting[-1]] if fitting else truncate(text, width)
+
+
+def _is_quoted(text: str, at: int) -> bool:
+    return text.count("“", 0, at) > text.count("”", 0, at)
 
 
 def _cell(character: str) -> int:
@@ -117,6 +124,14 @@ def duration_text(seconds: float, *, precise: bool = True) -> str:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def taken_text(seconds: float) -> str:
+    """How long something took, as `duration_text`; "" for no time at all."""
+    return duration_text(seconds) if seconds >= _SHORTEST else ""
+
+
+_SHORTEST = 0.05  # seconds; less would be `0.0 s`
 
 
 def _time(value: object) -> datetime | None:

@@ -68,8 +68,8 @@ class ContextScreen(ReadingScreen[None]):
             yield Static("", id="told", markup=False)
             yield Static("", id="next", markup=False)
         yield from self.compose_foot(
-            SheetKey("{turn_before}", "before", "step(-1)"),
-            SheetKey("{turn_after}", "after", "step(1)"),
+            SheetKey("{turn_before}", "earlier", "step(-1)"),
+            SheetKey("{turn_after}", "later", "step(1)"),
             SheetKey("{context_fold}", "fold", "fold"),
             SheetKey("{context_copy}", "copy the text", "copy"),
             SheetKey("{leave}", "close", "leave"),
@@ -87,7 +87,9 @@ class ContextScreen(ReadingScreen[None]):
         self.say("")
         self.query_one("#facts", Static).update(Content(safe("\n".join(facts_of(context)))))
         told = context.prior_context
-        self.query_one("#told", Static).update(Content("" if told is None or self._folded else safe(told)))
+        text = self.query_one("#told", Static)
+        text.display = told is not None and not self._folded
+        text.update(Content(safe(told) if told is not None and text.display else ""))
         self.query_one("#next", Static).update(Content(safe("\n".join(next_of(context)))))
 
     def action_fold(self) -> None:
@@ -132,7 +134,8 @@ def next_of(context: TurnContext) -> Iterator[str]:
     if context.next:
         yield ""
         yield next_line(context.next)
-        for entry in context.next.entries:
+        # Of a single session that is said already.
+        for entry in context.next.entries if len(context.next.entries) > 1 else ():
             yield f"  – {safe_line(f'{entry.agent_title} · {entry.link.session_id}: {entry.next}')}"
 
 
@@ -142,7 +145,7 @@ def facts_of(context: TurnContext) -> Iterator[str]:
     yield f"Your prompt: {safe_line(shortened(context.prompt.text, 200))}"
     yield f"Source: {context.how}" + (f" ({safe_line(turn.cause)})" if turn.cause else "")
     yield f"Session: {safe_line(context.link.session_id)}"
-    knew = counted(context.knew, "message") if context.knew else "none of this conversation"
+    knew = f"{context.knew:,}" if context.knew else "none of this conversation"
     yield f"Messages in session: {knew}" + (
         f"; {SHORTENED}" if context.abridged and turn.how is not ContextSource.TOLD else ""
     )

@@ -26,6 +26,7 @@ _REST = 0.06  # seconds on a row after which its preview is read
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _INLINE = re.compile(r"`([^`\n]+)`")
+_STRONG = re.compile(r"\*\*(?=\S)([^*\n]+)(?<=\S)\*\*")
 _FOUND = "bold underline $foreground"
 _PROMPT_LINES, _ANSWER_LINES, _LAST_LINES, _FOUND_LINES = 2, 3, 6, 4
 _ONE_LINE = {ord("\n"): " ", ord("\t"): " "}
@@ -210,17 +211,25 @@ class _Drawing:
         return [Content.assemble("  ", line) for line in self._wrapped(text, most, "", found)]
 
     def _wrapped(self, text: str, most: int, style: str, found: Sequence[Span]) -> list[Content]:
-        """The first lines of a text, as far as they fit, with what was found in it and its code set off."""
+        """The first lines of a text, as far as they fit, with what was found in it its code and its stress set off."""
         quoted = safe_cells(text).translate(_ONE_LINE)
         code = [match.span(1) for match in _INLINE.finditer(quoted)]
-        ticks = sorted(place for start, end in code for place in (start - 1, end))
-        line = "".join(character for at, character in enumerate(quoted) if at not in ticks)
+        strong = [match.span(1) for match in _STRONG.finditer(quoted)]
+        strong = [
+            (start, end) for start, end in strong if not any(a <= start < b or a <= end < b for a, b in code)
+        ]
+        marks = sorted(
+            [place for start, end in code for place in (start - 1, end)]
+            + [place for start, end in strong for place in (start - 2, start - 1, end, end + 1)]
+        )
+        gone = frozenset(marks)
+        line = "".join(character for at, character in enumerate(quoted) if at not in gone)
         drawn = Content(line)
         if style:
             drawn = drawn.stylize(style)
-        for styled, looks in ((code, "$inline"), (found, _FOUND)):
+        for styled, looks in ((strong, "bold"), (code, "$inline"), (found, _FOUND)):
             for start, end in styled:
-                drawn = drawn.stylize(looks, start - bisect_left(ticks, start), end - bisect_left(ticks, end))
+                drawn = drawn.stylize(looks, start - bisect_left(marks, start), end - bisect_left(marks, end))
         ends = _line_ends(line, self._width - 2, most)
         lines = [drawn[start:end] for start, end in ends]
         if ends and ends[-1][1] < len(line.rstrip()):

@@ -29,7 +29,7 @@ class PermissionsScreen(ListScreen[None]):
     """The rules in force, the narrowest first."""
 
     HEADING = "Permission rules"
-    EMPTY = "no rules: every request asks. `{always}` makes one when an agent asks"
+    EMPTY = "no rules: every request asks; {always} at a request makes one"
     KEYS = (
         SheetKey("{rule_remove}", "remove", "remove"),
         SheetKey("{rule_scope}", "change where it holds", "move_scope"),

@@ -90,10 +90,10 @@ def value_words(value: Value) -> str:
 
 
 def source_words(setting: ListedSetting, path: Path) -> str:
-    """Where a value comes from."""
+    """Where a value comes from; "" for a default, since most are."""
     if setting.variable:
         return setting.variable
-    return f"{path.name}:{setting.line}" if setting.line else "default"
+    return f"{path.name}:{setting.line}" if setting.line else ""
 
 
 def setting_row(setting: ListedSetting, path: Path, trouble: str = "") -> Row:
@@ -114,6 +114,5 @@ def about(setting: ListedSetting, path: Path, *, short: bool = False) -> str:
     """What is said of the setting under the cursor; ``short``: there are few rows."""
     if short:
         return setting.does
-    source = "" if source_words(setting, path) == "default" else f" ({source_words(setting, path)})"
-    holds = f"a change holds {setting.applies.value}"
-    return f"{setting.name}: {setting.does}. Now {setting.value}{source}; {holds}."
+    source = source_words(setting, path) or "the default"
+    return f"{setting.name}: {setting.does}. Now {setting.value} ({source}); a change holds {setting.applies.value}."

@@ -44,9 +44,9 @@ class ServersScreen(ListScreen[None]):
     """The servers, in the order in which sessions get them."""
 
     HEADING = "MCP servers"
-    EMPTY = "no MCP servers: [mcp.NAME] in the settings adds one"
+    EMPTY = "no MCP servers; add one with [mcp.NAME] in the settings file"
     KEYS = (
-        SheetKey("{servers_allow}", "allow the project's …", "allow"),
+        SheetKey("{servers_allow}", "allow the project's", "allow"),
         SheetKey("{servers_refuse}", "do not use them", "refuse"),
         SheetKey("{server_details}", "details", "details"),
         SheetKey("{leave}", "close", "leave"),

@@ -34,7 +34,9 @@ class TemplatesScreen(ListScreen[None]):
     """The templates, those of the project first."""
 
     HEADING = "Prompt templates"
-    EMPTY = f"no templates: a Markdown file in {PROJECT_FOLDER}, or in {FOLDER} beside your settings, is one"
+    EMPTY = (
+        f"no templates; put a Markdown file into {PROJECT_FOLDER}, or into {FOLDER} beside your settings file"
+    )
     KEYS = (
         SheetKey("{template_read}", "read", "read"),
         SheetKey("{template_allow}", "allow for catena run", "allow"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from catena.text.formats import duration_text, seconds_since_start
+from catena.text.formats import duration_text, seconds_since_start, taken_text
 from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import Run
@@ -59,7 +59,7 @@ def draw_subagent_line(
     """Draw the line of the call that started a subagent; ``asks``: one of its calls waits for a permission."""
     palette = options.palette
     running = message.state is MessageState.OPEN
-    what, time = call.object, "" if call.seconds is None else duration_text(call.seconds)
+    what, time = call.object, "" if call.seconds is None else taken_text(call.seconds)
     if running:
         doing = "" if options.narrow else work.doing(options.directory)
         what = f"{what} · {doing}" if doing else what

@@ -31,6 +31,13 @@ def draw_changes(diffs: Sequence[ToolDiff], options: RenderOptions, *, most: int
     return lines + (draw_more(hidden, True, options) if hidden else [])
 
 
+def changed_files(call: ToolCallChanged, directory: str) -> str:
+    """Which files a call would change, in words; "" where it tells of none."""
+    diffs = [content for content in call.content or () if isinstance(content, ToolDiff)]
+    paths = {relative(diff.path, directory) for diff in diffs}
+    return f"{len(paths):,} files" if len(paths) > 1 else "".join(paths)
+
+
 def draw_arguments(call: ToolCallChanged, options: RenderOptions) -> list[Line]:
     """Draw what the agent says of a call that changes no file: arguments, words and places."""
     return _draw_texts((text[:_LONGEST] for text in _arguments(call, options)), options)

@@ -95,15 +95,18 @@ class ToolCall:
             [part for part in record.parts if part.type == "terminal"] if outputs or record.content else []
         )
         locations = tuple(_locations(record, directory))
+        exit_code = _exit_code_of(record, parts)
         over = message.state is not MessageState.OPEN
+        # Agents call a command completed that ended, whatever its exit code; a signal may be what they wanted.
+        failed = status == "failed" or (status == "completed" and bool(exit_code))
         if over and status not in ("completed", "failed"):
             glyph = "✓" if not status and message.state is MessageState.FINAL else _UNKNOWN
         else:
-            glyph = _GLYPHS.get(status or "pending", _UNKNOWN)
+            glyph = _GLYPHS.get("failed" if failed else status or "pending", _UNKNOWN)
         return cls(
             kind=kind,
             glyph=glyph,
-            failed=status == "failed",
+            failed=failed,
             running=not over and status == "in_progress",
             verb=SUBAGENT_VERB if record.starts_subagent else _VERBS.get(kind, "Tool"),
             object=_object(kind, record, message.text, locations, diffs, directory),
@@ -114,7 +117,7 @@ class ToolCall:
             outputs=tuple(outputs),
             hidden_lines=sum(part.hidden_lines for part in terminals),
             has_terminal=bool(terminals),
-            exit_code=_exit_code_of(record, parts),
+            exit_code=exit_code,
             signal=next((part.signal for part in terminals if part.signal), ""),
             raw_input=_raw(record.raw_input),
             raw_output=_raw(record.raw_output),

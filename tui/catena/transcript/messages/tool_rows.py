@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
-from catena.text.formats import duration_text, seconds_since_start
+from catena.text.formats import duration_text, seconds_since_start, taken_text
 from catena.text.safe_text import safe
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of, with_mark
 from catena.transcript.drawing.output_colours import fit_runs, runs_of
@@ -79,7 +79,7 @@ def draw_tool_line(
         right = [("rejected", palette.faint)]  # nothing was changed
     if call.background:
         right.append(("in background", palette.running) if goes_on else ("background ended", palette.faint))
-    time = "" if call.seconds is None or call.background else duration_text(call.seconds)
+    time = "" if call.seconds is None or call.background else taken_text(call.seconds)
     if call.running and options.now is not None:
         elapsed = seconds_since_start(message.data, options.now())
         time = "" if elapsed is None or elapsed < 1 else duration_text(elapsed, precise=False)
@@ -105,7 +105,7 @@ def draw_group_line(messages: Sequence[Message], folded: bool, options: RenderOp
     palette = options.palette
     running = next((call for call in calls if call.running or call.glyph == "○"), None)
     seconds = [call.seconds for call in calls if call.seconds is not None]
-    time = duration_text(sum(seconds)) if seconds and running is None else ""
+    time = taken_text(sum(seconds)) if seconds and running is None else ""
     return draw_call_line(
         running.glyph if running else calls[0].glyph,
         palette.running if running and running.running else palette.muted,

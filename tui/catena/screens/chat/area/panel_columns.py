@@ -127,12 +127,16 @@ class QuestionColumn(Vertical):
     def on_permission_panel_diff_wanted(self, event: PermissionPanel.DiffWanted) -> None:
         """Show the whole change, or all of a request without one."""
         from catena.screens.common.page import PageScreen
+        from catena.transcript.messages.subject import changed_files
         from catena.transcript.widget.subject_block import SubjectBlock
+        from catena.widgets.sheet_head import Subject
 
         event.stop()
+        call = event.ask.tool_call
         title = "Full diff" if self.permission.has_change else "The request in full"
+        about = Subject(changed_files(call, event.directory))
         self.app.push_screen(
-            PageScreen(title, SubjectBlock(event.ask.tool_call, event.directory, whole=True))
+            PageScreen(title, SubjectBlock(call, event.directory, whole=True), subject=about)
         )
 
     @on(ElicitationPanel.Mistyped)

@@ -6,6 +6,8 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from catena.text.formats import whole_clauses
+
 
 class LineageLine(Widget):
     """One line above the transcript, if there is a source or a fork."""
@@ -36,8 +38,8 @@ class LineageLine(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """The words, as many of them as there is room for."""
-        return Content(self._words).truncate(max(1, self.content_size.width), ellipsis=True)
+        """As many of the words as there is room for."""
+        return Content(whole_clauses(self._words, max(1, self.content_size.width)))
 
     def on_click(self) -> None:
         """Go to the source or a fork."""

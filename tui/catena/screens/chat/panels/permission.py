@@ -242,7 +242,7 @@ class PermissionPanel(Vertical, can_focus=True):
         if rule is not None:
             from catena_acp.permissions.rule import rule_text
 
-            others = keys.fill("{narrower_rule} {wider_rule}") if len(self._rules) > 1 else ""
+            others = keys.fill("{narrower_rule} {wider_rule} scope") if len(self._rules) > 1 else ""
             yield Choice(
                 _ALWAYS,
                 keys.shown("always"),
