@@ -190,6 +190,18 @@ async def test_w20_the_words_of_an_empty_filter_are_faint_and_not_dim_besides(tm
         assert style is not None and style.color == faint and not style.dim
 
 
+@pytest.mark.parametrize("environment", [{"TERM": "xterm-16color"}, {"NO_COLOR": "1"}])
+async def test_w20_without_colours_to_mix_what_is_read_last_is_the_terminals_own_colour_dim(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    async with at_the_screen(str(tmp_path), environment=environment) as person:
+        await person.sees("Ask Rehearsal", "f1 help")
+        segments = [segment for strip in person.app.screen._compositor.render_strips() for segment in strip]
+        (help_words,) = [each.style for each in segments if each.text == " help"]
+        assert help_words is not None and help_words.dim
+        assert help_words.color is None or help_words.color.is_default
+
+
 async def test_w20_a_theme_of_the_settings_is_taken(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), settings=Settings(theme="gruvbox")) as person:
         assert person.app.theme == "gruvbox"

@@ -18,8 +18,11 @@ def check_theme(settings: Settings) -> None:
     from catena.themes.depth import ColourDepth
 
     names = ThemeCatalog(ColourDepth.FULL, settings.themes).names
-    if settings.theme not in names:
-        raise wrong_setting(("theme",), f'must be one of {", ".join(names)}; it is "{settings.theme}"')
+    if settings.theme in names:
+        return
+    if (whole := f"catena-{settings.theme}") in names:  # as the list of themes shows it
+        raise wrong_setting(("theme",), f'is "{settings.theme}"; the whole name is "{whole}"')
+    raise wrong_setting(("theme",), f'must be one of {", ".join(names)}; it is "{settings.theme}"')
 
 
 def check_names(settings: Settings) -> None:

@@ -27,6 +27,8 @@ class DimSteps(LineFilter):
 
 @lru_cache(maxsize=1024)
 def _dimmed(style: Style) -> Style:
-    if style.color != _DIM:
+    color = style.color
+    # Not the colour itself: Rich and Textual have several names for it, and these tell colours apart, too.
+    if color is None or (color.type, color.number) != (_DIM.type, _DIM.number):
         return style
     return style + Style(color="default", dim=True)

@@ -161,11 +161,11 @@ def draw_call_line(
     palette = options.palette
     verb_runs: list[Run] = [(verb, verb_style)]
     verb_runs.append((" " * max(1, options.second_axis - len(verb)), Style.null()))
-    fold_cells = 2 if fold else 0
+    fold_cells, apart = 2 if fold else 0, 1 if options.narrow else _APART
 
     def room() -> int:
         note = total_cells(right) + len(time) + (len(_COUNTS_AND_TIME) if right and time else 0)
-        return options.width - total_cells(verb_runs) - fold_cells - (note + 1 if note else 0)
+        return options.width - total_cells(verb_runs) - fold_cells - (note + apart if note else 0)
 
     if options.narrow and right and time:
         time = ""
@@ -184,6 +184,7 @@ def draw_call_line(
     return with_mark([line], glyph, mark_style)[0]
 
 
+_APART = 2  # cells between an object and what stands on the right
 _LEAST_OBJECT = 16  # cells of an object that is shortened for the time
 
 
