@@ -114,5 +114,6 @@ def about(setting: ListedSetting, path: Path, *, short: bool = False) -> str:
     """What is said of the setting under the cursor; ``short``: there are few rows."""
     if short:
         return setting.does
-    source = source_words(setting, path) or "the default"
-    return f"{setting.name}: {setting.does}. Now {setting.value} ({source}); a change holds {setting.applies.value}."
+    source = source_words(setting, path)
+    now = f"{setting.value} ({source})" if source else setting.value
+    return f"{setting.name}: {setting.does}. Now {now}; a change holds {setting.applies.value}."
