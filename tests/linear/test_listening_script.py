@@ -18,7 +18,7 @@ HERE = Path(__file__).parent
 # What another run, machine or directory has otherwise: times, ids, the sizes of texts that have paths in them.
 MASKS = (
     (r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", "2026-11-24 14:09 UTC"),
-    (r"\b\d\d:\d\d\b|\byesterday\b", "14:09"),
+    (r"(?:\b\d{4}-\d\d-\d\d )?\b\d\d:\d\d\b(?! UTC)|\byesterday\b", "14:09"),
     (r"\b\d+ (?:min|h)\b(?=\n)", "now"),
     (r"about [\d,]+ tokens", "about 200 tokens"),
     (r"--resume \w{16}", "--resume ID"),

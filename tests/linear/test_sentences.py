@@ -56,7 +56,7 @@ def test_s04_a_sentence_is_a_line_and_marks_for_the_eye_are_not_read() -> None:
         "- finished: done",
         "- open: open",
         "Row: a; b",
-        "Row: 1. x; 2",
+        "Row: a: 1. x; b: 2",
         "Quote: Quoted text.",
         "Code: python, 3 lines",
         "def f():  # a sentence. Another one.",
@@ -65,6 +65,19 @@ def test_s04_a_sentence_is_a_line_and_marks_for_the_eye_are_not_read() -> None:
         "Code ends.",
         "See the page (https://example.org/a).",
         "The end",
+    ]
+
+
+def test_s04_a_row_of_a_table_says_its_columns_and_is_never_cut_nor_is_what_is_quoted() -> None:
+    table = "| agent | fork | |\n|:--|:-:|--|\n| one | yes. Since May. | a \\| b |\n| two |  | no |\n"
+    assert texts(f"{table}\n| no | head |\n> First. Second.\n## What is it? A title.\n") == [
+        "Row: agent; fork; blank",
+        "Row: agent: one; fork: yes. Since May.; a | b",
+        "Row: agent: two; fork: blank; no",
+        "Row: no; head",
+        "Quote: First.",
+        "Quote: Second.",
+        "Heading: What is it? A title.",
     ]
 
 
@@ -96,6 +109,11 @@ def test_s04_code_waits_for_its_end_and_a_silence_reads_what_there_is() -> None:
         "12: Allow",
         "\u200bTool 3: x",
         "Line 3 added: x",
+        "Row: x",
+        "Heading: x",
+        "Quote: x",
+        "Code ends.",
+        "To continue: catena --resume x",
     ],
 )
 def test_s04_a_line_of_the_agent_is_never_taken_for_one_of_structure(line: str) -> None:

@@ -170,8 +170,8 @@ class Questions:
         choice, reason = self._choice(asked, text)
         if choice is None:
             context.say(
-                f"{_shown(text)} is no answer. {self._ways(asked).removeprefix('Choose: ')} A space before a text "
-                "sends it as a prompt, /stop stops the agent."
+                f"That is no answer: “{_shown(text)}”. {self._ways(asked).removeprefix('Choose: ')} A space "
+                "before a text sends it as a prompt, /stop stops the agent."
             )
         elif isinstance(asked, PermissionOpened):
             await self._answer_permission(asked, choice, reason)

@@ -23,6 +23,7 @@ _STRONG = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
 _QUOTE = re.compile(r"^ {0,3}(?:> ?)+")
 _LINK = re.compile(r"(?<!!)\[([^\[\]\n]+)\]\(([^\s()]+)\)")
 _DIVIDER = frozenset("|:- \t")  # of the head of a table and its rows
+_PIPE = re.compile(r"(?<!\\)\|")
 _LONGEST_FENCE = 200  # characters
 _TOKEN = 12  # characters, more than an abbreviation has
 _LONGEST = 1_000  # characters of a line without an end of a sentence
@@ -46,6 +47,8 @@ class SentenceCutter:
         self._language = ""
         self._code: list[str] = []
         self._characters = 0  # of that code
+        self._row: tuple[str, ...] = ()  # the cells of the line before, where it was a row of a table
+        self._head: tuple[str, ...] = ()  # the names of the columns, while rows of a table come
 
     @property
     def holds(self) -> bool:
@@ -82,7 +85,7 @@ class SentenceCutter:
             return  # a row of a table, a heading, a quotation: they end with their line
         *sentences, self._held = _sentences(self._held)
         for sentence in sentences:
-            yield from _spoken(sentence)
+            yield from self._text(sentence)
 
     def _line(self, line: str) -> Iterator[SpokenLine]:
         line = line.rstrip("\r")
@@ -98,8 +101,34 @@ class SentenceCutter:
         elif len(line) <= _LONGEST_FENCE and (fence := _FENCE.match(line)):
             self._fence, self._language = fence["fence"], fence["language"]
         else:
-            for sentence in _sentences(line):
-                yield from _spoken(sentence)
+            yield from self._text(line)
+
+    def _text(self, line: str) -> Iterator[SpokenLine]:
+        """A line that is no code, or a sentence of one, without marks that are only for the eye."""
+        quote = _QUOTE.match(line)
+        before, text = ("Quote: ", line[quote.end() :]) if quote else ("", line)
+        row, self._row = self._row, _cells(text)
+        if row and _is_divider(text):
+            self._head = row
+            return
+        if self._row:
+            yield SpokenLine(before + self._row_words(), ours=True)
+            return
+        self._head = ()
+        if not text.strip() or _RULE.match(text) or _is_divider(text):
+            return
+        if heading := _HEADING.match(text):
+            yield SpokenLine(f"{before}Heading: {_plain(heading['title'])}", ours=True)
+            return
+        for sentence in _sentences(text):
+            yield from _spoken(sentence, before)
+
+    def _row_words(self) -> str:
+        """A row of a table, each cell behind the name of its column, which nobody who listens can look up."""
+        names = self._head if len(self._row) > 1 else ()
+        named = (f"{name}: " if name else "" for name in names)
+        cells = (f"{next(named, '')}{cell or 'blank'}" for cell in self._row)
+        return f"Row: {'; '.join(cells)}"
 
     def _end_code(self) -> Iterator[SpokenLine]:
         count = len(self._code)
@@ -139,24 +168,30 @@ def _begins_fence(text: str) -> bool:
     return len(text) <= _LONGEST_FENCE and _FENCE_BEGINS.match(text) is not None
 
 
-def _spoken(line: str) -> Iterator[SpokenLine]:
-    """A line of Markdown as it is read aloud: without marks that are only for the eye."""
-    quote = _QUOTE.match(line)
-    if quote is not None:
-        line = line[quote.end() :]
-    if not line.strip() or _RULE.match(line) or (set(line) <= _DIVIDER and {"-", "|"} <= set(line)):
+def _spoken(sentence: str, before: str) -> Iterator[SpokenLine]:
+    """A sentence as it is read aloud, behind what says that it is quoted."""
+    if not sentence.strip():
         return
-    before = "Quote: " if quote is not None else ""
-    if heading := _HEADING.match(line):
-        yield SpokenLine(f"{before}Heading: {_plain(heading['title'])}", ours=True)
-    elif line.strip().startswith("|") and line.strip().endswith("|") and len(line.strip()) > 2:
-        cells = "; ".join(_plain(cell.strip()) for cell in line.strip()[1:-1].split("|"))
-        yield SpokenLine(f"{before}Row: {cells}", ours=True)
-    elif task := _TASK.match(line):
+    if task := _TASK.match(sentence):
         state = "open" if task["mark"] == " " else "finished"
-        yield SpokenLine(f"{before}{task['before']}{state}: {_plain(line[task.end() :])}", ours=bool(before))
+        yield SpokenLine(
+            f"{before}{task['before']}{state}: {_plain(sentence[task.end() :])}", ours=bool(before)
+        )
     else:
-        yield SpokenLine(before + _plain(line), ours=bool(before))
+        yield SpokenLine(before + _plain(sentence), ours=bool(before))
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    """The cells of a row of a table; none of a line that is no row."""
+    row = line.strip()
+    if len(row) < 3 or not (row.startswith("|") and row.endswith("|")) or _is_divider(line):
+        return ()
+    return tuple(_plain(cell.strip()).replace("\\|", "|") for cell in _PIPE.split(row[1:-1]))
+
+
+def _is_divider(line: str) -> bool:
+    """True for the line between the head of a table and its rows."""
+    return set(line) <= _DIVIDER and {"-", "|"} <= set(line)
 
 
 def _plain(text: str) -> str:

@@ -346,4 +346,6 @@ def _value_name(option: Option) -> str:
 def _setting_words(value: object) -> str:
     if value is None:
         return "not set"
+    if isinstance(value, bool):
+        return "true" if value else "false"  # as the file has it
     return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else safe_line(str(value))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 
 from catena.errors import CommandRefused
@@ -199,17 +199,19 @@ class BranchCommands:
             nodes = [node for node in nodes if argument.lower() in node.preview.lower()]
         if not nodes:
             raise Refused("No prompts there.")
+        listed = {node.id: at for at, node in enumerate(nodes, start=1)}
         branched = f", {counted(layout.branches, 'branch').replace('branchs', 'branches')}"
         context.show(
             f"Tree: {counted(len(nodes), 'prompt')}{branched if layout.branches > 1 else ''}. "
             "/open and a number goes there.",
             [
-                ListRow(", ".join(self._node_words(layout, node)), partial(self._go, layout, node))
+                ListRow(", ".join(self._node_words(layout, node, listed)), partial(self._go, layout, node))
                 for node in nodes
             ],
         )
 
-    def _node_words(self, layout: TreeLayout, node: TreeNode) -> Iterator[str]:
+    def _node_words(self, layout: TreeLayout, node: TreeNode, listed: Mapping[str, int]) -> Iterator[str]:
+        """What a row of the tree says; ``listed`` are the numbers of the rows, for those whose place no eye sees."""
         numbers = self._context.numbers
         number, above = numbers.of(node.id), numbers.of(node.parent_id)
         if number is not None:
@@ -219,6 +221,8 @@ class BranchCommands:
             yield f"in the conversation {safe_line(title)}" if title else "in another conversation"
         elif above is not None:
             yield f"another branch, after You {above}"
+        elif before := listed.get(node.parent_id or ""):
+            yield f"another branch, goes on from {before}"
         else:
             yield "another branch"
         yield _shortened(node.preview) or "files only"

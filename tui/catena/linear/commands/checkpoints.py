@@ -66,7 +66,9 @@ class CheckpointCommands:
                             (
                                 checkpoint_name(each.checkpoint),
                                 checkpoint_place(each),
-                                time_or_day(each.checkpoint.created_at, utc_now()),
+                                time_or_day(each.checkpoint.created_at, utc_now())
+                                if each.checkpoint.label
+                                else "",  # it is called by its time
                                 checkpoint_facts(each.checkpoint).replace(" · ", ", "),
                             ),
                         )

@@ -166,5 +166,5 @@ def _words(found: FoundConversation) -> str:
         f"{entry.branches} branches" if entry.branches > 1 else "",
         counted(entry.todos, "open todo") if entry.todos else "",
     ]
-    hit = f": {safe_line(found.hit.snippet)}" if found.hit else ""
+    hit = f". Found: {safe_line(found.hit.snippet)}" if found.hit else ""
     return ", ".join(filter(None, pieces)) + hit

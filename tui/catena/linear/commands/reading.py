@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _TOOL_CALLS = 2_000  # the newest of a branch that are looked through
 _FOUND = 20
 _READ = 40  # messages that are read at a time
+_LONG_FACTS = frozenset(
+    ("session", "agent", "first", "log")
+)  # ids, and what is said more briefly, of a session
 _SCOPES = {"": Since.BRANCH, "branch": Since.BRANCH, "turn": Since.TURN, "look": Since.LOOK}
 
 
@@ -194,18 +197,23 @@ class ReadingCommands:
         if not chain.entries:
             raise Refused("No sessions yet.")
         listed = []
+        left = {"directory"} if context.verbose else {"directory", *_LONG_FACTS}
         for entry in chain.entries:
+            elsewhere = entry.link.cwd != tab.conversation.record.cwd
             facts = [
-                f"{name} {safe_line(value)}" for name, value in link_facts(entry) if name and name != "log"
+                f"{name}: {safe_line(' '.join(value.split()))}"
+                for name, value in link_facts(entry)
+                if name and (name not in left or (name == "directory" and elsewhere))
             ]
             listed.append(
-                ListRow(f"{safe_line(entry.agent_title)}, {', '.join(facts)}", partial(pick, entry.link.id))
+                ListRow(f"{safe_line(entry.agent_title)}. {'. '.join(facts)}", partial(pick, entry.link.id))
             )
         context.show(
             f"Sessions: {counted(len(listed), 'session')}, newest last. /open and a number continues from one.",
             listed,
         )
-        context.say(next_line(chain))
+        if context.verbose or not any(each.link.session_id in chain.next for each in chain.entries):
+            context.say(next_line(chain))  # else a row says it, without an id
 
     async def stderr(self) -> None:
         """Read what the agent wrote last to its standard error."""

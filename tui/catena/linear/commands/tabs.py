@@ -179,7 +179,7 @@ class TabCommands:
         name = "a new conversation" if tab.untouched else safe_line(tab.name())
         context.out.line(f"Open: {name}, {', '.join(pieces)}")
         if line := await context.tabs.lineage_line(tab):
-            context.out.line(f"Note: {line.removeprefix('↳ ')}")
+            context.out.line(f"Note: {rows.spoken(line.removeprefix('↳ '))}")
         if conversation.read_only:
             from catena_acp.continuity.wording.leases import hold_words
 
@@ -259,7 +259,9 @@ class TabCommands:
             return ListRow(", ".join(filter(None, words)), lambda: self.show(tab))
 
         context.show(
-            f"Tabs: {len(context.tabs.tabs)}", [row(tab) for tab in context.tabs.tabs], everywhere=True
+            f"Tabs: {len(context.tabs.tabs)}. /open and a number goes to one.",
+            [row(tab) for tab in context.tabs.tabs],
+            everywhere=True,
         )
 
     async def tab(self, argument: str) -> None:
