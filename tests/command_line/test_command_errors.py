@@ -82,6 +82,23 @@ def test_closed_streams_are_empty_ones(tmp_path: Path, closed: str) -> None:
         assert "internal error" not in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="takes the full disk of Linux")
+@pytest.mark.parametrize("arguments", ["keys", "--linear --agent rehearsal", "run --agent rehearsal"])
+def test_a_disk_that_is_full_is_no_error_of_ours(tmp_path: Path, arguments: str) -> None:
+    catena = Catena(tmp_path)
+    done = subprocess.run(
+        ["sh", "-c", f"echo say hi | {EXECUTABLE} {arguments} >/dev/full"],
+        cwd=catena.project,
+        env=catena.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    said = "catena: the output cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
 @pytest.mark.parametrize("arguments", [["list"], ["show", "x"], ["run", "hello"], ["--continue"]])
 def test_a_file_that_is_no_store_is_said_so_with_status_2(tmp_path: Path, arguments: list[str]) -> None:
     catena = Catena(tmp_path)

@@ -77,6 +77,20 @@ def test_s04_ctrl_c_stops_the_turn_and_twice_leaves(tmp_path: Path) -> None:
     assert "Answered: " not in terminal.seen
 
 
+def test_s04_the_end_of_input_cancels_a_question_on_a_line_of_its_own(tmp_path: Path) -> None:
+    with dumb(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.type("say One.\n")
+        terminal.wait_for("You 3: ")
+        terminal.type("/fork\n")
+        terminal.wait_for("Enter to cancel: ")
+        terminal.type("\x04")
+        terminal.wait_for("You 3: ", times=2)
+        terminal.type("\x04")
+        assert terminal.status() == 0
+    assert "Enter to cancel: \nCatena: Cancelled.\n" in terminal.seen.replace("\r\n", "\n")
+
+
 def test_g03_files_go_back_by_a_number_and_stay_on_enter(tmp_path: Path) -> None:
     notes, kept = tmp_path / "project" / "notes.txt", tmp_path / "data" / "catena.db"
     (tmp_path / "project" / ".git").mkdir(parents=True)

@@ -11,9 +11,12 @@ import os
 import stat
 import sys
 from collections.abc import Sequence
+from typing import Final, TypeGuard
 
 from catena.app.dataclass_methods import without_compiler
 from catena.errors import ExitStatus
+
+_FULL: Final = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,6 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if _terminal_is_gone(error):
             _discard_output()
             return ExitStatus.HUNG_UP
+        if _disk_is_full(error):
+            _discard_output()
+            print(f"catena: the output cannot be written: {error.strerror}", file=sys.stderr)
+            return ExitStatus.FAILED
         from catena.errors import explain
 
         text, status = explain(error)
@@ -66,6 +73,11 @@ def _terminal_is_gone(error: Exception) -> bool:
         return stat.S_ISCHR(os.fstat(sys.stdout.fileno()).st_mode) and not sys.stdout.isatty()
     except (OSError, ValueError):
         return True
+
+
+def _disk_is_full(error: Exception) -> TypeGuard[OSError]:
+    """True for what a write to standard output ends with where a disk takes no more; a file of ours has a name."""
+    return isinstance(error, OSError) and error.errno in _FULL and error.filename is None
 
 
 def _discard_output() -> None:

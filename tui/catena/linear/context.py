@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from catena.linear.input import LineInput
+from catena.linear.input import InputLine, LineInput
 from catena.linear.numbering import BranchNumbers
 from catena.linear.output import LineOutput
 from catena.linear.rows import AGENT, agent_word, spoken
@@ -155,15 +155,15 @@ class LinearContext:
         with self.dialog():
             self.out.mark(marker)
             line = await self.input.line(single=True)
-            self.heard()
+            self.heard(line)
             return None if line is None else line.text
 
     async def ask_text(self, marker: str) -> str | None:
         """The next text, which may be of several lines; None at the end of the input."""
         with self.dialog():
             self.out.mark(marker)
-            line = await self.input.line(more=self.heard)
-            self.heard()
+            line = await self.input.line(more=self._entered)
+            self.heard(line)
             return None if line is None else line.text
 
     async def confirm(self, question: str, yes: str) -> bool:
@@ -194,8 +194,14 @@ class LinearContext:
                 return int(answer) - 1
             self.say(f"{safe_line(answer)} is not one of them.")
 
-    def heard(self) -> None:
-        """Note that a line was read."""
+    def heard(self, line: InputLine | None) -> None:
+        """Note that a line was read; at the end of the input the terminal has begun no new one."""
+        if line is not None:
+            self._entered()
+        else:
+            self.out.interrupted()
+
+    def _entered(self) -> None:
         if self.echoes:
             self.out.entered()
 

@@ -70,16 +70,17 @@ async def _run(
         _handle_signals(client)
         source.start()
         await _serve(client, context, by_flag=by_flag)
-        return client.status
+        status = client.status
     except Exception as error:  # noqa: BLE001 - the edge: a person is never shown a traceback
         from catena.errors import explain
 
         text, status = explain(error)
         out.line(f"Trouble: {text}")
-        return status
     finally:
         await asyncio.wait({asyncio.ensure_future(writer.flush())}, timeout=_LAST_SECONDS)
         _ignore_interrupts()
+    writer.check()
+    return status
 
 
 def _ignore_interrupts() -> None:

@@ -7,22 +7,27 @@ the lease and Ctrl+C.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
+from typing import Final
+
+_NOBODY_READS: Final = frozenset((errno.EPIPE, errno.EIO))  # a closed pipe, and a terminal that is gone
 
 
 class BackgroundWriter:
     """Writer of text to a file descriptor, in order, in a daemon thread.
 
-    ``on_broken`` is called once, on the loop, when the reader has closed the pipe; later text is dropped.
+    ``on_broken`` is called once, on the loop, when nothing can be written any more; later text is dropped.
     """
 
     def __init__(
         self, descriptor: int, *, encoding: str = "utf-8", on_broken: Callable[[], None] | None = None
     ) -> None:
-        self.broken = False  # the reader has closed the pipe
+        self.broken = False  # nobody reads any more, or nothing can be written
+        self._failure: OSError | None = None  # that is no reader's doing
         self._descriptor = descriptor
         self._encoding = encoding
         self._on_broken = on_broken
@@ -34,8 +39,13 @@ class BackgroundWriter:
         """Queue text, without waiting."""
         self._waiting.put(text.encode(self._encoding, "replace"))
 
+    def check(self) -> None:
+        """Raise OSError where text was dropped although it could have been read, as on a full disk."""
+        if self._failure is not None:
+            raise self._failure
+
     async def flush(self) -> None:
-        """Wait until all queued text is written, or the pipe is broken."""
+        """Wait until all queued text is written, or dropped."""
         done = self._loop.create_future()
         self._waiting.put(done)
         await done
@@ -54,7 +64,9 @@ class BackgroundWriter:
         try:
             while data:
                 data = data[os.write(self._descriptor, data) :]
-        except OSError:
+        except OSError as error:
+            if error.errno not in _NOBODY_READS:
+                self._failure = error
             return False
         return True
 

@@ -73,7 +73,10 @@ async def _run(request: Request) -> int:
     """Run with signal handling and output; errors are reported and the output ended in any case."""
     interrupts = Interrupts()
     interrupts.install()
-    streams = _streams(request, interrupts)
+    out = BackgroundWriter(
+        sys.stdout.fileno(), encoding=sys.stdout.encoding, on_broken=interrupts.output_closed
+    )
+    streams = _streams(request, out)
     output = streams.output()
     headless = _HeadlessRun(request, streams, output, interrupts)
     status: int = ExitStatus.FAILED
@@ -97,15 +100,14 @@ async def _run(request: Request) -> int:
         interrupts.allow_cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await output.flush()
+    out.check()
     return status
 
 
-def _streams(request: Request, interrupts: Interrupts) -> Streams:
-    encoding = sys.stdout.encoding
-    out = BackgroundWriter(sys.stdout.fileno(), encoding=encoding, on_broken=interrupts.output_closed)
+def _streams(request: Request, out: BackgroundWriter) -> Streams:
     if request.json:
         return Streams(out, None)
-    err = BackgroundWriter(sys.stderr.fileno(), encoding=encoding)
+    err = BackgroundWriter(sys.stderr.fileno(), encoding=sys.stdout.encoding)
     return Streams(out, err, shared_terminal=sys.stdout.isatty() and sys.stderr.isatty())
 
 
