@@ -44,6 +44,7 @@ def test_c05_commands_options_and_their_values_are_completed(used: tuple[Catena,
     assert completed(catena, "run", "--permissions=d") == ["deny"]
     assert "--continue" not in completed(catena, "run", "--resume", id, "--")
     assert completed(catena, "run", "--", "--") == []
+    assert completed(catena, "--linear=q") == ["quiet"]
     assert completed(catena, "completion", "") == ["bash", "zsh", "fish"]
     assert completed(catena, "permissions", "a") == ["add"]
     assert completed(catena, "permissions", "list", "--conv") == ["--conversation"]

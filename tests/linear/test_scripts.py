@@ -135,4 +135,4 @@ def test_s04_a_file_on_standard_input_is_never_sent_unasked(tmp_path: Path) -> N
     asked = catena("--agent", "rehearsal", stdin="say This is meant.\n", CATENA_LINEAR="quiet")
     assert asked.status == 0 and "Rehearsal 2: This is meant.\n" in asked.out
     wrong = catena("--linear=loud")
-    assert wrong.status == 2 and "--linear must be one of" in wrong.err
+    assert wrong.status == 2 and "--linear: invalid choice: 'loud'" in wrong.err

@@ -75,8 +75,9 @@ FILES = {
 VARIABLES = {
     "CATENA_CONFIG_DIR": "directory of the settings",
     "CATENA_DATA_DIR": "directory of the database",
-    "CATENA_LINEAR": "linear mode: quiet, normal, verbose, off",
-    "CATENA_PAINTER": "off: leave drawing to Textual",
+    "CATENA_DEMO": "1 is as --demo",
+    "CATENA_LINEAR": "as --linear: quiet, normal, verbose, auto, off",
+    "CATENA_PAINTER": "as the setting painter: off leaves drawing to Textual",
     "NO_COLOR": "no colours",
     "VISUAL, EDITOR": "your editor",
 }
@@ -168,6 +169,7 @@ def _screen_parser() -> Parser:
     parser.add_argument_group("output").add_argument(
         "--linear",
         nargs="?",
+        choices=("quiet", "normal", "verbose", "auto", "off"),  # as LinearSetting, which no start has to import
         metavar="LEVEL",
         help="lines instead of a screen, for screen readers, dumb terminals and logs: --linear, --linear=quiet, "
         "--linear=verbose; --linear=off for the screen",
