@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 TYPED = store acp tui tests bench screenshots
 
-.PHONY: check lint test real prerelease bench screenshots
+.PHONY: check lint test real prerelease bench screenshots gif
 
 check: lint test
 
@@ -32,6 +32,10 @@ bench: $(BIN)/pytest
 
 screenshots: $(BIN)/pytest
 	$(BIN)/python -m screenshots
+
+# Of the film, for places that show no SVG; needs agg, and is not kept here: its bytes depend on fonts.
+gif: $(BIN)/pytest
+	$(BIN)/python -m screenshots.gif
 
 $(BIN)/pytest:
 	python3 -m venv $(VENV)
