@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -95,5 +96,19 @@ def test_d02_a_replay_in_the_terminal_pauses_goes_to_prompts_and_leaves(
         terminal.wait_for("space play")
         terminal.write("+")
         terminal.wait_for("×2")
+        terminal.wait_for("q quit")
+        terminal.write("q")
+        assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "keys"), [(40, "q quit"), (60, "speed · q quit"), (80, "prompt · + − speed · q quit")]
+)
+def test_s01_the_keys_of_a_replay_are_never_cut(
+    catena: Catena, tmp_path: Path, columns: int, keys: str
+) -> None:
+    with Place(tmp_path).catena("replay", CONVERSATION, "--speed", "2", rows=12, columns=columns) as terminal:
+        terminal.wait_for("(playing|end) ·")
+        terminal.wait_for(re.escape(keys))
         terminal.write("q")
         assert terminal.ended() == 0

@@ -260,15 +260,28 @@ class ReplayApp(App[None], inherit_bindings=False):
         ended = self._count == len(self._timeline.steps)
         mark = "paused" if self._paused else "end" if ended else "playing"
         speed = f" · ×{self._speed:g}" if self._speed != 1 else ""
-        state = f"{mark} · {_clock(min(self._at, length))} of {_clock(length)}{speed}"
-        keys: list[Content] = [Content.styled(state, "$muted")]
-        for key, does in _KEYS:
-            said = "play" if key == "space" and self._paused else does
-            keys.append(Content.assemble((key, "$muted"), (f" {said}", "$faint")))
-        return Content.styled("  ·  ", "$faint").join(keys)
+        state = Content.styled(
+            f"{mark} · {_clock(min(self._at, length))} of {_clock(length)}{speed}", "$muted"
+        )
+        keys = [
+            Content.assemble(
+                (key, "$muted"), (f" {'play' if key == 'space' and self._paused else does}", "$faint")
+            )
+            for key, does in _KEYS
+            if not (key == "space" and ended and not self._paused)
+        ]
+        room = self._foot.content_size.width or self.size.width
+        return _joined(state, keys, room)
 
     def _wall_clock(self) -> datetime:
         return self._kept_at or datetime.now().astimezone()
+
+
+def _joined(state: Content, keys: Sequence[Content], room: int) -> Content:
+    """The state and the keys as they fit into a row; how to leave always stands there."""
+    wide, narrow = Content.styled("  ·  ", "$faint"), Content.styled(" · ", "$faint")
+    ways = [wide.join((state, *keys)), *(narrow.join((state, *keys[at:])) for at in range(len(keys)))]
+    return next((way for way in ways if way.cell_length <= room), keys[-1])
 
 
 async def play(app: ReplayApp) -> None:
