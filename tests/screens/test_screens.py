@@ -282,6 +282,9 @@ def test_w22_the_clipboard_sequence_is_wrapped_for_tmux_and_screen() -> None:
     assert clipboard("hi", {}) == plain
     assert clipboard("hi", {"TMUX": "/tmp/t"}) == plain + "\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\"
     assert clipboard("hi", {"TERM": "screen-256color"}) == f"\x1bP{plain}\x1b\\"
+    within_both = {"TMUX": "/tmp/t", "STY": "1.a"}
+    assert clipboard("hi", within_both | {"TERM": "screen"}) == f"\x1bP{plain}\x1b\\"
+    assert clipboard("hi", within_both | {"TERM": "tmux-256color"}).startswith(f"{plain}\x1bPtmux;")
     long = clipboard("x" * 2_000, {"TERM": "screen"})
     assert all(len(piece) < 768 for piece in long.split("\x1b\\"))
 

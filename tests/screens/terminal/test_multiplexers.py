@@ -48,15 +48,18 @@ def in_tmux(place: Place) -> Iterator[Terminal]:
 
 
 @contextmanager
-def in_screen(place: Place) -> Iterator[Terminal]:
+def in_screen(place: Place, *command: str) -> Iterator[Terminal]:
+    """GNU screen with Catena in it, or another command that starts one."""
     if shutil.which("screen") is None:
         pytest.skip("GNU screen is not installed")
     settings, sockets = place.home / "screenrc", place.home / "screens"
     settings.write_text(SCREEN)
     sockets.mkdir(mode=0o700)
     environment = place.environment | {"SCREENDIR": str(sockets), "SCREENRC": str(settings)}
-    command = ("screen", "-S", "catena", "-U", str(EXECUTABLE), "--agent", "rehearsal")
-    with within(command, place, SCREENDIR=str(sockets), SCREENRC=str(settings)) as terminal:
+    started = command or (str(EXECUTABLE), "--agent", "rehearsal")
+    with within(
+        ("screen", "-S", "catena", "-U", *started), place, SCREENDIR=str(sockets), SCREENRC=str(settings)
+    ) as terminal:
         try:
             yield terminal
         finally:
@@ -147,3 +150,11 @@ def test_s02_screen_brings_the_keys_that_open_a_page_and_leave_it(place: Place) 
     with in_screen(place) as terminal:
         for _ in range(3):
             open_help_and_leave(terminal)
+
+
+def test_s05_screen_which_has_no_second_screen_is_left_as_if_it_had_been_empty(place: Place) -> None:
+    shell = f"{EXECUTABLE} --agent rehearsal; echo the shell; read -r line"
+    with in_screen(place, "sh", "-c", shell) as terminal:
+        terminal.press("ctrl+d")
+        text = terminal.wait_for("the shell")
+        assert "Understudy" not in text and "│" not in text

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
 import signal
 import termios
 from pathlib import Path
@@ -66,6 +68,33 @@ def test_s05_while_it_is_suspended_no_mode_is_left_and_afterwards_each_is_back(p
         shell.wait_until(lambda: before <= changed_modes(shell.output), "every mode to be set again")
         shell.press("ctrl+d")
         shell.wait_until(lambda: changed_modes(shell.output) == set(), "every mode to be set back")
+    finally:
+        shell.close()
+
+
+@pytest.mark.skipif(
+    shutil.which("bash") is None, reason="takes a shell that sets the terminal back by itself"
+)
+def test_s06_stopped_without_a_word_it_takes_the_terminal_back_from_the_shell_by_fg(place: Place) -> None:
+    environment = place.environment | {"PS1": "$ "}
+    shell = Terminal(
+        ("bash", "--norc", "-i"), environment=environment, cwd=place.project, columns=100, rows=30
+    )
+    try:
+        shell.wait_for(r"\$")
+        shell.write(f"{EXECUTABLE} --agent rehearsal\r")
+        shell.wait_for("Understudy")
+        shell.write("a draft")
+        shell.wait_for("│ a draft")
+        raw = termios.tcgetattr(shell._fd)[:4]
+        (catena,) = Path(f"/proc/{shell.pid}/task/{shell.pid}/children").read_text().split()
+        os.kill(int(catena), signal.SIGSTOP)
+        shell.wait_for(r"Stopped[\s\S]*\$")
+        shell.write("fg\r")
+        shell.wait_gone("Stopped")
+        shell.write(" and more")
+        shell.wait_for("│ a draft and more")
+        assert termios.tcgetattr(shell._fd)[:4] == raw
     finally:
         shell.close()
 
