@@ -17,7 +17,6 @@ from catena_acp.port.session_events import (
     ToolText,
 )
 
-
 NOW = "2026-11-22T12:00:00+00:00"
 
 

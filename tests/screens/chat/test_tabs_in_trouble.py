@@ -60,7 +60,7 @@ class Scene:
     @property
     def streamed(self) -> int:
         """How much the first tab's agent has said."""
-        return sum(len(piece) for text in self.first.growing.values() for piece in text)
+        return sum(len(str(text)) for text in self.first.growing.values())
 
     @property
     def standing(self) -> StandingTrouble:
