@@ -94,6 +94,7 @@ def test_w21_edit_opens_the_file_in_the_editor_and_checks_what_it_left(tmp_path:
     for line, why in (
         ("colum = 80", "`colum` is not a setting"),
         ('theme = "nowhere"', "`theme` must be one of"),
+        ('theme = "dusk"', '`theme` is "dusk"; the whole name is "catena-dusk"'),
     ):
         wrong = catena("config", "edit", **editor(catena, f"printf '\\n{line}\\n' > \"$2\""))
         assert wrong.status == 2

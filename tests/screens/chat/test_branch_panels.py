@@ -444,7 +444,11 @@ async def test_f12_one_walks_from_a_fork_to_its_source_and_back(world: World) ->
         await person.sees("Fork this branch in a new tab?")
         await person.is_asked()
         await person.press("enter")
+        await person.sees("forked from “say alpha” at", "/lineage goes there")
+        await person.pilot.resize_terminal(50, 30)
+        await person.sees_no("/line")  # said whole or not at all
         await person.sees("forked from “say alpha” at")
+        await person.pilot.resize_terminal(100, 30)
         await person.done()
         fork = person.tab
         await say(person, "beta")

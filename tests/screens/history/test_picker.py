@@ -102,6 +102,15 @@ async def test_h01_the_first_frame_has_the_newest_rows_and_the_preview_of_the_to
         await person.sees("│ title 29 ")
 
 
+async def test_h01_the_preview_has_no_marks_of_bold_words_and_of_code(tmp_path: Path) -> None:
+    await keep(
+        str(tmp_path), ["one"], "What is it?", "It is **a `test`** of **2 * 2** and ** not ** of `a**b**c`."
+    )
+    async with at_the_screen(str(tmp_path), size=(160, 40)) as person:
+        await history(person)
+        await person.sees("It is a test of **2 * 2** and ** not **", "a**b**c")
+
+
 async def test_h01_only_rows_in_sight_are_drawn_of_thousands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

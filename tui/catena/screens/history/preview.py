@@ -211,7 +211,7 @@ class _Drawing:
         return [Content.assemble("  ", line) for line in self._wrapped(text, most, "", found)]
 
     def _wrapped(self, text: str, most: int, style: str, found: Sequence[Span]) -> list[Content]:
-        """The first lines of a text, as far as they fit, with what was found in it its code and its stress set off."""
+        """The first lines of a text, as far as they fit, with what was found in it, code and bold words set off."""
         quoted = safe_cells(text).translate(_ONE_LINE)
         code = [match.span(1) for match in _INLINE.finditer(quoted)]
         strong = [match.span(1) for match in _STRONG.finditer(quoted)]
