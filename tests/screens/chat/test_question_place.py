@@ -38,9 +38,14 @@ class Stage(ThemedApp):
         """Ask for these calls; the rows that are shown."""
         asks = [PermissionOpened("w", str(number), call, OPTIONS) for number, call in enumerate(calls)]
         self.panel.show(asks, directory="/p")
-        await taken_in(pilot)
-        rows = [strip.text.rstrip() for strip in self.screen._compositor.render_strips()]
-        return rows[: self.panel.outer_size.height]
+        before: list[str] = []
+        while True:  # what the question takes of a short screen is known behind its first layout
+            await taken_in(pilot)
+            rows = [strip.text.rstrip() for strip in self.screen._compositor.render_strips()]
+            shown = rows[: self.panel.outer_size.height]
+            if shown == before:
+                return shown
+            before = shown
 
 
 def edit(*paths: str, lines: int = 1) -> ToolCallChanged:
