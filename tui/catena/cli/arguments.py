@@ -169,13 +169,8 @@ def _screen_parser() -> Parser:
     parser.add_argument_group("output").add_argument(
         "--linear",
         nargs="?",
-        choices=(
-            "quiet",
-            "normal",
-            "verbose",
-            "auto",
-            "off",
-        ),  # as LinearSetting, which no start has to import
+        # As LinearSetting, which no start has to import.
+        choices=("quiet", "normal", "verbose", "auto", "off"),
         metavar="LEVEL",
         help="lines instead of a screen, for screen readers, dumb terminals and logs: --linear, --linear=quiet, "
         "--linear=verbose; --linear=off for the screen",

@@ -9,8 +9,10 @@ import re
 import selectors
 import signal
 import sys
+import termios
 import threading
 import time
+import tty
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -44,7 +46,7 @@ from catena.terminal.control.replies import (
     background_of,
     is_dark,
 )
-from catena.terminal.control.sequences import in_tmux, mouse_delays_escape
+from catena.terminal.control.sequences import in_screen, in_tmux, mouse_delays_escape
 from catena.terminal.erasure import erases_with_background
 from catena.terminal.input_filters import BracketedPastes, PastedText
 from catena.terminal.output import ANSWER, TerminalOutput
@@ -148,7 +150,10 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Start application mode, and query the terminal without waiting for its replies."""
         if self._key_thread is not None and self._key_thread.is_alive():
-            return  # stopped from outside and let go on: two threads would read, and mix up what is typed
+            if not self._lost_terminal():
+                return  # stopped from outside and let go on: two threads would read, and mix up what is typed
+            self.suspend_application_mode()
+            self._must_signal_resume = True
         self._wake_read, self._wake_write = os.pipe()
         self._output = TerminalOutput(self._output_fd, on_recovery=self._report_recovery)
         self._painter.forget()  # another program may have had the terminal
@@ -159,6 +164,14 @@ class TerminalDriver(LinuxDriver):
         if self.input_tty and answers_queries(os.environ):
             self.write(QUERIES)
             self._output.ask()
+
+    def _lost_terminal(self) -> bool:
+        """True where a shell has used the terminal while this was stopped unasked (SIGSTOP), and gave it back."""
+        try:
+            echoes = termios.tcgetattr(self.fileno)[tty.LFLAG] & termios.ECHO
+            return bool(echoes) and os.tcgetpgrp(self.fileno) == os.getpgrp()
+        except (OSError, termios.error):
+            return False
 
     def write(self, data: str) -> None:
         """Write to the terminal, without waiting until it reads."""
@@ -190,6 +203,8 @@ class TerminalDriver(LinuxDriver):
         if self._painter.moves_columns:
             self.write("\x1b[?69l")  # what the terminal did not read may have ended between margins
         self.write("\x1b[m")  # the painter leaves the look of its last cell
+        if in_screen(os.environ):
+            self.write("\x1b[H\x1b[J")  # without a second screen, as it comes, it goes on in this one
         if self._shares_clipboard:
             self.write(f"\x1b[?{PASTE_EVENTS}l")
             self._shares_clipboard = False

@@ -33,7 +33,7 @@ def reset_terminal() -> int:
     try:
         # The line discipline first: in raw mode, line ends do not return to the first column.
         subprocess.run(["stty", "sane"], stdin=terminal, check=False)
-        os.write(terminal, "".join(_SEQUENCES).encode("ascii") + b"\r")
+        os.write(terminal, "".join(_SEQUENCES).encode("ascii") + b"\r\x1b[J")  # and erase below
     except FileNotFoundError as error:
         raise CommandRefused("cannot reset the terminal: `stty` is not installed") from error
     finally:

@@ -35,8 +35,10 @@ def pass_through(sequence: str, environment: Mapping[str, str]) -> str:
 
 
 def in_tmux(environment: Mapping[str, str]) -> bool:
-    """True within tmux."""
-    return bool(environment.get("TMUX"))
+    """True within tmux, unless GNU screen runs in it: that inherits the variable of tmux."""
+    term = environment.get("TERM", "")
+    screen_is_nearer = "STY" in environment and (term == "screen" or term.startswith("screen."))
+    return bool(environment.get("TMUX")) and not screen_is_nearer
 
 
 def mouse_delays_escape(environment: Mapping[str, str]) -> bool:
