@@ -10,7 +10,7 @@ from bench.streaming import Figures
 from bench.subject import Running, Subject
 
 CTRL_N, CTRL_PAGE_UP, SHIFT_DOWN = "\x0e", "\x1b[5;5~", "\x1b[1;2B"
-QUEUED, SHORT = 10_000, 100
+QUEUED, SHORT = 10_000, 1_200  # fewer would tell of what is made once, and of the arenas of Python
 BATCHES = 10
 MOVED = 4  # places, as many as are shown
 

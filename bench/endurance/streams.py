@@ -12,6 +12,7 @@ HOUR = int(RATE * 3_600)  # chunks
 RATE_HERE = 3_000.0  # chunks a second: an hour in little more than a minute
 WORDS_OF_A_CHUNK = 1.92
 SAMPLES = 40
+WARM = 24_000  # chunks, after which as many drawn rows are kept as ever are
 
 
 def hour_of_answers(subject: Subject, folder: Path, *, short: bool) -> Figures:
@@ -32,7 +33,7 @@ def hour_of_answers(subject: Subject, folder: Path, *, short: bool) -> Figures:
 
 def hour_in_one_answer(subject: Subject, folder: Path, *, short: bool) -> Figures:
     """As many chunks as come within an hour, in one answer."""
-    chunks = HOUR // 6 if short else HOUR
+    chunks = HOUR // 3 if short else HOUR
     with subject.run(folder) as running:
         terminal, growth = running.terminal, _ready(running)
         end = running.compose_stream(int(chunks * WORDS_OF_A_CHUNK), RATE_HERE)
@@ -58,6 +59,12 @@ def _ready(running: Running) -> Growth:
     running.expect(running.ready)
     running.terminal.settle(1.0)
     running.greet()
+    end = running.compose_stream(int(WARM * WORDS_OF_A_CHUNK), RATE_HERE)
+    seen = len(running.terminal.outputs)
+    running.submit()
+    running.expect(end, since=seen)
+    running.terminal.settle(1.0)
+    running.terminal.forget()
     growth = Growth(running.terminal.pid)
     growth.note(0)
     return growth

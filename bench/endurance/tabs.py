@@ -13,14 +13,14 @@ from bench.terminal import percentile
 from catena_acp.agents.catalog import command_spec
 
 CTRL_O, CTRL_T, CTRL_PAGE_UP = "\x0f", "\x14", "\x1b[5;5~"
-OPENED = 1_000
+OPENED, SHORT = 1_000, 120  # fewer would tell of what is made once
 TABS = 200
 STEPS = 30
 
 
 def thousand_conversations(subject: Subject, folder: Path, *, short: bool) -> Figures:
     """Conversations opened from the history one after the other, each prompted, answered and closed."""
-    count, every = (40, 2) if short else (OPENED, 20)
+    count, every = (SHORT, 4) if short else (OPENED, 20)
     asyncio.run(_seed(folder, count))
     with subject.run(folder) as running:
         terminal = running.terminal
