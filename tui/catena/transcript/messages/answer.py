@@ -19,11 +19,11 @@ from catena.transcript.messages.parts import (
     CHARACTERS,
     CODE_CHARACTERS,
     Draw,
-    Excerpt,
     Part,
     Slice,
     Slicer,
     StyleOf,
+    TextRange,
     code_parts,
 )
 
@@ -91,7 +91,7 @@ class LongBlock:
         return start
 
     def _part(self, draw: Draw, piece: Slice, source_start: int, source_end: int | None) -> Part:
-        copied = Excerpt(self._text, source_start, source_end)
+        copied = TextRange(self._text, source_start, source_end)
         breaks = self._text().count("\n", piece.start, piece.end)
         return Part(
             draw,
@@ -314,7 +314,7 @@ class Answer:
             self._invisible_blocks += 1
             return
         breaks = source.rstrip().count("\n")
-        passage = _Passage(self, piece.start, piece.end)
+        passage = _AnswerRange(self, piece.start, piece.end)
         lead = 0 if piece.joined else self._next_lead()
         part = Part(passage, passage, size=size, breaks=breaks, lead=lead)
         part.heads = _ends_with_heading(source)
@@ -343,7 +343,7 @@ class Answer:
         else:
             self._tail = Part(
                 self._draw_tail,
-                Excerpt(self._get_text, start, None),
+                TextRange(self._get_text, start, None),
                 size=len(self.text) - start,
                 breaks=self.text.count("\n", start),
                 lead=0 if self._splitter.joined else self._next_lead(),
@@ -395,7 +395,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Passage:
+class _AnswerRange:
     """A piece of an answer: how it is drawn, and what is copied of it; small, since long answers have thousands."""
 
     answer: Answer

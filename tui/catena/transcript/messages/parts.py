@@ -89,7 +89,7 @@ class Quotable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
+class TextRange:
     """A range of a text that grows at its end, copied without the newlines around it."""
 
     text: Callable[[], str]
