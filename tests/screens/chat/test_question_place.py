@@ -234,3 +234,12 @@ async def test_the_styles_of_the_roles_are_read_once_for_all_questions(
         block.notify_style_update()
         block.get_content_height(app.size, app.size, 80)
         assert looked_up
+
+
+async def test_w01_on_a_short_screen_a_path_that_is_cut_keeps_the_name_of_its_file() -> None:
+    async with (stage := Stage()).run_test(size=(40, 10)) as pilot:
+        rows = await stage.ask(pilot, edit("shop/carts/models/discounts.py"))
+        assert any("models/discounts.py?" in row for row in rows)
+        command = ToolCallChanged("call", "rm -rf /p/build/artifacts/and/more/of/them", "execute")
+        rows = await stage.ask(pilot, command)
+        assert any("Allow running rm -rf" in row for row in rows), "a command is told by its beginning"

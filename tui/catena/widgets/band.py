@@ -16,6 +16,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from catena.text.safe_text import safe_line
+from catena.transcript.drawing.wrapping import shorten
 from catena.widgets.scroll_bar import thin_scroll_bar
 
 NARROW = 60  # cells of a screen below which words wrap under their key, and prices stand below
@@ -51,6 +52,7 @@ class BandWords:
     title: str  # bold
     more: str = ""  # behind it
     note: str = ""  # below it, muted
+    names_path: bool = False  # the title ends with a path: where it is cut, its middle goes
     choices: tuple[Choice, ...] = ()
     right: tuple[Choice, ...] = ()  # on the right of the first row; without a name it is no option
 
@@ -196,7 +198,10 @@ class BandText(Widget):
     def _one_row(self, words: BandWords, width: int) -> Content:
         """The title, cut, and what stands on the right of it, where there is room for both."""
         right, room = self._right_of_one_row(words, width)
-        title = _said(words).truncate(room, ellipsis=True)
+        title = _said(words)
+        if words.names_path and title.cell_length > room:
+            title = Content.styled(shorten(title.plain, room), "bold")
+        title = title.truncate(room, ellipsis=True)
         return _beside(title, right, width) if right else title
 
     def _right_of_one_row(self, words: BandWords, width: int) -> tuple[Content, int]:

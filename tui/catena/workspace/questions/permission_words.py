@@ -22,7 +22,7 @@ _WORDS = {
     "rewind": "Allow the rewind {}?",
 }
 _ANY_TITLE = frozenset({"execute", "rewind"})  # their titles need not begin with a verb
-_ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})
+ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})
 
 
 def diffs_of(call: ToolCallChanged) -> list[ToolDiff]:
@@ -44,7 +44,7 @@ def question_words(call: ToolCallChanged, directory: str) -> str:
     kind, title = call.kind or "", safe_line(call.title or "").strip()
     words, named = _WORDS.get(kind, ""), without_verb(title, kind)
     paths = [diff.path for diff in diffs_of(call)] or [place.path for place in call.locations or ()]
-    if kind in _ABOUT_FILES and paths:
+    if kind in ABOUT_FILES and paths:
         named = relative(paths[0], directory)
         if others := len(set(paths)) - 1:
             named += f" and {counted(others, 'other file')}"

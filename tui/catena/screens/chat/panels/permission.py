@@ -16,6 +16,7 @@ from catena.terminal.key_pace import KeyPace
 from catena.widgets.band import SHORT, Band, BandWords, Choice
 from catena.widgets.fields.text_fields import SafeInput
 from catena.workspace.questions.permission_words import (
+    ABOUT_FILES,
     asker_words,
     diffs_of,
     first_of,
@@ -203,6 +204,7 @@ class PermissionPanel(Vertical, can_focus=True):
                 note="Rejected with this reason:" if reason else asker_words(ask.subagent),
                 choices=() if reason else tuple(self._choices(ask, self.rule)),
                 right=tuple(self._beside()),
+                names_path=ask.tool_call.kind in ABOUT_FILES,
             )
             if not self.has_change and self._is_cut(words):
                 words = replace(words, right=(*words.right, self._full("in full")))
