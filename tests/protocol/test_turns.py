@@ -11,6 +11,7 @@ import pytest
 from catena_acp.agents.agent import Agent
 from catena_acp.errors import AgentRefused, LoginNeeded, ProtocolBroken, SessionGone
 from catena_acp.port.session_events import (
+    AudioBlock,
     ContextCompacted,
     Event,
     ImageBlock,
@@ -56,6 +57,7 @@ async def test_the_blocks_of_a_prompt_reach_the_agent_as_the_protocol_has_them(t
             TextBlock("look \ud800"),
             LinkBlock("file:///a.py", "a.py"),
             ImageBlock(b"png", "image/png"),
+            AudioBlock(b"RIFF", "audio/wav"),
         )
         await agent.prompt(session_id, blocks)
     (prompt,) = heard(tmp_path, "session/prompt")
@@ -63,6 +65,7 @@ async def test_the_blocks_of_a_prompt_reach_the_agent_as_the_protocol_has_them(t
         {"type": "text", "text": "look \ufffd"},
         {"type": "resource_link", "uri": "file:///a.py", "name": "a.py"},
         {"type": "image", "data": "cG5n", "mimeType": "image/png"},
+        {"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"},
     ]
 
 

@@ -371,6 +371,14 @@ class ImageBlock:
 
 
 @dataclass(frozen=True, slots=True)
+class AudioBlock:
+    """A sound in a prompt."""
+
+    data: bytes
+    mime: str
+
+
+@dataclass(frozen=True, slots=True)
 class FileBlock:
     """A file embedded in a prompt; text files as ``str``."""
 
@@ -379,4 +387,4 @@ class FileBlock:
     content: str | bytes
 
 
-PromptBlock = TextBlock | LinkBlock | ImageBlock | FileBlock
+PromptBlock = TextBlock | LinkBlock | ImageBlock | AudioBlock | FileBlock

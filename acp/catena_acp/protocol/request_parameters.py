@@ -6,6 +6,7 @@ import base64
 from typing import Any, assert_never
 
 from acp.schema import (
+    AudioContentBlock,
     AuthCapabilities,
     BlobResourceContents,
     BooleanConfigOptionCapabilities,
@@ -25,11 +26,24 @@ from acp.schema import (
 
 from catena_acp.port.abilities import Abilities
 from catena_acp.port.port import SessionSetup
-from catena_acp.port.session_events import FileBlock, ImageBlock, LinkBlock, PromptBlock, TextBlock
+from catena_acp.port.session_events import (
+    AudioBlock,
+    FileBlock,
+    ImageBlock,
+    LinkBlock,
+    PromptBlock,
+    TextBlock,
+)
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.framing import Message, replace_surrogates
 
-ContentBlock = TextContentBlock | ResourceContentBlock | ImageContentBlock | EmbeddedResourceContentBlock
+ContentBlock = (
+    TextContentBlock
+    | ResourceContentBlock
+    | ImageContentBlock
+    | AudioContentBlock
+    | EmbeddedResourceContentBlock
+)
 
 
 def client_capabilities(files: FileAccess | None, *, terminals: bool = False) -> ClientCapabilities:
@@ -90,6 +104,10 @@ def content_block(block: PromptBlock) -> ContentBlock:
         case ImageBlock(data, mime):
             return ImageContentBlock(
                 type="image", data=base64.b64encode(data).decode("ascii"), mime_type=mime
+            )
+        case AudioBlock(data, mime):
+            return AudioContentBlock(
+                type="audio", data=base64.b64encode(data).decode("ascii"), mime_type=mime
             )
         case FileBlock():
             return _resource_block(block)

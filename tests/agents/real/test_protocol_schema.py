@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 
 from catena_acp.agents.agent import Agent
 from catena_acp.port.session_events import (
+    AudioBlock,
     Event,
     FileBlock,
     ImageBlock,
@@ -99,6 +100,7 @@ async def everything(agent: Agent, directory: Path) -> None:
                 TextBlock("a text, and \ud800 half a character"),
                 LinkBlock("file:///a/b.txt", "b.txt"),
                 ImageBlock(b"\x89PNG", "image/png"),
+                AudioBlock(b"RIFF", "audio/wav"),
                 FileBlock("file:///a/b.txt", "text/plain", "text"),
                 FileBlock("file:///a/b.bin", "application/octet-stream", b"\x00"),
             ),

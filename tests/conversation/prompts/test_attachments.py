@@ -12,7 +12,7 @@ import pytest
 from catena_acp.continuity.conversation_events import Doing, DoingChanged, PromptReturned
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.port.abilities import Abilities
-from catena_acp.port.session_events import FileBlock, ImageBlock, LinkBlock, TextBlock
+from catena_acp.port.session_events import AudioBlock, FileBlock, ImageBlock, LinkBlock, TextBlock
 from catena_acp.protocol.request_parameters import content_block
 from catena_store.conversations import conversations
 from catena_store.errors import NotAttachable
@@ -83,9 +83,15 @@ def test_w05_a_file_is_read_whole_and_what_cannot_be_attached_says_why(
         read_file("~/huge")
 
 
-def abilities(*, image: bool = False, embedded_context: bool = False) -> Abilities:
+def abilities(*, image: bool = False, audio: bool = False, embedded_context: bool = False) -> Abilities:
     return Abilities(
-        name="", title="", version="", protocol_version=1, image=image, embedded_context=embedded_context
+        name="",
+        title="",
+        version="",
+        protocol_version=1,
+        image=image,
+        audio=audio,
+        embedded_context=embedded_context,
     )
 
 
@@ -106,6 +112,14 @@ def test_w05_blocks_are_what_the_agent_takes_and_nothing_is_left_out() -> None:
     assert prompt_blocks("", [long], abilities(embedded_context=True))[1:] == [
         LinkBlock("file:///w/long.log", "long.log")
     ]
+
+
+def test_w05_a_sound_goes_as_one_where_the_agent_listens_and_else_by_its_path() -> None:
+    wave = b"RIFF\x24\x00\x00\x00WAVEfmt "
+    sound = from_bytes(wave, "note.wav", path="/work/note.wav")
+    link = LinkBlock("file:///work/note.wav", "note.wav")
+    assert prompt_blocks("hear", [sound], abilities(audio=True))[1:] == [AudioBlock(wave, "audio/wav")]
+    assert prompt_blocks("hear", [sound], abilities(image=True, embedded_context=True))[1:] == [link]
 
 
 def test_w05_an_image_without_a_path_is_told_of_in_words_where_the_agent_takes_none() -> None:

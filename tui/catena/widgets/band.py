@@ -52,9 +52,9 @@ class BandWords:
     title: str  # bold
     more: str = ""  # behind it
     note: str = ""  # below it, muted
-    names_path: bool = False  # the title ends with a path: where it is cut, its middle goes
     choices: tuple[Choice, ...] = ()
     right: tuple[Choice, ...] = ()  # on the right of the first row; without a name it is no option
+    names_path: bool = False  # the title ends with a path: where it is cut, its middle goes
 
 
 class Band(Vertical):

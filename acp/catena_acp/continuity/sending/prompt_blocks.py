@@ -1,7 +1,7 @@
 """A prompt with what is attached to it, as blocks that this agent takes: pure.
 
-Pictures go as pictures and texts as texts where the agent says that it takes them; anything else is named, for the
-agent to read it where it lies. Nothing is left out in silence.
+Pictures, sounds and texts go as such where the agent says that it takes them; anything else is named, for the agent to
+read it where it lies. Nothing is left out in silence.
 
 A prompt mentions a file as `@path`, and some of its lines as `@path:10-20`. With a backslash before it an `@` is the
 agent's own, which hears it without the backslash.
@@ -15,10 +15,20 @@ from pathlib import Path
 from urllib.parse import quote
 
 from catena_acp.port.abilities import Abilities
-from catena_acp.port.session_events import FileBlock, ImageBlock, LinkBlock, PromptBlock, TextBlock
+from catena_acp.port.session_events import (
+    AudioBlock,
+    FileBlock,
+    ImageBlock,
+    LinkBlock,
+    PromptBlock,
+    TextBlock,
+)
 from catena_store.records import Attachment
 
 SHOWN_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})  # what models look at
+HEARD_SOUNDS = frozenset(
+    {"audio/wav", "audio/mpeg", "audio/ogg", "audio/flac", "audio/aac"}
+)  # … and listen to
 LONGEST_TEXT = 200_000  # bytes of a file that goes with a prompt as text; a longer one is named
 _ESCAPED = re.compile(r"(?<!\S)\\(?=@)")
 _LINES = re.compile(r":(\d+)(?:-(\d+))?$")
@@ -36,6 +46,8 @@ def _block(attachment: Attachment, abilities: Abilities) -> PromptBlock:
         return LinkBlock(uri, _label(attachment))
     if abilities.image and attachment.mime in SHOWN_PICTURES:
         return ImageBlock(content, attachment.mime)
+    if abilities.audio and attachment.mime in HEARD_SOUNDS:
+        return AudioBlock(content, attachment.mime)
     if abilities.embedded_context:
         short = len(content) <= LONGEST_TEXT or attachment.path is None
         text = _as_text(content) if short else None
