@@ -128,6 +128,25 @@ async def test_h01_only_rows_in_sight_are_drawn_of_thousands(
         assert next(drawn) <= 6 * 30
 
 
+async def test_h01_where_there_is_little_room_the_preview_shows_what_was_found_or_how_it_ended(
+    tmp_path: Path,
+) -> None:
+    said = ("How do we begin?", "So.", "Where is the needle?", "In the hay.", "And the end?", "Here it ends.")
+    await keep(str(tmp_path), ["one"], *said)
+    async with at_the_screen(str(tmp_path), size=(40, 10)) as person:
+        await history(person)
+        await person.press("ctrl+v")
+        await person.sees("  one", "Ended", "▌ And the end?")
+        await person.type("needle")
+        await person.sees("  one", "Found", "▌ Where is the needle?")
+        await person.sees_no("Ended")
+        await person.pilot.resize_terminal(80, 18)
+        await person.sees("Found", "▌ Where is the needle?", "Ended", "Here it ends.")
+        await person.sees_no("Began")
+        await person.pilot.resize_terminal(80, 24)
+        await person.sees("Began", "Found", "Ended")
+
+
 async def test_h01_the_preview_takes_the_place_of_the_list_until_there_is_room_beside_it(
     tmp_path: Path,
 ) -> None:

@@ -97,9 +97,9 @@ class PreviewPane(Widget):
             return Content("")
         width, height = self.size
         draw = _Drawing(self._shown, self._agent, self._clock(), width)
-        body, foot = draw.body(), draw.foot()
-        room = max(0, height - len(foot) - 1)
-        lines = [*body[:room], *[Content("")] * max(0, height - len(foot) - len(body[:room])), *foot]
+        foot = draw.foot()
+        body = draw.body(max(0, height - len(foot) - 1))
+        lines = [*body, *[Content("")] * max(0, height - len(foot) - len(body)), *foot]
         return Content("\n").join(lines[:height])
 
 
@@ -112,7 +112,25 @@ class _Drawing:
         self._now = now
         self._width = max(8, width)
 
-    def body(self) -> list[Content]:
+    def body(self, room: int) -> list[Content]:
+        """The lines above the foot, so many at most: where there is little room, what was looked for comes first."""
+        preview, head = self._shown.preview, self._head()
+        if preview is None:
+            return head[:room]
+        sections = [self._began(preview), self._found(preview), self._ended(preview), self._open(preview)]
+        began, found, ended, _ = sections
+        if len(head) + sum(1 + len(section) for section in sections if section) > room:
+            wanted = found or ended or began
+            if len(head) + 1 + len(wanted) > room:
+                return [head[0], *wanted][:room]
+            left = room - len(head)
+            for at in (1, 2, 3, 0):
+                sections[at] = fits = sections[at][: left - 1] if left > 2 else []  # no heading alone
+                left -= len(fits) + 1 if fits else 0
+        return [*head, *(line for section in sections if section for line in (Content(""), *section))]
+
+    def _head(self) -> list[Content]:
+        """What it is called, where it is, and with whom."""
         entry, preview = self._shown.entry, self._shown.preview
         lines = [Content.styled(self._cut(entry.name), "bold $foreground")]
         where = " · ".join(filter(None, (safe_line(from_home(entry.cwd)), safe_line(entry.git_branch or ""))))
@@ -123,14 +141,6 @@ class _Drawing:
         lines.append(Content(self._cut(", then ".join(self._agent(*each) for each in preview.agents))))
         if preview.directory_gone:
             lines.append(Content.styled("This directory no longer exists.", "$asking"))
-        for section in (
-            self._began(preview),
-            self._found(preview),
-            self._ended(preview),
-            self._open(preview),
-        ):
-            if section:
-                lines += [Content(""), *section]
         return lines
 
     def foot(self) -> list[Content]:
