@@ -90,6 +90,15 @@ def test_g07_turns_are_listed_and_files_go_back_to_a_message_and_only_with_yes(c
     assert catena("files", id, "--at", first).out == "Every file is as it was then.\n"
 
 
+def test_g04_a_rename_goes_back_as_a_file_that_comes_and_one_that_goes(catena: Catena) -> None:
+    run_between_snapshots(catena, "cue three; terminal mv new.txt moved.txt", "--continue")
+    id, prompts = conversation(catena)
+    assert catena("files", id, "--at", prompts[-1]).out.splitlines()[:2] == [
+        "  moved.txt  deleted +0 -1",
+        "  new.txt  comes back +1 -0",
+    ]
+
+
 def test_g04_what_was_changed_since_is_left_unless_it_is_named(catena: Catena) -> None:
     id, (first, _) = conversation(catena)
     (catena.project / "notes.txt").write_text("mine again\n")

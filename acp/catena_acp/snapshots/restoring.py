@@ -76,7 +76,7 @@ class RestorePlan:
 
     @cached_property
     def _line_counts(self) -> list[LineCounts]:
-        return self.repository.line_counts(self.now, self.wanted)
+        return self.repository.line_counts(self.now, self.wanted, renames=False)
 
 
 @dataclass(frozen=True, slots=True)

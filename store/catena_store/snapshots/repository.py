@@ -112,11 +112,11 @@ class SnapshotRepository:
             return []
         return parse_changes(self._git.run(*_COMPARED, "--raw", _renames(renames), old, new))
 
-    def line_counts(self, old: str, new: str) -> list[LineCounts]:
-        """How many lines of each file two snapshots differ by."""
+    def line_counts(self, old: str, new: str, *, renames: bool = True) -> list[LineCounts]:
+        """How many lines of each file two snapshots differ by; without ``renames`` each path counts for itself."""
         if old == new:
             return []
-        return parse_line_counts(self._git.run(*_COMPARED, "--numstat", _renames(True), old, new))
+        return parse_line_counts(self._git.run(*_COMPARED, "--numstat", _renames(renames), old, new))
 
     def tree_with(self, tree: str, entries: Mapping[str, TreeEntry | None]) -> str:
         """A tree that differs from another in some paths; None for one that is not in it."""
