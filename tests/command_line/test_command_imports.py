@@ -72,3 +72,20 @@ def test_q03_the_way_to_the_screen_loads_little_of_its_own(tmp_path: Path) -> No
         "argparse",
         "sqlite3",
     }
+
+
+def test_the_first_frame_of_the_history_loads_nothing_that_reads_transcripts_of_other_tools(
+    tmp_path: Path,
+) -> None:
+    code = "import sys, catena.screens.chat.actions.conversations.history; print(*sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+
+    loaded = set(done.stdout.split())
+    assert "catena.screens.history.picker" in loaded
+    assert not loaded & {
+        "catena.history.foreign",
+        "catena_acp.transcripts.sources",
+        "catena_acp.transcripts.claude",
+    }

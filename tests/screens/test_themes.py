@@ -20,6 +20,7 @@ from catena.themes.catalog import DARK, LIGHT, SHIPPED, TERMINAL, ThemeCatalog
 from catena.themes.colours import COLOUR_NAMES, Grounds, ThemeColours, contrast
 from catena.themes.depth import ColourDepth, colour_depth
 from catena.themes.stylesheet import SparingStylesheet
+from support.counted_work import calls_counted
 from support.screen.messages import taken_in
 from support.screen.pilot import at_the_screen
 
@@ -236,3 +237,12 @@ async def test_q01_parts_of_a_widget_are_styled_again_only_where_their_rules_can
         pilot.app.stylesheet.add_source("_Parts .parts--one { color: #040404; }")
         assert await times(pilot.app.refresh_css)
         assert colour("parts--one") == "#040404"
+
+
+def test_q01_a_rule_is_found_among_all_others_without_a_call() -> None:
+    sheet = SparingStylesheet()
+    sheet.add_source("".join(f".name{number} {{ color: red; }}" for number in range(50)))
+    rules, among = sheet.rules, set(sheet.rules)
+    with calls_counted() as calls:
+        assert [rule for rule in rules if rule in among] == rules
+    assert calls.made < len(rules)

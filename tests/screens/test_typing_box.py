@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from textual.app import ComposeResult
 from textual.content import Content
+from textual.dom import DOMNode
+from textual.widget import Widget
 
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.key_hints import hints_line
@@ -75,6 +80,30 @@ async def test_on_a_short_screen_the_box_is_one_row() -> None:
     app = _Boxed()
     async with app.run_test(size=(40, 10)):
         assert app.rows[:2] == ["› some text             ask before edits", ""]
+
+
+async def test_the_focus_that_comes_and_goes_styles_the_box_and_not_what_is_inside_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = _Boxed()
+    async with app.run_test(size=(70, 20)) as pilot:
+        box, field = app.query_one(TypingBox), app.query_one(SafeInput)
+        field.focus()
+        await taken_in(pilot)
+        lit = box.upper.styles.color
+        styled: list[DOMNode] = []
+        apply = app.stylesheet.apply
+
+        def noted(node: DOMNode, **named: Any) -> None:
+            styled.append(node)
+            apply(node, **named)
+
+        monkeypatch.setattr(app.stylesheet, "apply", noted)
+        box.on_descendant_blur()
+        assert box.upper.styles.color != lit
+        assert {node for node in styled if isinstance(node, Widget)} == {box.upper, field.parent, box.lower}
+        box.on_descendant_focus()
+        assert box.upper.styles.color == lit
 
 
 def test_hints_go_from_the_left_and_the_last_one_goes_last() -> None:

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from catena.history.foreign import ForeignReader
 from catena.history.listing import HistoryListing
 from catena.history.preview import Preview
-from catena.settings.sources import known_places, own_copies
-from catena_acp.conversation.adoption.rows import preview
 from catena_acp.errors import AgentError, NotAdopted
-from catena_acp.transcripts.session import ForeignSession
-from catena_acp.transcripts.sources import Scanner
 from catena_store.database.database import Database
 from catena_store.ids import new_id
 from catena_store.records import Message
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what reads the transcripts is imported behind the first frame of a history
+    from catena.history.foreign import ForeignReader
     from catena.settings.settings import Settings
     from catena_acp.conversation.adoption.sessions import ForeignSessions
+    from catena_acp.transcripts.copies import Copies
+    from catena_acp.transcripts.session import ForeignSession
+    from catena_acp.transcripts.sources import Scanner
 
 _AGENTS_SECONDS = 2.0  # in which running agents list their sessions
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionFiles:
+    """The files that other tools keep, and our copies of them."""
+
+    scanner: Scanner
+    copies: Copies
 
 
 class OtherTools:
@@ -31,18 +39,21 @@ class OtherTools:
     def __init__(self, db: Database, sessions: ForeignSessions, settings: Settings) -> None:
         self._db = db
         self._sessions = sessions
-        self._copies = own_copies()
-        self._scanner = Scanner(known_places(settings), also=self._copies.files)
+        self._settings = settings
+        self._files: _SessionFiles | None = None
         self._reader: ForeignReader | None = None
         self.copied = settings.history.copies  # None while the person was not asked
 
     async def read_into(self, listing: HistoryListing) -> AsyncIterator[int]:
         """Put their entries into a listing; yields how many each batch has."""
-        self._reader = reader = ForeignReader(self._db, listing, self._scanner)
+        if self._files is None:
+            self._files = await asyncio.to_thread(_session_files, self._settings)
+        from catena.history.foreign import ForeignReader
+
+        self._reader = reader = ForeignReader(self._db, listing, self._files.scanner)
         async for count in reader.pages(await self._listed_by_agents()):
             yield count
-        if self.copied:
-            await reader.keep_copies(self._copies)
+        await self._copy()
 
     async def _listed_by_agents(self) -> list[ForeignSession]:
         """The sessions that running agents list and in which something was said."""
@@ -55,8 +66,11 @@ class OtherTools:
     async def keep_copies(self, keep: bool) -> None:
         """Copy the transcripts that are listed, from now on, or do not."""
         self.copied = keep
-        if keep and self._reader is not None:
-            await self._reader.keep_copies(self._copies)
+        await self._copy()
+
+    async def _copy(self) -> None:
+        if self.copied and self._reader is not None and self._files is not None:
+            await self._reader.keep_copies(self._files.copies)
 
     async def preview(self, key: str) -> Preview | None:
         """The preview of a session, None where only its agent could tell."""
@@ -64,6 +78,8 @@ class OtherTools:
 
     async def rows(self, key: str) -> list[Message]:
         """All that was said in a session. Raises AgentError."""
+        from catena_acp.conversation.adoption.rows import preview
+
         transcript = await self._sessions.read(self._session(key))
         return await asyncio.to_thread(lambda: preview(transcript, new_id=new_id))
 
@@ -76,3 +92,12 @@ class OtherTools:
         if session is None:
             raise NotAdopted("The session is gone.")
         return session
+
+
+def _session_files(settings: Settings) -> _SessionFiles:
+    """Where other tools keep their sessions; called in a thread, since it imports what reads them."""
+    from catena.settings.sources import known_places, own_copies
+    from catena_acp.transcripts.sources import Scanner
+
+    copies = own_copies()
+    return _SessionFiles(Scanner(known_places(settings), also=copies.files), copies)

@@ -17,6 +17,12 @@ from textual.dom import DOMNode
 _NAMED = re.compile(r"\$([A-Za-z_][\w-]*)")  # variables in styles
 
 
+class _Rule(RuleSet):
+    """Rule that is found in sets without a call: each styling looks for all rules there are in one."""
+
+    __hash__ = object.__hash__  # Textual's is the same, in Python
+
+
 class SparingStylesheet(Stylesheet):
     """Stylesheet that keeps the rules of each source until a variable that stands in it has another value.
 
@@ -86,7 +92,7 @@ def _rules(
 ) -> list[RuleSet]:
     """The rules of one source. Raises StylesheetError, TokenError."""
     try:
-        return list(
+        rules = list(
             parse(
                 scope,
                 css,
@@ -100,3 +106,6 @@ def _rules(
         raise
     except Exception as error:  # as Textual does: whatever its parser raises is an error in the styles
         raise StylesheetError(f"failed to parse css; {error}") from error
+    for rule in rules:
+        rule.__class__ = _Rule
+    return rules

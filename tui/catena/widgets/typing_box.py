@@ -195,7 +195,9 @@ class TypingBox(Vertical):
 
     def _light(self, lit: bool) -> None:
         for part in (self.upper, self._middle, self.lower):
-            part.set_class(lit, "-focused")
+            if part.has_class("-focused") != lit:
+                part.set_class(lit, "-focused", update=False)
+                self.app.stylesheet.apply(part)  # what is inside of it has no rule about this
 
 
 def joined(words: Sequence[EdgeWord]) -> Content:

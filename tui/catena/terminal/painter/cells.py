@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from rich.cells import cell_len
@@ -98,22 +98,6 @@ class CellRow:
     def is_same_from(self, x: int, other: CellRow) -> bool:
         """True where the cells from ``x`` on are equal."""
         return self.texts[x:] == other.texts[x:] and self.looks[x:] == other.looks[x:]
-
-    def letters_from(self, x: int, among: Sequence[int], at: int) -> int:
-        """How many cells from ``x`` on are drawn alike, each a character of one cell that all terminals agree about.
-
-        All of them are ``among`` the cells that are to be drawn, in order, those behind ``x`` from ``at`` on. A blank
-        ends them: it may be erased instead.
-        """
-        texts, looks, look, end = self.texts, self.looks, self.looks[x], x
-        last = min(self.doubtful, x + 1 + len(among) - at)
-        while end < last and looks[end] is look and texts[end] != " " and texts[end]:
-            if end > x and among[at + end - x - 1] != end:
-                break
-            end += 1
-        if end < len(texts) and not texts[end]:
-            end -= 1  # a character of two cells
-        return end - x
 
     def width_of(self, x: int) -> int:
         """How many cells the character at ``x`` takes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -260,20 +260,47 @@ class Painter:
             if pen.y == y and 0 < x - pen.x <= _SHORT_GAP and pen.draws(texts[gap], looks[gap]):
                 pen.draw_again(texts[gap])
             pen.move(x, y)
-            if run := wanted.letters_from(x, different, drawn):
-                pen.draw_run(texts[x : x + run], looks[x])
-                drawn += run - 1
-                width = run
+            end_of_run, more = _run_from(x, wanted, different, drawn)
+            if end_of_run > x:
+                pen.draw_run(texts[x:end_of_run], looks[x])
+                drawn += more
             else:
-                width = wanted.width_of(x)
-                pen.draw(texts[x], looks[x], width)
-            if x + width >= self._width:
+                end_of_run = x + wanted.width_of(x)
+                pen.draw(texts[x], looks[x], end_of_run - x)
+            if end_of_run >= self._width:
                 pen.lose()
 
 
 def _as_blank(text: str, look: Look, other: Look) -> bool:
     """True where a blank of one look cannot be told from one of the other."""
     return text == " " and look.of_blank is other.of_blank
+
+
+def _run_from(x: int, row: CellRow, different: Sequence[int], drawn: int) -> tuple[int, int]:
+    """The end of what is sent together from a letter on, and how many more cells that are different are in it.
+
+    These are cells in one look, each a character of one cell about which all terminals agree, with the short gaps and
+    the short blanks among them; ``x`` if the first of them is none. ``different`` ones behind it from ``drawn`` on.
+    """
+    texts, looks, look = row.texts, row.looks, row.looks[x]
+    blank, width, end, more = look.of_blank, len(texts), x, 0
+    if texts[x] != " " and x < row.doubtful and (x + 1 == width or texts[x + 1]):
+        end = x + 1
+    while drawn + more < len(different) and x < end:
+        last = different[drawn + more]
+        if last - end > _SHORT_GAP or last >= row.doubtful:
+            break
+        if last + 1 < width and not texts[last + 1]:
+            break  # a character of two cells
+        if texts[last] == " " and row.blanks_from(last) > _SHORT_REST:
+            break  # they may be erased instead
+        for at in range(end, last + 1):
+            alike = looks[at] is look and texts[at]
+            if not alike and (texts[at] != " " or looks[at].of_blank is not blank):
+                return end, more
+        end = last + 1
+        more += 1
+    return end, more
 
 
 def _size(update: LayoutUpdate | ChopsUpdate) -> tuple[int, int]:
@@ -375,7 +402,7 @@ class Pen:
             self.lose()
 
     def draw_run(self, texts: list[str], look: Look) -> None:
-        """Draw characters of one cell each at the cursor: none is a blank, and all terminals agree about them."""
+        """Draw characters of one cell each at the cursor, about which all terminals agree; the first is no blank."""
         self._turn(look)
         self._sent += texts
         self.x += len(texts)
