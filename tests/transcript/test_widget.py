@@ -8,11 +8,14 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from rich.console import RenderableType
 from rich.style import Style
 from textual import events
-from textual.geometry import Offset
+from textual.geometry import Offset, Region
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.selection import SELECT_ALL
+from textual.strip import Strip
 
 from catena.transcript import Transcript
 from catena.transcript.drawing.render_options import Palette
@@ -105,6 +108,24 @@ async def test_while_one_reads_above_what_comes_moves_nothing() -> None:
         transcript.follow()
         await settled(transcript, pilot)
         assert shown(transcript)[-2].endswith("short after all")
+
+
+async def test_the_first_frame_of_another_size_has_rows_that_are_wrapped_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with scene(page(60)) as (transcript, pilot):
+        transcript.styles.width = 50
+        frames: list[list[Strip]] = []
+        display = pilot.app._display
+
+        def noted(screen: Screen[object], frame: RenderableType | None) -> None:
+            frames.append(transcript.render_lines(Region(0, 0, 50, transcript.size.height)))
+            display(screen, frame)
+
+        monkeypatch.setattr(pilot.app, "_display", noted)
+        await settled(transcript, pilot)
+        assert {strip.cell_length for strip in frames[0]} == {50}
+        assert [strip.text.rstrip() for strip in frames[0]] == shown(transcript)
 
 
 async def test_keys_scroll_by_pages_and_to_both_ends() -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, ClassVar
 
+from textual import events
 from textual.binding import BindingType
 from textual.filter import LineFilter
 from textual.geometry import Region, Size
@@ -162,6 +163,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._older_requested = False
         self._strips: list[Strip] = []  # the rows on the screen
         self._thumb = (0, 0)  # the rows of the scroll bar's thumb
+        self._resized_to: Size | None = None  # rows are wrapped for it before the event
         self._bar_shown = False
         self._working_since: float | None = None
         self._worked_for: float | None = None  # seconds, where a film tells them
@@ -374,9 +376,22 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         if self._pending_text:
             self.frames.request()
 
-    def on_resize(self) -> None:
-        """Wrap all rows for the new size, keeping the top row."""
-        self._resize()
+    def _size_updated(
+        self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True
+    ) -> bool:
+        """Wrap all rows for the new size before the frame that has it: an event would come behind that."""
+        before = self._size
+        resized = super()._size_updated(size, virtual_size, container_size, layout)
+        if self.is_mounted and size != before:
+            self._resize()
+            self._resized_to = size
+        return resized
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Wrap all rows for the new size, unless that was done, keeping the top row."""
+        if self._resized_to != event.size:
+            self._resize()
+        self._resized_to = None
 
     def widen(self, column: int, *, half_rows: bool) -> None:
         """Wrap all rows for a column of another width, with or without half rows, keeping the top row."""
