@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import sqlite3
@@ -234,6 +235,41 @@ async def test_g04_what_somebody_else_changed_is_left_and_named_and_goes_back_wh
         assert step is not None and step.files is not None
         assert [each.path for each in step.files.left] == ["a.txt"]
         assert files(world) == {"a.txt": "mine, too\n", "b.txt": "mine\n", "c.txt": "three\n"}
+
+
+async def test_g04_what_another_catena_s_agent_wrote_during_the_turn_is_left_unless_chosen(
+    world: World,
+) -> None:
+    mine, theirs = world.project / "begun.txt", world.project / "theirs.txt"
+    async with (
+        world.client(snapshots=lambda db: keeping(world, db)) as desk,
+        world.client(snapshots=lambda db: keeping(world, db)) as other,
+    ):
+        turn = asyncio.ensure_future(
+            desk.say("write begun.txt mine; cue go; write ended.txt mine; write again.txt mine", "allow")
+        )
+        while not mine.exists():  # noqa: ASYNC110 - another process writes it
+            await asyncio.sleep(0.01)
+        await other.say("write theirs.txt theirs", "allow")
+        await settled(other)
+        world.cue("go")
+        await turn
+        await settled(desk)
+        plan = await desk.conversation.files.plan(desk.window_id, None)
+        assert plan is not None
+        assert {step.path: step.conflict for step in plan.steps} == {
+            "again.txt": None,
+            "begun.txt": None,
+            "ended.txt": None,
+            "theirs.txt": restoring.Why.AT_WORK_TOO,
+        }
+        (prompt,) = await prompts(desk)
+        await desk.over(desk.window.edit(prompt, "say something else", choice=TOO))
+        await settled(desk)
+        assert files(world) == {"theirs.txt": "theirs\n"}
+        told = await desk.until_told(Remarked)
+        assert told.text == "Maybe changed by another agent, so left: theirs.txt"
+    assert theirs.read_text() == "theirs\n"
 
 
 async def test_g04_where_files_cannot_go_back_nothing_is_sent_and_nothing_changed(

@@ -8,7 +8,7 @@ from enum import Enum
 
 from catena_acp.changes.changed_file import ChangeSpan, UnreadFile
 from catena_acp.changes.kept import planned_files, source_of
-from catena_acp.snapshots.restoring import RestorePlan
+from catena_acp.snapshots.restoring import RestorePlan, whose_change
 from catena_store import ancestry
 from catena_store.conversations import messages
 from catena_store.conversations.seen_changes import last_look, seen_hunks
@@ -73,7 +73,7 @@ async def read_changes(
 def planned_changes(plan: RestorePlan, directory: str) -> Changes:
     """What files would become by a restore, in a conversation of this directory."""
     named = ", ".join(step.path for step in plan.conflicts)
-    caveat = f"Changed since by someone else: {named}." if named else ""
+    caveat = f"{whose_change(plan.conflicts).capitalize()}: {named}." if named else ""
     return Changes(
         ChangeScope(Since.PLANNED),
         None,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from functools import cached_property
 
 from catena_acp.errors import FilesNotKept
@@ -17,15 +18,20 @@ from catena_store import ancestry
 from catena_store.conversations import messages
 from catena_store.database.database import Database, Reader
 from catena_store.errors import SnapshotFailed
+from catena_store.ids import to_milliseconds
 from catena_store.records import Owner
 from catena_store.snapshots import turns, unfinished
 from catena_store.snapshots.repository import SnapshotRepository
-from catena_store.snapshots.restoring import RestoreStep, TurnSnapshots, plan, restore
+from catena_store.snapshots.restoring import RestoreStep, TurnSnapshots, Why, plan, restore
 from catena_store.snapshots.trees import LineCounts
 from catena_store.snapshots.unfinished import UnfinishedRestore, WindowMove
 
+_SILENCE = timedelta(minutes=1)  # after which a client without a sign of life counts as killed
 _NOT_KEPT = "the files were not kept around every turn between the two messages"
 _WITHIN = "files are kept around turns, and that message is in the middle of one that changed some"
+
+
+_Alongside = Mapping[str, Sequence[tuple[str, str | None]]]  # by turn: trees, of which None is that of now
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +102,14 @@ class FilesMoved:
         return before, {**before, "tree": self.after}
 
 
+def whose_change(steps: Iterable[RestoreStep]) -> str:
+    """What is in the way of steps that are left, in words behind their names."""
+    alongside = [step.conflict is Why.AT_WORK_TOO for step in steps]
+    if not any(alongside):
+        return "changed since by someone else"
+    return "maybe changed by another agent" if all(alongside) else "maybe changed by others"
+
+
 @dataclass(frozen=True, slots=True)
 class RestoreNote:
     """What is noted of a restore while it is under way."""
@@ -114,6 +128,7 @@ async def plan_restore(
     message_id: str | None,
     *,
     day: int,
+    now: datetime,
     running: bool = False,
 ) -> RestorePlan:
     """What bringing the files back to a message would change; the branches of both may part above it.
@@ -132,7 +147,8 @@ async def plan_restore(
         raise FilesNotKept(_NOT_KEPT)
     if any(each.turn_id == cut and each.before != each.after for each in (*left, *entered)):
         raise FilesNotKept(_WITHIN)
-    return await asyncio.to_thread(_planned, repository, left, entered, day)
+    beside = await _alongside(db, repository, left, now)
+    return await asyncio.to_thread(_planned, repository, left, entered, beside, day)
 
 
 async def plan_return(
@@ -144,6 +160,7 @@ async def plan_return(
     from_leaf: str | None,
     leaf_id: str | None,
     day: int,
+    now: datetime,
 ) -> RestorePlan:
     """What taking back an act would change that made the tree ``since`` of the tree ``then``.
 
@@ -155,19 +172,35 @@ async def plan_return(
     # Turns that were not kept changed files as anybody else did.
     after = after if after is not None and _all_in(repository, after) else []
     act = turns.TurnFiles("", str(repository.root), then, since)
-    return await asyncio.to_thread(_planned, repository, [act, *after], [], day)
+    beside = await _alongside(db, repository, after, now)
+    return await asyncio.to_thread(_planned, repository, [act, *after], [], beside, day)
+
+
+async def _alongside(
+    db: Database, repository: SnapshotRepository, left: Sequence[turns.TurnFiles], now: datetime
+) -> _Alongside:
+    """The times within turns in which another agent was at work in the same root, whoever's it is."""
+    async with db.read() as reader:
+        return await turns.at_work_too(
+            reader, [each.turn_id for each in left], str(repository.root), to_milliseconds(now - _SILENCE)
+        )
 
 
 def _planned(
     repository: SnapshotRepository,
     left: Sequence[turns.TurnFiles],
     entered: Sequence[turns.TurnFiles],
+    beside: _Alongside,
     day: int,
 ) -> RestorePlan:
     taken, between = repository.capture(day=day), (*left, *entered)
     now = taken.tree
     lacking = {each.path for each in (*taken.left_out, *(each for turn in between for each in turn.left_out))}
-    steps = plan(repository, _pairs(left, now), now, _pairs(entered, now), unkept=lacking)
+    trees = {tree for pairs in beside.values() for pair in pairs for tree in pair if tree is not None}
+    lost = repository.lacks(trees) if trees else set[str]()
+    turns_left = [_pair(each, now, beside.get(each.turn_id, ()), lost) for each in left]
+    turns_entered = [_pair(each, now) for each in entered]
+    steps = plan(repository, turns_left, now, turns_entered, unkept=lacking)
     wanted = repository.tree_with(now, {step.path: step.wanted for step in steps}) if steps else now
     kept_later = any(turn.certain is not None for turn in between)
     found = RestorePlan(repository, tuple(steps), now, wanted, kept_later, across=bool(entered))
@@ -260,6 +293,18 @@ def _all_in(repository: SnapshotRepository, kept: Iterable[turns.TurnFiles]) -> 
     return all(each.root == str(repository.root) for each in kept)
 
 
-def _pairs(kept: Iterable[turns.TurnFiles], now: str) -> list[TurnSnapshots]:
-    """The trees of turns; that of the one under way ends now."""
-    return [TurnSnapshots(each.before, each.after or now, each.certain) for each in kept]
+def _pair(
+    kept: turns.TurnFiles,
+    now: str,
+    shared: Iterable[tuple[str, str | None]] = (),
+    lost: Collection[str] = (),
+) -> TurnSnapshots:
+    """The trees of a turn; that of one under way ends now. Where another turn's trees are lost, all of it is shared."""
+    after = kept.after or now
+    times = ((began, ended or now) for began, ended in shared)
+    return TurnSnapshots(
+        kept.before,
+        after,
+        kept.certain,
+        tuple((kept.before, after) if lost and {*pair} & {*lost} else pair for pair in times),
+    )

@@ -32,6 +32,7 @@ class Why(StrEnum):
     CHANGED_SINCE = "changed since by somebody else"
     CHANGED_BETWEEN = "changed between the turns by somebody else"
     KEPT_LATER = "kept later, and maybe changed by you"
+    AT_WORK_TOO = "maybe changed by another agent that was at work at the same time"
     NOT_KEPT = "not kept: too large, unreadable, ignored, or in a repository of its own"
 
 
@@ -57,6 +58,7 @@ class TurnSnapshots:
     before: str
     after: str
     certain: str | None = None  # where the end was kept later
+    shared: tuple[tuple[str, str], ...] = ()  # trees between which another turn was at work, too
 
 
 def plan(
@@ -137,6 +139,9 @@ class Course:
             for change in changes:
                 self.first.setdefault(change.path, change.old)
                 self.last[change.path] = change.new
+            for began, ended in turn.shared:
+                for change in repository.changes(began, ended):
+                    self.conflicts.setdefault(change.path, Why.AT_WORK_TOO)
             if turn.certain is not None:
                 for change in repository.changes(turn.certain, turn.after):
                     self.conflicts[change.path] = Why.KEPT_LATER

@@ -14,6 +14,7 @@ from catena_store.ids import from_milliseconds, to_milliseconds
 from catena_store.records import Lease
 from catena_store.snapshots.trees import LeftOutFile, LeftOutReason
 
+_FAR = 1 << 62  # milliseconds, later than anything
 # What a turn's start lacks stays beside what its end lacks.
 _WITH_LEFT_OUT = (
     "(SELECT json_group_array(json(value)) FROM"
@@ -185,16 +186,50 @@ _ENDED = """
 _HEARD = "(SELECT max(created_at) FROM message WHERE turn_id = t.id AND kind <> 'notice')"
 
 
-async def of_root(r: Reader, root: str, alive_since: int) -> list[DirectoryTurn]:
-    """The turns that snapshots of a root were made around, in the order in which they began."""
+async def of_root(
+    r: Reader, root: str, alive_since: int, *, within: tuple[int, int] = (0, _FAR)
+) -> list[DirectoryTurn]:
+    """The turns that snapshots of a root were made around, in the order in which they began.
+
+    Only those that may have been at work between the two times ``within``.
+    """
     found = await r.all(
         f"SELECT t.id, t.started_at, {_ENDED.format(alive_at='f.alive_at', heard=_HEARD)},"
         " f.turn_id, f.root, f.before, f.after, f.left_out, f.certain"
         " FROM turn_files f INDEXED BY turn_files_root CROSS JOIN turn t ON t.id = f.turn_id"
-        " WHERE f.root = ?2 ORDER BY t.rowid",
-        (alive_since, root),
+        " WHERE f.root = ?2 AND t.started_at <= ?4 AND (t.ended_at IS NULL OR t.ended_at >= ?3) ORDER BY t.rowid",
+        (alive_since, root, *within),
     )
     return [DirectoryTurn(id, began, ended, _turn_files(row)) for id, began, ended, *row in found]
+
+
+async def at_work_too(
+    r: Reader, turn_ids: Iterable[str], root: str, alive_since: int
+) -> dict[str, list[tuple[str, str | None]]]:
+    """The trees between which each of the turns was at work in a root together with one that is not among them.
+
+    None is the tree of now. Turns in which nobody else was at work are left out.
+    """
+    asked = frozenset(turn_ids)
+    found = await r.one(
+        "SELECT min(started_at), max(coalesce(ended_at, ?1)) FROM turn"
+        " WHERE id IN (SELECT value FROM json_each(?2))",
+        (_FAR, json.dumps(list(asked))),
+    )
+    if found is None or found[0] is None:
+        return {}
+    at_work: list[DirectoryTurn] = []
+    shared: dict[str, list[tuple[str, str | None]]] = {}
+    near = await of_root(r, root, alive_since, within=(found[0], found[1]))
+    for turn in sorted(near, key=lambda each: each.began):
+        at_work = [each for each in at_work if each.ended is None or each.ended > turn.began]
+        for other in at_work:
+            if (turn.id in asked) != (other.id in asked) and turn.files and other.files:
+                ended = min((turn, other), key=lambda each: (each.ended is None, each.ended)).files
+                ours = turn if turn.id in asked else other
+                shared.setdefault(ours.id, []).append((turn.files.before, ended.after if ended else None))
+        at_work.append(turn)
+    return shared
 
 
 async def working_directories(r: Reader) -> list[str]:

@@ -22,6 +22,7 @@ from catena_acp.snapshots.restoring import RestorePlan, plan_restore
 from catena_store.conversations import messages
 from catena_store.database.database import Database, default_path
 from catena_store.errors import SnapshotFailed
+from catena_store.ids import utc_now
 from catena_store.snapshots import restoring, unfinished
 from catena_store.snapshots.repository import SnapshotRepository, snapshots_beside
 from support.screen.pilot import Person, at_the_screen
@@ -333,7 +334,7 @@ async def test_g06_a_change_of_files_that_was_cut_off_asks_at_the_start(
 ) -> None:
     async with Database.open(default_path()) as db:
         repository = SnapshotRepository(GIT, snapshots_beside(db.path), project)
-        plan = await plan_restore(db, repository, "prompt2", "prompt1", day=1)
+        plan = await plan_restore(db, repository, "prompt2", "prompt1", day=1, now=utc_now())
         async with db.write() as tx:
             await unfinished.begin(tx, "note", project, "shop", plan.steps, trees=(plan.now, plan.wanted))
         restoring.restore(repository, plan.steps[:1])

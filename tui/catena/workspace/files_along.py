@@ -112,7 +112,7 @@ class FilesAlong:
             ends = (
                 ", too" if self.extent is Extent.ALL else ": stays" if len(plan.conflicts) == 1 else ": stay"
             )
-            pieces.append(f"{named} changed since by someone else{ends}")
+            pieces.append(f"{named} {_whose(plan.conflicts)}{ends}")
         return "; ".join(pieces)
 
     def short_words(self, key: str) -> str:
@@ -140,8 +140,14 @@ def moved_words(moved: FilesMoved | None) -> str:
     done = f"{counted(len(moved.done), 'file')} came along." if moved.done else ""
     if not moved.left:
         return done
-    left = f"{_named(moved.left)} changed since by someone else: left."
+    left = f"{_named(moved.left)} {_whose(moved.left)}: left."
     return f"{done} {left}".strip()
+
+
+def _whose(steps: Sequence[RestoreStep]) -> str:
+    from catena_acp.snapshots.restoring import whose_change
+
+    return whose_change(steps)
 
 
 def cut_words(cut: CutRestore) -> str:

@@ -27,6 +27,7 @@ from catena_acp.snapshots.restoring import (
     plan_return,
     take_back,
     undo,
+    whose_change,
 )
 from catena_store.database.database import Writer
 from catena_store.snapshots import unfinished
@@ -84,6 +85,7 @@ class BranchFiles:
                             origin,
                             target,
                             day=snapshots.today(),
+                            now=self._runtime.services.clock(),
                             running=True,
                         )
                     )
@@ -111,6 +113,7 @@ class BranchFiles:
             from_leaf=present.get("leaf_id"),
             leaf_id=window.leaf_id if window else None,
             day=snapshots.today(),
+            now=self._runtime.services.clock(),
         )
 
     # --- doing it
@@ -201,7 +204,8 @@ class BranchFiles:
             named = ", ".join(step.path for step in moved.left[:3])
             more = len(moved.left) - 3
             listed = f"{named} and {more} more" if more > 0 else named
-            self._runtime.publish(Remarked(window_id, f"Changed since by someone else, so left: {listed}"))
+            whose = whose_change(moved.left).capitalize()
+            self._runtime.publish(Remarked(window_id, f"{whose}, so left: {listed}"))
 
     # --- what was cut off
 

@@ -10,7 +10,7 @@ from catena.workspace.files_along import NO_FILES, Extent, FilesAlong, cut_words
 from catena.workspace.tab import FilesBehind, Tab
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import AgentError
-from catena_acp.snapshots.restoring import RestorePlan
+from catena_acp.snapshots.restoring import RestorePlan, whose_change
 from catena_store.errors import StoreError
 
 _TOGETHER = "{undo} while browsing, or /undo, takes back both."
@@ -114,7 +114,7 @@ class AlongActions:
                         ForkOption(FILES, f"Also {counted(len(others), 'file')} of others"),
                         ForkOption(SHOW, "Show what would change", "Show"),
                     ),
-                    f"Changed since by someone else: {named}{more}.",
+                    f"{whose_change(others).capitalize()}: {named}{more}.",
                 )
             )
             if key != SHOW:
