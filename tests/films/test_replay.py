@@ -11,7 +11,7 @@ from typing import Any
 import pyte
 import pytest
 
-from catena_store.conversations import messages
+from catena_store.conversations import conversations, messages
 from catena_store.database.database import Writer
 from catena_store.records import Kind, NewMessage
 from support.clients.command_line import Catena
@@ -19,6 +19,9 @@ from support.clients.listed import CONVERSATION, two_sessions
 from support.screen.terminal import Place
 
 TOKEN = "ghp" + "_" + "aB3dE6gH9jK2mN5pQ8sTaB3dE6gH9jK2mN5p"
+
+HOSTILE = "\x1b]52;c;aGk=\x07\x9b2J\u202eevil\x1b[2J"
+UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @pytest.fixture
@@ -30,6 +33,11 @@ def catena(tmp_path: Path) -> Catena:
 
 async def a_secret(tx: Writer) -> None:
     await messages.insert(tx, NewMessage("leak", CONVERSATION, "a1", Kind.USER, f"use {TOKEN} now"))
+
+
+async def a_hostile_title(tx: Writer) -> None:
+    await conversations.set_title(tx, CONVERSATION, HOSTILE)
+    await messages.insert(tx, NewMessage("hostile", CONVERSATION, "a1", Kind.USER, HOSTILE))
 
 
 def shown(cast: str) -> tuple[dict[str, Any], list[list[Any]], str]:
@@ -72,6 +80,17 @@ def test_h22_an_asciicast_is_masked_and_lists_what_was(catena: Catena) -> None:
     assert TOKEN[:12] not in masked.out and "masked: GitHub token 1" in shown(masked.out)[2]
     assert "GitHub token 1" in masked.err and TOKEN not in masked.err
     assert TOKEN in shown(plain.out)[2]
+
+
+def test_w27_titles_and_chapters_of_an_asciicast_steer_no_terminal(catena: Catena) -> None:
+    catena.write(a_hostile_title)
+
+    film = catena("replay", CONVERSATION, "--at", "hostile", "--cast", "-", "--speed", "20").out
+    header, events, _ = shown(film)
+    chapters = [data for _, code, data in events if code == "m"]
+
+    assert "evil" in header["title"] and "evil" in chapters[-1]
+    assert not UNSAFE.search("".join((film.replace("\n", ""), header["title"], *chapters)))
 
 
 def test_d02_a_replay_needs_a_terminal_or_a_file(catena: Catena) -> None:

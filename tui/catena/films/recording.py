@@ -18,6 +18,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from catena.terminal.painter.painter import Painter
+from catena.text.safe_text import safe_line
 
 _HIDE_CURSOR, _SHOW_CURSOR, _HOME = "\x1b[?25l", "\x1b[?25h", "\x1b[H"
 
@@ -81,7 +82,10 @@ def _visible(row: Strip) -> Strip:
 
 
 def asciicast(recording: Recording, *, title: str, foreground: str, background: str) -> Iterator[str]:
-    """The lines of the recording as an asciicast, with a marker at each chapter; only cells that change are in it."""
+    """The lines of the recording as an asciicast, with a marker at each chapter; only cells that change are in it.
+
+    Titles are anybody's words, and players write them to terminals.
+    """
     theme = {"fg": foreground, "bg": background, "palette": ":".join([background, *[foreground] * 7])}
     term = {
         "cols": recording.columns,
@@ -89,7 +93,7 @@ def asciicast(recording: Recording, *, title: str, foreground: str, background: 
         "type": "xterm-256color",
         "theme": theme,
     }
-    yield _line({"version": 3, "term": term, "title": title})
+    yield _line({"version": 3, "term": term, "title": safe_line(title)})
     painter = Painter(erases_with_background=False)
     size = Region(0, 0, recording.columns, recording.rows)
     chapters = ((chapter.at, 0, chapter) for chapter in recording.chapters)
@@ -102,7 +106,7 @@ def asciicast(recording: Recording, *, title: str, foreground: str, background: 
     for at, _, event in events:
         match event:
             case Chapter(title=named):
-                yield _line([(at - before) / 1000, "m", named])
+                yield _line([(at - before) / 1000, "m", safe_line(named)])
             case RecordedFrame(rows=rows):
                 written = painter.paint(
                     LayoutUpdate([[row] for row in rows], size), ColorSystem.TRUECOLOR, (0, 0)
