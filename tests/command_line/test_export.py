@@ -152,6 +152,15 @@ def test_h22_a_secret_that_a_title_would_cut_is_masked_before(catena: Catena) ->
     assert TOKEN[:12] not in catena("export", "untitled", "--format", "html").out
 
 
+def test_h22_a_secret_that_was_cut_by_the_title_is_masked_there(catena: Catena) -> None:
+    catena("run", "--agent", "rehearsal", f"say please look at this key, it fails: {TOKEN}")
+    (listed, *_) = catena("list", "--json").json
+    assert listed["title"].endswith("…") and TOKEN[:12] in listed["title"]
+
+    for form in ("markdown", "json", "html"):
+        assert TOKEN[:12] not in catena("export", listed["id"], "--format", form).out
+
+
 @pytest.mark.parametrize("form", ["markdown", "json", "html"])
 def test_h22_secrets_are_masked_and_listed_unless_told_otherwise(catena: Catena, form: str) -> None:
     catena.settings('[export]\nmask = ["ACME-[0-9]{4}"]\n')

@@ -72,9 +72,33 @@ def test_h22_secrets_that_are_known_by_where_they_stand_are_masked(text: str, se
     assert secret not in mask.rewrite(text)
 
 
+@pytest.mark.parametrize("kind", SECRETS)
+def test_h22_what_a_shortened_text_still_has_of_a_key_is_masked(kind: str) -> None:
+    secret = SECRETS[kind]
+    for length in range(14, len(secret)):
+        mask = SecretMask()
+        assert secret[:14] not in mask.rewrite(f"use {secret[:length]}…")
+        assert len(mask.masked) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("DB_PASSWORD=sword…", "DB_PASSWORD="),
+        ("postgres://ada:hunt…", "postgres://ada:"),
+        ("pwd: ab1…", "pwd: "),
+    ],
+)
+def test_h22_what_a_shortened_text_still_has_of_a_value_is_masked(text: str, left: str) -> None:
+    masked = SecretMask().rewrite(text)
+    assert re.fullmatch(re.escape(left) + r"\[masked: [\w ]+ 1\]…?", masked)
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "Find out why the login fails after a rest…",
+        "Read the token from the he…",
         "the token is read from the header",
         "token = get_token()",
         "password: string",

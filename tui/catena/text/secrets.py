@@ -64,6 +64,17 @@ _PLACEHOLDER = re.compile(
     r"|env\..*|self\..*)\Z",
     re.IGNORECASE,
 )
+_CUT = "…"  # at the end of a title, or of anything else that was shortened
+_LOOKED_BACK = 500  # characters before it, in which a secret may begin
+# What may have stood behind it. A rest that goes on is no end of those keys that have a length.
+_WEB_TOKEN_REST = f".eyJ{'a1' * 10}.{'a1' * 10}"
+_RESTS = (
+    "a1" * 40,
+    f"{'a1' * 20}@",
+    f"{'a1' * 20}{_WEB_TOKEN_REST}",
+    *(_WEB_TOKEN_REST[at:] for at in range(4)),
+    *(("A1" * 20)[:length] for length in range(1, 34)),
+)
 _SHORTEST = 4  # characters of a value; 6 where a name alone makes it one
 _RULE_WINDOW = 4_000  # characters that a rule of one's own sees at a time
 
@@ -78,7 +89,7 @@ class FoundSecret(NamedTuple):
 
 def find_secrets(text: str, rules: Sequence[re.Pattern[str]] = ()) -> list[FoundSecret]:
     """What looks like a secret, from left to right, without overlaps; ``rules`` are a person's own."""
-    found = sorted(_all(text, rules), key=lambda each: (each.start, -each.end))
+    found = sorted((*_all(text, rules), *_cut_off(text, rules)), key=lambda each: (each.start, -each.end))
     apart: list[FoundSecret] = []
     for each in found:
         if not apart or each.start >= apart[-1].end:
@@ -112,6 +123,18 @@ def _all(text: str, rules: Sequence[re.Pattern[str]]) -> Iterator[FoundSecret]:
             for match in rule.finditer(text, at, at + _RULE_WINDOW):
                 if match.end() > match.start():
                     yield FoundSecret(match.start(), match.end(), "by your rule")
+
+
+def _cut_off(text: str, rules: Sequence[re.Pattern[str]]) -> Iterator[FoundSecret]:
+    """The beginning of a secret at the end of a text that was shortened: it does not look like one any more."""
+    if not text.endswith(_CUT):
+        return
+    end = len(text) - len(_CUT)
+    begin = max(0, end - _LOOKED_BACK)
+    for rest in _RESTS:
+        for found in _all(text[begin:end] + rest, rules):
+            if begin + found.start < end < begin + found.end:
+                yield FoundSecret(begin + found.start, end, found.kind)
 
 
 def _private_keys(text: str) -> Iterator[FoundSecret]:
