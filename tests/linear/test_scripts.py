@@ -136,3 +136,25 @@ def test_s04_a_file_on_standard_input_is_never_sent_unasked(tmp_path: Path) -> N
     assert asked.status == 0 and "Rehearsal 2: This is meant.\n" in asked.out
     wrong = catena("--linear=loud")
     assert wrong.status == 2 and "--linear: invalid choice: 'loud'" in wrong.err
+
+    assert wrong.status == 2 and "--linear must be one of" in wrong.err
+
+
+def test_w30_a_project_s_template_is_allowed_only_once_its_text_was_read_out(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    folder = catena.project / ".catena/prompts"
+    folder.mkdir(parents=True)
+    (folder / "theirs.md").write_text("say First.")
+    said = lines_told(
+        catena,
+        "/templates allow theirs",
+        "/templates allow theirs",
+        "! printf 'say Other.' > .catena/prompts/theirs.md",
+        "/templates allow theirs",
+    )
+    again = "Catena: That is what it says. The same line again allows it: /templates allow theirs"
+    allowed = said.index("Catena: Allowed until it changes.")
+    assert said[allowed - 2 : allowed] == ["say First.", again]
+    changed = said.index("say Other.", allowed)
+    assert said[changed + 1] == again
+    assert catena("run", "--agent", "rehearsal", "/theirs").status == 2

@@ -38,6 +38,7 @@ class AgentCommands:
         self._context = context
         self._tabs = tabs
         self._prompts = prompts
+        self._templates_read: set[str] = set()  # by their digests: only what was read can be allowed
 
     # --- another agent
 
@@ -277,6 +278,10 @@ class AgentCommands:
             template = next((each for each in found if each.name == name.strip() and each.of_project), None)
             if template is None:
                 raise Refused(f"This project has no template {safe_line(name)}.")
+            if act == "allow" and template.digest not in self._templates_read:
+                self._read_template(template)
+                context.say(f"That is what it says. The same line again allows it: /templates {argument}")
+                return
             await answer_about(template, context.tabs.store, allowed=act == "allow")
             context.say("Allowed until it changes." if act == "allow" else "Not used until it changes.")
             return
@@ -285,13 +290,17 @@ class AgentCommands:
 
         def row(template: Template) -> ListRow:
             async def read() -> None:
-                context.out.lines(rows.set_in(line) for line in safe(template.text).splitlines())
+                self._read_template(template)
 
             answers = {True: "allowed", False: "not used", None: "not answered yet"}
             project = f", of this project, {answers[template.allowed]}" if template.of_project else ""
             return ListRow(f"/{template.name}{project}", read)
 
         context.show("Templates: /open and a number reads one.", [row(each) for each in found])
+
+    def _read_template(self, template: Template) -> None:
+        self._context.out.lines(rows.set_in(line) for line in safe(template.text).splitlines())
+        self._templates_read.add(template.digest)
 
     # --- the person's settings
 
