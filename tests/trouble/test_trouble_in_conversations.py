@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -253,10 +254,19 @@ async def test_r09_an_error_that_comes_as_the_agents_only_text_is_shown_as_its_w
         assert (await desk.branch())[-1].text == "exceeded retry limit, last status: 429 Too Many Requests"
 
 
-async def test_r10_a_silent_agent_is_left_alone_until_it_is_stopped(world: World) -> None:
+async def test_r10_a_silent_agent_is_left_alone_for_a_day_until_it_is_stopped(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with world.client() as desk:
         await desk.window.say("hang")
-        await desk.until_told(DoingChanged, lambda news: news.doing is Doing.WORKING)
+        await world.heard("session/prompt")
+        loop, day, passed = asyncio.get_running_loop(), 86_400, asyncio.Event()
+        loop.call_later(day, passed.set)
+        monkeypatch.setattr(loop, "time", lambda: time.monotonic() + 2 * day)
+        await passed.wait()  # every timer that was set for less has run out before
+        async with world.client() as other:  # and has had its effect by the end of a turn elsewhere
+            await other.say("say something")
+        assert desk.window.busy and not [news for news in desk.told if isinstance(news, TurnEnded)]
         await desk.window.stop()
         over = await desk.until_told(TurnEnded)
         assert over.turn is not None and over.turn.stop_reason is StopReason.CANCELLED
