@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from catena.errors import CommandRefused
 from catena.linear import rows
 from catena.linear.commands.files import choose_files, offer_files
-from catena.linear.commands.prompts import numbered_message, prompt_of
+from catena.linear.commands.prompts import PromptCommands, numbered_message, prompt_of
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.screens.tree.layout import TreeLayout
@@ -18,18 +18,23 @@ from catena.text.chain_text import kin_name
 from catena.text.changes_text import shown_path
 from catena.text.formats import age, time_or_day, title_of
 from catena.text.safe_text import safe_line
+from catena.workspace.asking import make_all_ready
 from catena.workspace.directories import existing_directory
 from catena.workspace.tab import Tab
 from catena.workspace.undo import UndoResult, done_again, undone, what
 from catena_acp.changes.hunks import diffs_of_files
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.errors import ReadOnly
+from catena_acp.conversation.prompts.rows import clears
+from catena_acp.errors import AgentError, ReadOnly
+from catena_acp.port.port import AgentSpec
 from catena_store.conversations import branches, messages
 from catena_store.conversations.tree import TreeNode
+from catena_store.errors import StoreError
 from catena_store.ids import utc_now
 from catena_store.records import Kind, MessageState
 
+_KEPT = "The prompt is the draft of each tab: /send sends it, /draft reads it."
 _BACK = "Later messages stay in the tree; /undo goes back."
 _MOST_FILES = 20  # of a branch whose changes are read out
 _PREVIEW = 80  # characters of a prompt
@@ -38,9 +43,10 @@ _PREVIEW = 80  # characters of a prompt
 class BranchCommands:
     """Actions on the branch of the tab that is read."""
 
-    def __init__(self, context: LinearContext, tabs: TabCommands) -> None:
+    def __init__(self, context: LinearContext, tabs: TabCommands, prompts: PromptCommands) -> None:
         self._context = context
         self._tabs = tabs
+        self._prompts = prompts
 
     async def move(self, tab: Tab, move: Callable[[], Awaitable[bool]]) -> bool:
         """Move the tab to another leaf, and read what stands there; False if ``move`` led nowhere."""
@@ -135,12 +141,13 @@ class BranchCommands:
         """Send a prompt to this agent and to others at once, each in a tab of its own."""
         context, tab = self._context, self._context.here
         specs, text = leading_agents(argument, context.settings)
-        if not specs or not text:
+        if not specs or not text or clears(text):
             raise Refused("/ask AGENT [AGENT...] PROMPT asks this agent and the others the same.")
         if tab.at_work:
             raise Refused("The agent is still working; /stop stops it.")
         point = await tab.window.leaf.fork_point()
         price = tab.conversation.chain.price
+        context.out.line(f"{context.title}: {(await price(tab.window)).words}")
         for spec in specs:
             words = (await price(tab.window, spec=spec, leaf_id=point, apart=True)).words
             context.out.line(f"{safe_line(spec.title)}: {words}")
@@ -148,10 +155,39 @@ class BranchCommands:
             "All of them work in the same directory, and may change the same files.", "ask them"
         ):
             return
-        for spec in specs:
-            shown, _ = await context.tabs.fork(tab, at=None, beside=True, agent=spec)
-            await shown.window.say(text)
-        await tab.window.say(text)
+        others = await self._forks_of(tab, specs, text)
+        try:
+            await make_all_ready((tab, *others), kept=_KEPT)
+        except (AgentError, StoreError):
+            tab.restore(text)
+            await context.tabs.keep(tab)
+            raise
+        files = tab.draft_files
+        for other in others:
+            other.draft = ""
+            await self._prompts.say(text, tab=other, files=files)
+            await context.tabs.keep(other)
+        await self._prompts.say(text)
+
+    async def _forks_of(self, tab: Tab, specs: Sequence[AgentSpec], text: str) -> list[Tab]:
+        """A tab for each of the agents, with the prompt as its draft.
+
+        Raises AgentError, StoreError: then there are none.
+        """
+        tabs, others = self._context.tabs, list[Tab]()
+        try:
+            for spec in specs:
+                other, _ = await tabs.fork(tab, at=None, beside=True, agent=spec)
+                others.append(other)
+                other.draft, other.draft_files = text, tab.draft_files
+                await tabs.keep(other)
+        except (AgentError, StoreError):
+            for other in others:
+                await tabs.close(other)
+            tab.restore(text)
+            await tabs.keep(tab)
+            raise
+        return others
 
     # --- versions
 

@@ -28,7 +28,7 @@ class LinearCommands:
         self.questions = questions
         self.tabs: TabCommands = TabCommands(context, narrator, questions)
         self.prompts: PromptCommands = PromptCommands(context)
-        self.branches: BranchCommands = BranchCommands(context, self.tabs)
+        self.branches: BranchCommands = BranchCommands(context, self.tabs, self.prompts)
         self.checkpoints: CheckpointCommands = CheckpointCommands(context, self.branches)
         self.history: HistoryCommands = HistoryCommands(context, self.tabs, self.branches)
         self.reading: ReadingCommands = ReadingCommands(context, questions)

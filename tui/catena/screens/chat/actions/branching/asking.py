@@ -17,10 +17,11 @@ from catena.settings.agents import leading_agents
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row
+from catena.workspace.asking import make_all_ready
 from catena.workspace.outgoing import Stage
 from catena.workspace.tab import Tab
 from catena_acp.conversation.prompts.rows import clears
-from catena_acp.errors import AgentError, AgentMissing, NotAsked
+from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
 from catena_store.records import Attachment, Message
@@ -31,6 +32,7 @@ _STEERED = (
     "The last prompt was sent into a running turn. Write the prompt behind the agent: /ask AGENT PROMPT"
 )
 _EDITED = "Send the edited prompt first, or leave the edit with {stop}."
+_KEPT = "The prompt waits in each composer."
 _NO_OTHER = "No prompt here has another version, and no other branch is open in a tab."
 
 
@@ -123,7 +125,7 @@ class AskActions:
             await context.panes.stand_beside(context.pane, others[0])
         if prompt is not None:
             text = others[0].draft
-            await self._ready(others)
+            await make_all_ready(others, kept=_KEPT)
         else:
             text, files = tab.draft, tab.draft_files
             await self._say(tab, others, text, files)
@@ -159,7 +161,7 @@ class AskActions:
         context = self._context
 
         async def say() -> None:
-            await self._ready((tab, *others))
+            await make_all_ready((tab, *others), kept=_KEPT)
             await tab.window.say(text, await with_mentions_of(tab, text, files))
 
         outgoing = context.tabs.outgoing.add(
@@ -172,18 +174,6 @@ class AskActions:
         await context.drafts.store(outgoing, say())
         if tab.draft.strip():  # typed meanwhile, and taken out of the store with what was sent
             await context.tabs.keep(tab)
-
-    async def _ready(self, tabs: Sequence[Tab]) -> None:
-        """Wait until the agents of all tabs take a prompt. Raises NotAsked where one does not, other AgentErrors."""
-        found = await asyncio.gather(*(tab.window.make_ready() for tab in tabs), return_exceptions=True)
-        wrong = []
-        for tab, problem in zip(tabs, found, strict=True):
-            if isinstance(problem, BaseException):
-                raise problem
-            if problem is not None:
-                wrong.append(f"{tab.window.session.agent_title}: {problem.text}")
-        if wrong:
-            raise NotAsked(f"Nothing was sent. {' '.join(wrong)} The prompt waits in each composer.")
 
     # --- what they answer
 
