@@ -175,3 +175,15 @@ def test_s04_several_agents_are_asked_only_where_all_of_them_take_the_prompt(tmp
     assert prompts(log)[1:] == ["say New.", "say All.", "say All."]
     priced = said.index("Rehearsal: same context, nothing replayed")
     assert said[priced + 1].startswith("two: 2 messages replayed")
+
+
+def test_s04_at_the_end_of_a_file_the_turns_of_other_tabs_are_waited_for_and_read(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    said = lines_told(catena, "say Before.", "/ask rehearsal edit notes.txt; say Done there.", "y", "n")
+    opened = next(at for at, line in enumerate(said) if line.startswith("Open: edit notes.txt"))
+    rest = said[opened:]
+    assert rest.index("Catena: The input has ended: nobody answers, so it is rejected.") < rest.index(
+        "Answered: Reject"
+    )
+    assert any(line.endswith("Done there.") and not line.startswith("You") for line in rest)
+    assert any(line.startswith("Done: ") for line in rest)

@@ -244,11 +244,25 @@ class LinearClient:
             context.out.interrupted()
             await self._quit()
             return
-        while self._questions.open is not None:
-            context.say("The input has ended: nobody answers, so it is rejected.")
+        await self._reject_questions()
+        for tab in tuple(context.tabs.tabs):
+            if (
+                tab is not context.tab
+                and tab.window.busy
+                and not tab.conversation.read_only
+                and not self._over
+            ):
+                await self._do(self._commands.tabs.show(tab))
+                await self._ready_for_line()
+                await self._reject_questions()
+        self._leave()
+
+    async def _reject_questions(self) -> None:
+        """Reject what is asked, since nobody answers, until the tab that is read asks nothing more."""
+        while self._questions.open is not None and not self._over:
+            self._context.say("The input has ended: nobody answers, so it is rejected.")
             await self._do(self._questions.close())
             await self._ready_for_line()
-        self._leave()
 
     def interrupt(self) -> None:
         """Ctrl+C: cancel what is being typed or done, else stop the turn; the second time, leave."""
