@@ -206,7 +206,7 @@ def test_h15_a_conversation_of_nobody_and_one_without_messages(catena: Catena) -
     catena.write(empty)
     assert catena("export", "nobody").status == 2
     refused = catena("export", "empty", "-o", "x.md")
-    assert refused.status == 1 and "has no messages yet" in refused.err
+    assert refused.status == 1 and "The conversation has no messages yet." in refused.err
     assert not (catena.project / "x.md").exists()
 
 

@@ -58,7 +58,7 @@ async def test_h15_export_writes_beside_the_conversation_and_says_where_and_what
 async def test_h15_an_export_before_anything_was_said_says_so(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("/export")
-        await person.sees("has no messages yet")
+        await person.sees("The conversation has no messages yet.")
     assert not {".md", ".part"} & endings_in(tmp_path)
 
 

@@ -71,7 +71,7 @@ async def exported(
     """Yield an export in pieces; ``at`` is its time. Raises NothingToExport and NotFound."""
     selected = await _select(reader, request)
     if not selected.messages:
-        raise NothingToExport(f"conversation {request.conversation_id} has no messages yet")
+        raise NothingToExport("The conversation has no messages yet.")
     if request.form is ExportForm.JSON:
         async for piece in write_document(reader, selected, at=at, rewriter=mask):
             yield piece
