@@ -18,7 +18,7 @@ from textual.widgets import Input
 
 from catena.themes import stylesheet
 from support.screen.pilot import at_the_screen
-from support.screen.terminal import Place, Terminal
+from support.screen.terminal import EMPTY_BOX, Place, Terminal
 
 IMPORTED_BY_THE_LOOP = """
 import asyncio, sys, threading
@@ -174,6 +174,18 @@ def test_what_is_sent_from_the_first_frame_goes_to_the_agent_that_is_selected(tm
     with place.catena() as terminal:
         terminal.write("say early\r")
         terminal.wait_for(r"  early\s")
+
+
+def test_a_word_behind_the_key_of_the_history_is_typed_there_from_the_first_frame_and_no_prompt(
+    tmp_path: Path,
+) -> None:
+    place = Place(tmp_path)
+    with place.catena("--agent", "rehearsal") as terminal:
+        terminal.write("\x0fwherever\r")
+        terminal.wait_for(r"╭ History ─[^\n]*\n\W*wherever ")
+        terminal.press("escape")
+        terminal.wait_for(EMPTY_BOX)
+        assert "▌ wherever" not in terminal.text
 
 
 def test_a_directory_with_tabs_never_shows_the_start(tmp_path: Path) -> None:

@@ -107,7 +107,9 @@ class ChatArea(Vertical):
             images=images,
             id="conversation",
         )
-        self._startup = StartupCommands(outgoing, self.conversation.start, leave)
+        self._startup = StartupCommands(
+            outgoing, self.conversation.start, leave, lambda act: self.run(gate.led(act))
+        )
         self._commands: AreaCommands = self._startup
         self.prompt = PromptArea(
             self._startup,
@@ -362,6 +364,7 @@ class ChatArea(Vertical):
         )
         self.pane, self._panes = pane, panes
         self.commands = commands = Commands(self, parts, tabs, pane, panes, presenter, self._startup)
+        self._startup.end(commands)
         self.run_worker(presenter.follow(), group="events")
         self.watch(self.app, "app_focus", presenter.look, init=False)
         self.status.begin(tabs, pane, self.say)

@@ -12,7 +12,7 @@ from catena.widgets.composer import Composer
 from catena.workspace.outgoing import OutgoingTexts, UnplacedDraft
 
 if TYPE_CHECKING:
-    from catena.screens.chat.commands.area_commands import ChatEvent
+    from catena.screens.chat.commands.area_commands import AreaCommands, ChatEvent
     from catena.settings.templates import Template
     from catena.text.shell_text import ShellText
     from catena.workspace.tab import Tab
@@ -21,26 +21,55 @@ if TYPE_CHECKING:
 class StartupCommands:
     """The commands of a chat area before its tabs are there: quit, keep what is submitted, choose what to start with.
 
-    ``draft`` is where everything is written until then.
+    ``draft`` is where everything is written until then. Any other command is done when the tabs are there.
     """
 
     tab: Tab | None = None
     shown: Tab | None = None
-    may_submit = True
     text_waits = False
 
-    def __init__(self, outgoing: OutgoingTexts, start: StartPanel, leave: Callable[[], None]) -> None:
-        """``leave`` ends the program."""
+    def __init__(
+        self,
+        outgoing: OutgoingTexts,
+        start: StartPanel,
+        leave: Callable[[], None],
+        lead: Callable[[Awaitable[None]], None],
+    ) -> None:
+        """``leave`` ends the program; ``lead`` runs an action for which the keys behind it wait."""
         self._outgoing = outgoing
         self._start = start
         self._leave = leave
+        self._lead = lead
+        self._over = asyncio.Event()
+        self._next: AreaCommands = self
+        self._asked = False  # for a command that is done when the tabs are there
         self.draft = UnplacedDraft()
         self.cleared_texts: list[str] = []
 
+    @property
+    def may_submit(self) -> bool:
+        """False while a command waits: what is typed behind it may belong to where that leads."""
+        return not self._asked
+
     def do(self, name: str) -> None:
-        """Quit; no other command is possible yet."""
-        if name == "quit":
-            self._leave()
+        """Quit; nothing runs that could be stopped; any other command waits until the tabs are there."""
+        match name:
+            case "quit":
+                self._leave()
+            case "stop":
+                pass
+            case _:
+                self._asked = True
+                self._lead(self._do_later(name))
+
+    async def _do_later(self, name: str) -> None:
+        await self._over.wait()
+        self._next.do(name)
+
+    def end(self, commands: AreaCommands) -> None:
+        """Leave everything to the commands that are possible with tabs, and what waits first."""
+        self._next = commands
+        self._over.set()
 
     def refusal(self, text: str) -> str:
         """Return "": it is not known yet which commands there are."""
