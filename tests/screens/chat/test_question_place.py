@@ -77,7 +77,8 @@ async def test_w01_a_short_screen_shows_no_change_and_names_the_key_of_all_of_it
     async with (stage := Stage()).run_test(size=(100, 12)) as pilot:
         rows = [row for row in await stage.ask(pilot, edit("a.py")) if row.strip("▄▀")]
         assert "Allow the edit of a.py?" in rows[0] and "d full diff" in rows[0]
-        assert "1 y Allow once" in rows[1] and len(rows) == 2
+        assert "1 y Allow once" in rows[1]
+        assert "a Always in this project: edits of a.py" in rows[2] and len(rows) == 3
 
 
 @pytest.mark.parametrize(

@@ -188,8 +188,8 @@ class PermissionPanel(Vertical, can_focus=True):
     def on_resize(self) -> None:
         """Offer a rule, or no longer: there is another room for it."""
         self._lay_out()
-        if not self.has_change:  # whether it is cut is known once the text has its room, which is after this
-            self.call_after_refresh(self._lay_out)
+        # Whether it is cut, and a rule has room, is known once the text has its room, which is after this.
+        self.call_after_refresh(self._lay_out)
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Say how to get here while keys do not answer."""
