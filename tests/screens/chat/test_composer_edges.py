@@ -63,6 +63,18 @@ async def test_hints_stand_in_the_empty_box_and_go_with_the_first_letter(tmp_pat
         assert edges(person)[1].startswith("╰ Rehearsal · Understudy · Ask ─")
 
 
+async def test_s01_a_composer_of_one_row_says_which_of_its_lines_it_shows(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(40, 10)) as person:
+        await person.type("one")
+        await person.press("ctrl+j")
+        await person.type("two")
+        await person.sees("› two", "line 2/2")
+        await person.press("up")
+        await person.sees("› one", "line 1/2")
+        await person.press("ctrl+c")
+        await person.sees_no("line ")
+
+
 async def test_a_short_message_stands_in_the_empty_box_and_moves_nothing(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say hello")

@@ -106,6 +106,7 @@ class ComposerEdges:
         self._browsed = ""
         self._vim_mode = ""
         self._shell = False
+        self._line = ""  # with the cursor, where a composer of one row hides the others
         self._keys: tuple[Hint, ...] = ()
         self._others = Content("")
 
@@ -144,6 +145,13 @@ class ComposerEdges:
         if on != self._shell:
             self._shell = on
             self._box.set_class(on, "-shell")
+            self.draw()
+
+    def show_line(self, line: int, count: int) -> None:
+        """Show which of several lines the cursor is in, where a composer of one row hides the others."""
+        shown = f"line {line}/{count}" if count > 1 else ""
+        if shown != self._line:
+            self._line = shown
             self.draw()
 
     def turn(self) -> None:
@@ -289,6 +297,8 @@ class ComposerEdges:
             words = [*([] if self.edit is None else words), files]
         elif not words:
             words = [*([self._vim_word()] if self._vim_mode else []), *self._mode()]
+        if self._line:
+            words.insert(0, EdgeWord(Content.styled(self._line, "$muted"), 8))
         if self._others.cell_length:
             words.append(EdgeWord(self._others))
         if (chip := self._chip()) is not None:

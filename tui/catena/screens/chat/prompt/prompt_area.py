@@ -381,6 +381,7 @@ class PromptArea(Centred):
         in_shell = self.shell_command is not None
         self.composer.leaves_mode = in_shell
         self.edges.show_shell(in_shell)
+        self._show_line()
         if in_shell:
             self.close_completions()
         elif not self.completion.is_open:
@@ -498,9 +499,13 @@ class PromptArea(Centred):
         self.run_worker(look(), group="files")
 
     def on_text_area_selection_changed(self, event: Composer.SelectionChanged) -> None:
-        """Close the offered files when the cursor leaves their mention."""
+        """Close the offered files when the cursor leaves their mention, and tell its line."""
         event.stop()
         self.mentions.cursor_moved()
+        self._show_line()
+
+    def _show_line(self) -> None:
+        self.edges.show_line(self.composer.cursor_location[0] + 1, self.composer.document.line_count)
 
     def on_unmount(self) -> None:
         """End what looks for files."""
