@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -101,6 +102,15 @@ async def test_w12_a_form_is_filled_in_with_the_keyboard_and_sent_by_enter_on_th
                 "Asked: What is your name, and which colour do you like? · Name: d Ada y · Colour: Blue"
             )
         assert person.app.focused is person.composer
+
+
+async def test_w12_a_key_stands_beside_what_it_does_where_it_does_that(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(100, 50)) as person:
+        await person.say("ask name and colour")
+        await form_has_the_keys(person)
+        assert re.search(r"▌ {9,}Send\n.*▌ {9,}Decline", text := person.text), text
+        await person.press("enter")
+        await person.until(lambda: re.search(r"▌ enter +Send\n.*▌ d +Decline", person.text), "the keys")
 
 
 async def test_w12_what_is_wrong_stands_at_its_field_and_nothing_is_sent(tmp_path: Path) -> None:

@@ -279,11 +279,16 @@ class FieldRow(Widget):
         self._error = Static("", classes="error", markup=False)
         self.say("")
 
+    @property
+    def is_typed(self) -> bool:
+        """True where letters are text; elsewhere they may be keys."""
+        return not isinstance(self.control, ChoiceList)
+
     def compose(self) -> ComposeResult:
         """Yield the label, and beside it the control and what is said of it."""
         yield self._label
         with Vertical(classes="value"):
-            if isinstance(self.control, ChoiceList):  # else it is about what is typed
+            if not self.is_typed:  # else it is about what is typed
                 yield self._about
                 yield self.control
                 yield self._error

@@ -306,13 +306,17 @@ class ElicitationPanel(Vertical, can_focus=True):
         return request if isinstance(request, WebPage) else None
 
     def _endings(self) -> Iterator[Choice]:
-        opened, keys = self._ask is not None and self._ask.opened, keys_of(self)
+        """What can be done with the whole, with its keys where they do that: in a field they may be the field's."""
+        opened, keys, row = self._ask is not None and self._ask.opened, keys_of(self), self._current
+        sends = row is None or row.control is self._stops()[-2]  # else Enter goes to the next field
+        take = keys.shown("take_field") if sends else ""
+        decline = "" if row is not None and row.is_typed else keys.shown("decline")
         if self._draft is not None:
             if self._draft.form.can_be_sent:
-                yield Choice(_SEND, keys.shown("take_field"), "Send")
+                yield Choice(_SEND, take, "Send")
         elif self._address():
-            yield Choice(_SEND, keys.shown("take_field"), "Open again" if opened else "Open in the browser")
-        yield Choice(_DECLINE, keys.shown("decline"), "Dismiss" if opened else "Decline")
+            yield Choice(_SEND, take, "Open again" if opened else "Open in the browser")
+        yield Choice(_DECLINE, decline, "Dismiss" if opened else "Decline")
 
     def _address(self) -> str:
         """The address that may be opened; "" if there is none."""
