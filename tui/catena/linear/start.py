@@ -34,7 +34,10 @@ def run_linear(
     environment: Mapping[str, str] = os.environ,
 ) -> int:
     """Run until the person leaves or the input ends; returns the exit status. ``clock`` is in seconds."""
-    return asyncio.run(_run(start, level, by_flag, clock, environment))
+    try:
+        return asyncio.run(_run(start, level, by_flag, clock, environment))
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 async def _run(
@@ -85,14 +88,14 @@ async def _run(
 
 def _ignore_interrupts() -> None:
     """Ignore Ctrl+C from here on: all is saved and said, and one too many is no error."""
-    asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGINT, lambda *_: None)
 
 
 def _handle_signals(client: LinearClient) -> None:
     """Let Ctrl+C stop and leave, and the end of the terminal leave; an ignored SIGHUP (``nohup``) stays ignored."""
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, client.interrupt)
+    # A handler of the loop's own gives way to the default one at its end, by which one Ctrl+C too many would kill.
+    signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(client.interrupt))
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             loop.add_signal_handler(number, client.end, 128 + number)
