@@ -13,7 +13,6 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from catena_acp.permissions.commands import Words, commands_of
-from catena_acp.port.session_events import PermissionOption
 
 PATH_KINDS = ("read", "edit", "delete", "move", "search")
 KINDS = (*PATH_KINDS, "execute", "fetch", "any")
@@ -73,14 +72,6 @@ class RuleVerdict:
 
     rule: Rule | None
     why: str
-
-
-def one_time_option(options: Iterable[PermissionOption], verdict: RuleVerdict) -> PermissionOption | None:
-    """The option by which a rule answers: never one that becomes a rule of the agent; None where it offers no other."""
-    if verdict.rule is None:
-        return None
-    wanted = "allow_once" if verdict.rule.allow else "reject_once"
-    return next((option for option in options if option.kind == wanted), None)
 
 
 class InvalidRule(ValueError):

@@ -14,13 +14,12 @@ from catena.workspace.questions.form_lines import DECLINED, about_field, given_i
 from catena.workspace.questions.permission_words import (
     asker_words,
     diffs_of,
-    first_of,
-    first_rejection,
     question_words,
 )
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import ElicitationOpened, PermissionOpened, Question
 from catena_acp.continuity.wording.counts import counted
+from catena_acp.permissions.options import option_of
 from catena_acp.permissions.proposals import first_choice, proposals
 from catena_acp.permissions.rule import Rule, rule_text
 from catena_acp.permissions.subject import subject_of
@@ -39,7 +38,6 @@ from catena_acp.port.session_events import PermissionOption
 _ALONE_SECONDS = 0.3  # a line that comes sooner after its question was typed before it
 _CHANGE_LINES = 12
 _RULES = 3
-_ONCE = "allow_once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +108,8 @@ class Questions:
     def _ways(self, asked: Question) -> str:
         ways = [f"1 to {len(self._choices)}"]
         if isinstance(asked, PermissionOpened):
-            ways += ["y allows once"] if first_of(asked.options, _ONCE) else []
-            ways += ["n rejects"] if first_rejection(asked.options) else []
+            ways += ["y allows once"] if option_of(asked.options, allow=True) else []
+            ways += ["n rejects"] if _rejection(asked) else []
             ways += ["d reads the change"] if diffs_of(asked.tool_call) else []
         return f"Choose: {', '.join(ways)}. Enter alone reads this again."
 
@@ -134,13 +132,13 @@ class Questions:
     def _permission_choices(self, asked: PermissionOpened) -> Iterator[NumberedAnswer]:
         for option in asked.options:
             yield NumberedAnswer(safe_line(option.name), option)
-        once = first_of(asked.options, _ONCE)
+        once = option_of(asked.options, allow=True)
         if once is not None:
             rules = proposals(subject_of(asked.tool_call, self._context.here.conversation.record.cwd))
             at = first_choice(rules) if rules else 0
             for rule in rules[at : at + _RULES]:
                 yield NumberedAnswer(f"Always in this project: {rule_text(rule)}", once, rule)
-        if (rejection := first_rejection(asked.options)) is not None:
+        if (rejection := _rejection(asked)) is not None:
             yield NumberedAnswer("Reject with a reason", rejection, reason=True)
 
     def read_change(self) -> bool:
@@ -183,7 +181,7 @@ class Questions:
         asked = self.open
         if not isinstance(asked, PermissionOpened):
             return False
-        option = first_of(asked.options, _ONCE) if kind == "allow" else first_rejection(asked.options)
+        option = option_of(asked.options, allow=True) if kind == "allow" else _rejection(asked)
         if option is None:
             return False
         await self._answer_permission(asked, NumberedAnswer(safe_line(option.name), option), reason)
@@ -207,11 +205,11 @@ class Questions:
             return None, ""
         option = None
         if text.lower() in ("y", "yes"):
-            option = first_of(asked.options, _ONCE)
+            option = option_of(asked.options, allow=True)
         elif text.lower() in ("n", "no"):
-            option = first_rejection(asked.options)
+            option = _rejection(asked)
         elif word.lower() == "r" and rest.strip():
-            option = first_rejection(asked.options)
+            option = _rejection(asked)
             return (
                 (NumberedAnswer(safe_line(option.name), option, reason=True), rest.strip())
                 if option
@@ -292,6 +290,11 @@ def _elicitation_lines(asked: ElicitationOpened) -> Iterator[str]:
 
 def _elicitation_choices(asked: ElicitationOpened) -> Sequence[NumberedAnswer]:
     return [NumberedAnswer(words) for words in ways_of(asked.request)]
+
+
+def _rejection(asked: PermissionOpened) -> PermissionOption | None:
+    """The option that rejects, for once if there is such."""
+    return option_of(asked.options, allow=False, lasting=True)
 
 
 def _opened(asked: Question) -> bool:

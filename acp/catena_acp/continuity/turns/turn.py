@@ -42,7 +42,8 @@ from catena_acp.continuity.turns.recorder import Recorder
 from catena_acp.continuity.turns.reducer import Op, Reducer
 from catena_acp.continuity.turns.tool_data import call_of
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotKept, RefusedAtOnce
-from catena_acp.permissions.rule import decide, one_time_option
+from catena_acp.permissions.options import option_of
+from catena_acp.permissions.rule import decide
 from catena_acp.permissions.stored_rules import rules_in_force
 from catena_acp.permissions.subject import subject_of
 from catena_acp.port.session_events import (
@@ -75,11 +76,15 @@ from catena_store.windows import windows
 
 @dataclass(frozen=True, slots=True)
 class _RuleAnswer:
-    """The option by which a rule of the person answers a request, and why in words."""
+    """The option by which a rule of the person answers a request, and why in words; None is `cancelled`."""
 
-    option: PermissionOption
+    option: PermissionOption | None
     why: str
     allowed: bool
+
+    @property
+    def option_id(self) -> str | None:
+        return self.option.id if self.option else None
 
 
 class RunningTurn:
@@ -377,7 +382,7 @@ class RunningTurn:
             return False
         # Written, then told: the agent acts on the answer at once.
         await self._note_rule(call_id, answer)
-        self.live.agent.answer_permission(event.ask_id, answer.option.id)
+        self.live.agent.answer_permission(event.ask_id, answer.option_id)
         return True
 
     async def answer_by_rule(self, asked: PermissionOpened, take: Callable[[], bool]) -> bool:
@@ -392,7 +397,7 @@ class RunningTurn:
             try:
                 await self._note_rule(asked.tool_call.tool_call_id, answer)
             finally:  # nobody else answers it any more
-                self.live.agent.answer_permission(asked.ask_id, answer.option.id)
+                self.live.agent.answer_permission(asked.ask_id, answer.option_id)
         return True
 
     def note_answer(self, call_id: str, *, allowed: bool) -> None:
@@ -419,8 +424,10 @@ class RunningTurn:
         if not rules:
             return None
         verdict = decide(rules, await asyncio.to_thread(subject_of, call, directory))
-        option = one_time_option(options, verdict)
-        if verdict.rule is None or option is None or self.stopping:
+        if verdict.rule is None or self.stopping:
+            return None
+        option = option_of(options, allow=verdict.rule.allow)
+        if option is None and verdict.rule.allow:
             return None
         return _RuleAnswer(option, verdict.why, verdict.rule.allow)
 

@@ -33,6 +33,7 @@ from catena_acp.conversation.inspection.price import Price, prices
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, AgentGone, NoCheckpoint, NotAQuestion, ReadOnly, StillAtWork
+from catena_acp.permissions.options import option_of
 from catena_acp.port.elicitation.requests import DECLINE
 from catena_acp.port.elicitation.words import answered_text, asked_text
 from catena_acp.port.port import AgentPort
@@ -339,11 +340,12 @@ class Aside:
         """Reading is allowed, once; everything else is refused, and that is said."""
         call = ask.tool_call
         known = self._rows.tool(call.tool_call_id)
-        by_kind = {option.kind: option.id for option in reversed(ask.options)}
-        if (call.kind or known.get("kind")) in _READING and "allow_once" in by_kind:
-            agent.answer_permission(ask.ask_id, by_kind["allow_once"])
+        reading = (call.kind or known.get("kind")) in _READING
+        if reading and (option := option_of(ask.options, allow=True)):
+            agent.answer_permission(ask.ask_id, option.id)
             return []
-        agent.answer_permission(ask.ask_id, by_kind.get("reject_once"))
+        rejection = option_of(ask.options, allow=False)
+        agent.answer_permission(ask.ask_id, rejection.id if rejection else None)
         what = " ".join(str(call.title or known.get("title") or "unspecified").split())
         return self._rows.add_notice(_REFUSED.format(title=self.title, what=what))
 

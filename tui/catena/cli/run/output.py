@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from catena.cli.run.branch import NewBranch
 from catena.errors import ExitStatus
 from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
-from catena.text.safe_text import safe
+from catena.text.safe_text import safe, safe_line
 from catena.workspace.files_along import Extent, FilesAlong
 from catena_acp.continuity.conversation_events import (
     ElicitationOpened,
@@ -159,7 +159,8 @@ class PlainOutput:
 
     def answered(self, asked: PermissionOpened, option: PermissionOption | None, by: str) -> None:
         if by == "policy" and (option is None or option.kind.startswith("reject")):
-            self._note(f"denied: {asked.tool_call.title or 'a tool call'} (use --permissions to allow it)")
+            title = safe_line(asked.tool_call.title or "a tool call")
+            self._note(f"denied: {title} ({_why_denied(asked)})")
 
     def elicited(self, asked: ElicitationOpened) -> None:
         return
@@ -209,6 +210,14 @@ class PlainOutput:
             return  # the answer's reader has closed the pipe
         between = "\n" if self._shared_terminal and self._last_character != "\n" else ""
         self._err.write(f"{between}{self._prefix}{safe(text)}\n")
+
+
+def _why_denied(asked: PermissionOpened) -> str:
+    """Why no policy allowed a request, or how one would."""
+    choices = [safe_line(option.name) for option in asked.options if option.kind == "allow_once"]
+    if len(choices) > 1:
+        return f"several answers allow it, and only a person can choose: {', '.join(choices)}"
+    return "use --permissions to allow it"
 
 
 class JsonOutput:

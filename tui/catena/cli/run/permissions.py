@@ -15,6 +15,7 @@ from catena.settings.tables.permissions import Permissions
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.diff import line_diff
+from catena_acp.permissions.options import option_of
 from catena_acp.port.session_events import PermissionOption, ToolDiff
 
 _READING = frozenset({"read", "search"})
@@ -32,9 +33,7 @@ def policy_answer(policy: Permissions, asked: PermissionOpened) -> PermissionOpt
             allow = False
         case _:
             assert_never(policy)
-    # Prefer answers that do not become a rule of the agent.
-    wanted = ("allow_once", "allow_always") if allow else ("reject_once", "reject_always")
-    return next((option for kind in wanted for option in asked.options if option.kind == kind), None)
+    return option_of(asked.options, allow=allow, lasting=True)
 
 
 class Terminal:

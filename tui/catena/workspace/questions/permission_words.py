@@ -53,11 +53,9 @@ def question_words(call: ToolCallChanged, directory: str) -> str:
     return words.format(named.removesuffix("?"))
 
 
-def first_of(options: Sequence[PermissionOption], kind: str) -> PermissionOption | None:
-    """The first option of a kind."""
-    return next((option for option in options if option.kind == kind), None)
-
-
-def first_rejection(options: Sequence[PermissionOption]) -> PermissionOption | None:
-    """The option that rejects, for once where there is such."""
-    return first_of(options, "reject_once") or first_of(options, "reject_always")
+def not_offered(options: Sequence[PermissionOption], *, allow: bool) -> str:
+    """Why a key that allows or rejects answers nothing, and what does."""
+    kind = "allow_once" if allow else "reject_once"
+    several = sum(option.kind == kind for option in options) > 1
+    what = f"Several answers {'allow' if allow else 'reject'} this" if several else "Not offered"
+    return f"{what}. Press one of the numbers."

@@ -19,10 +19,10 @@ from catena.workspace.questions.permission_words import (
     ABOUT_FILES,
     asker_words,
     diffs_of,
-    first_of,
-    first_rejection,
+    not_offered,
     question_words,
 )
+from catena_acp.permissions.options import option_of
 
 if TYPE_CHECKING:  # not needed before there is a question
     from catena.transcript.widget.subject_block import SubjectBlock
@@ -33,8 +33,6 @@ if TYPE_CHECKING:  # not needed before there is a question
 
 _TOO_FAST = "Press again to confirm."
 _DIFF, _REASON, _ALWAYS = "d", "r", "a"
-_ONCE = "allow_once"
-_OF_KIND = {"allow_once": "allow", "reject_once": "reject"}  # the action whose key takes the first of a kind
 _MOST_NUMBERS = 9
 
 
@@ -46,8 +44,8 @@ class PermissionPanel(Vertical, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(
             **{f"option_{number}": f"press_number({number})" for number in range(1, 10)},
-            allow="press_kind('allow_once')",
-            reject="press_kind('reject_once')",
+            allow="press_kind(True)",
+            reject="press_kind(False)",
             always="press_always",
             narrower_rule="widen(-1)",
             wider_rule="widen(1)",
@@ -167,7 +165,7 @@ class PermissionPanel(Vertical, can_focus=True):
     def _propose(self) -> None:
         """Find the rules that would have answered the request with its option for once."""
         self._rules, self._rule_at = (), 0
-        if self._ask is None or first_of(self._ask.options, _ONCE) is None:
+        if self._ask is None or option_of(self._ask.options, allow=True) is None:
             return
         from catena_acp.permissions.proposals import first_choice, proposals
         from catena_acp.permissions.subject import subject_of
@@ -236,9 +234,10 @@ class PermissionPanel(Vertical, can_focus=True):
     def _choices(self, ask: PermissionOpened, rule: Rule | None) -> Iterator[Choice]:
         """The agent's options in the agent's order, and a rejection with a reason."""
         keys = keys_of(self)
+        allowing, rejecting = (option_of(ask.options, allow=allow) for allow in (True, False))
         for number, option in enumerate(ask.options, start=1):
-            letter = keys.shown(_OF_KIND[option.kind]) if option.kind in _OF_KIND else ""
-            letter = letter if first_of(ask.options, option.kind) is option else ""
+            letter = "allow" if option is allowing else "reject" if option is rejecting else ""
+            letter = keys.shown(letter) if letter else ""
             key = keys.shown(f"option_{number}") if number <= _MOST_NUMBERS else ""
             yield Choice(str(number), key, option.name, letter)
         if rule is not None:
@@ -265,10 +264,10 @@ class PermissionPanel(Vertical, can_focus=True):
         if self._is_meant():
             self.action_choose(number)
 
-    def action_press_kind(self, kind: str) -> None:
-        """Take the first option of this kind, if its key was meant for itself."""
+    def action_press_kind(self, allow: bool) -> None:
+        """Allow or reject the request for once, if the key was meant for itself."""
         if self._is_meant():
-            self._take_kind(kind)
+            self._take_kind(allow=allow)
 
     def action_press_always(self) -> None:
         """Allow the request, and such requests from now on, if the key was meant for itself."""
@@ -278,7 +277,7 @@ class PermissionPanel(Vertical, can_focus=True):
     def _take_rule(self) -> None:
         if self._ask is None:
             return
-        option, rule = first_of(self._ask.options, _ONCE), self.rule
+        option, rule = option_of(self._ask.options, allow=True), self.rule
         if option is None or rule is None:
             self.post_message(self.Mistyped("No rule can be made of this request."))
         else:
@@ -298,13 +297,13 @@ class PermissionPanel(Vertical, can_focus=True):
             self.post_message(self.Mistyped(_TOO_FAST))
         return self.pace.alone
 
-    def _take_kind(self, kind: str) -> None:
-        """Take the first option of this kind, if there is one."""
+    def _take_kind(self, *, allow: bool) -> None:
+        """Take the option that allows or rejects for once, if there is one such."""
         if self._ask is None:
             return
-        option = first_of(self._ask.options, kind)
+        option = option_of(self._ask.options, allow=allow)
         if option is None:
-            self.post_message(self.Mistyped("Not offered. Press one of the numbers."))
+            self.post_message(self.Mistyped(not_offered(self._ask.options, allow=allow)))
         else:
             self.post_message(self.Answered(self._ask, option))
 
@@ -314,9 +313,14 @@ class PermissionPanel(Vertical, can_focus=True):
         return self._ask is not None and bool(diffs_of(self._ask.tool_call))
 
     @property
+    def _rejection(self) -> PermissionOption | None:
+        """The option by which the request is rejected with a reason."""
+        return option_of(self._ask.options, allow=False, lasting=True) if self._ask else None
+
+    @property
     def can_be_rejected(self) -> bool:
-        """True if the agent offers an option to reject."""
-        return self._ask is not None and first_rejection(self._ask.options) is not None
+        """True if the agent offers one option to reject."""
+        return self._rejection is not None
 
     def action_diff(self) -> None:
         """Show the whole change, or all of the request."""
@@ -325,7 +329,7 @@ class PermissionPanel(Vertical, can_focus=True):
 
     def action_reason(self) -> None:
         """Let the person type a reason for rejecting."""
-        if self._ask is not None and first_rejection(self._ask.options) is not None:
+        if self.can_be_rejected:
             self.add_class("-reason")
             self.screen.set_focus(self._field)
             self._lay_out()
@@ -365,7 +369,7 @@ class PermissionPanel(Vertical, can_focus=True):
     def on_input_submitted(self, event: SafeInput.Submitted) -> None:
         """Answer with the finished reason."""
         event.stop()
-        option = first_rejection(self._ask.options) if self._ask else None
+        option = self._rejection
         if self._ask is not None and option is not None:
             self.post_message(self.Answered(self._ask, option, event.value.strip()))
 
