@@ -15,6 +15,7 @@ from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.chains import turns
 from catena_store.database.database import Database
 from catena_store.ids import utc_now
+from catena_store.snapshots import room as room_module
 from catena_store.snapshots import turns as kept
 from catena_store.snapshots.repository import SnapshotRepository
 from catena_store.snapshots.trees import LARGEST, DirectorySnapshot, LeftOutReason
@@ -221,3 +222,17 @@ async def test_g01_a_snapshot_that_fails_is_said_once_and_the_turn_goes_on(world
         assert await files_of_turns(desk) == [None, None]
         (said,) = (each.text for each in desk.told if isinstance(each, Remarked))
         assert said.startswith("File snapshots are off until you restart Catena: files of ")
+
+
+async def test_g02_a_disk_that_is_nearly_full_ends_snapshots_with_a_word_and_loses_no_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room_module, "_LEAST_FREE", 1 << 60)
+    async with world.client(snapshots=keeping(world)) as desk:
+        for word in ("one", "two"):
+            ended = await desk.say(f"say {word}")
+            assert ended.turn and ended.turn.clean
+        assert await files_of_turns(desk) == [None, None]
+        (said,) = (each.text for each in desk.told if isinstance(each, Remarked))
+        assert said.startswith("File snapshots are off until you restart Catena: ")
+        assert said.endswith(" must stay free")

@@ -106,6 +106,7 @@ class Git:
     repository: Path
     root: Path
     index: Path | None = None  # beside the repository's own
+    written: Path | None = None  # where objects are written to, instead of the repository
     case_counts: bool = True  # `a` and `A` are two files there
     literal: bool = True  # paths are no patterns; not every command knows of it
     lock: int | None = None  # the descriptor of the lock under which it runs
@@ -183,6 +184,8 @@ class Git:
             kept["GIT_LITERAL_PATHSPECS"] = "1"
         if self.index:
             kept["GIT_INDEX_FILE"] = str(self.index)
+        if self.written:
+            kept["GIT_OBJECT_DIRECTORY"] = str(self.written)
         return kept | {
             "GIT_DIR": str(self.repository),
             "GIT_WORK_TREE": str(self.root),

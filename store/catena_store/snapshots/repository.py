@@ -30,6 +30,7 @@ from catena_store.snapshots.git import (
     is_too_old,
 )
 from catena_store.snapshots.mending import mend
+from catena_store.snapshots.room import has_room_to_rewrite, want_of_room
 from catena_store.snapshots.trees import (
     LARGEST,
     DirectorySnapshot,
@@ -49,6 +50,7 @@ _PLAIN = ("--no-ext-diff", "--no-textconv", "--no-color")
 _COMPARED = ("diff-tree", "-r", "-z", "--no-abbrev", *_PLAIN)
 _REFS = "refs/trees"
 _LOCK = "catena.lock"
+_PACKING_LOCK = "catena.packing"  # beside the other: files are kept meanwhile
 _LEFT_SECONDS = 86_400.0
 _LOCK_SECONDS = 0.01  # between two looks at a lock that somebody has
 _MOST_UNREAD = 20  # files of one snapshot that change while they are read
@@ -61,6 +63,8 @@ _OF_THE_DISK = (
 _IGNORE_FILE = b".gitignore"
 _TEMPORARY = "catena-"  # before the names of directories that are removed again
 _ROOT_FILE = "catena.root"
+_WRITTEN = "catena-objects"  # what a snapshot adds, until it is whole
+_INDEX_BEFORE = "catena-index"  # the index of before it
 _NO_BLOB = "0" * 40
 
 
@@ -86,15 +90,21 @@ class SnapshotRepository:
         return cls(program, path.parent, root)
 
     def capture(self, *, day: int) -> DirectorySnapshot:
-        """Keep the files as they are now; ``day`` is a number of today, for `forget`. Raises SnapshotFailed."""
+        """Keep the files as they are now; ``day`` is a number of today, for `forget`.
+
+        Raises SnapshotFailed, also where the disk has too little room for them; then all is as before.
+        """
         with self._alone() as git:
+            self._ask_for_room([])
             before = _read_regular(self.path / "info/exclude")
             self._ready(git)
-            left_out = self._update(git)
-            if before != _read_regular(self.path / "info/exclude"):
-                left_out += self._ignored_until_now(git, before)
-            tree = git.run("write-tree").decode().strip()
-            git.run("update-ref", f"{_REFS}/{day}/{tree}", tree)
+            with self._whole_or_not_at_all(git) as beside:
+                left_out = self._update(beside)
+                if before != _read_regular(self.path / "info/exclude"):
+                    left_out += self._ignored_until_now(beside, before)
+                tree = beside.run("write-tree").decode().strip()
+                self._move_in()
+                git.run("update-ref", f"{_REFS}/{day}/{tree}", tree)
         return DirectorySnapshot(tree, tuple(left_out))
 
     def keep(self, tree: str, *, day: int) -> None:
@@ -194,8 +204,11 @@ class SnapshotRepository:
             gone = [name for name in listed if _day(name) < before and name.rsplit("/", 1)[1] not in kept]
             if gone:
                 commands = "".join(f"delete {name}\n" for name in gone)
+                # Before the names go: later nothing would tell that there is something to free.
+                self._ask_for_room_to_rewrite(self._size_of({*listed} - {*gone}))
                 git.run("update-ref", "--stdin", stdin=commands.encode())
-                git.run("repack", "-a", "-d", "-q", seconds=_REPACK_SECONDS)
+                with self._packing() as packing:
+                    packing.run("repack", "-a", "-d", "-q", seconds=_REPACK_SECONDS)
                 git.run("prune", "--expire=now")
 
     def days(self) -> set[int]:
@@ -212,9 +225,11 @@ class SnapshotRepository:
         return found * 256 // len(_SAMPLE) > _MOST_LOOSE
 
     def pack(self) -> None:
-        """Put what was kept since the last time into one file; others may capture meanwhile."""
-        self._git.run("repack", "-d", "-q", seconds=_REPACK_SECONDS)
-        self._git.run("prune-packed", "-q")
+        """Put what was kept since the last time into one file; others may capture meanwhile. Raises SnapshotFailed."""
+        with self._packing(seconds=0) as git:
+            self._ask_for_room_to_rewrite(self._loose_size())
+            git.run("repack", "-d", "-q", seconds=_REPACK_SECONDS)
+            git.run("prune-packed", "-q")
         with self._alone() as git:
             git.run("pack-refs", "--all")
             self._clear_killed()
@@ -248,20 +263,26 @@ class SnapshotRepository:
 
     @contextmanager
     def _alone(self) -> Iterator[Git]:
-        """Held against other processes and threads; after a kill, the system lets go once its git has ended."""
+        """Held against other processes and threads."""
+        with self._locked(_LOCK) as git:
+            yield replace(git, case_counts=case_counts(self.root))
+
+    @contextmanager
+    def _locked(self, name: str, *, seconds: float = SECONDS) -> Iterator[Git]:
+        """A git with a lock; after a kill, the system lets go of it once the git has ended. Raises SnapshotFailed."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            lock = os.open(self.path / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise self._unwritable(error) from error
         try:
-            self._wait_for(lock)
-            yield replace(self._git, lock=lock, case_counts=case_counts(self.root))
+            self._wait_for(lock, seconds)
+            yield replace(self._git, lock=lock)
         finally:
             os.close(lock)
 
-    def _wait_for(self, lock: int) -> None:
-        ends = time.monotonic() + SECONDS
+    def _wait_for(self, lock: int, seconds: float) -> None:
+        ends = time.monotonic() + seconds
         while True:
             try:
                 return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -296,13 +317,111 @@ class SnapshotRepository:
             (self.path / f"{name}.lock").unlink(missing_ok=True)
         for stale in (self.path / _REFS).glob("*/*.lock"):
             stale.unlink(missing_ok=True)
+        self._take_back_cut()
+        with suppress(SnapshotFailed), self._packing(seconds=0):
+            pass
 
     def _clear_killed(self) -> None:
-        """Remove what is left of processes that were killed a day ago or earlier."""
-        for place in (*self.path.glob(f"{_TEMPORARY}*/"), *self.path.glob("objects/pack/*tmp*")):
+        """Remove the temporary directories of processes that were killed a day ago or earlier."""
+        for place in self.path.glob(f"{_TEMPORARY}*/"):
             with suppress(OSError):
                 if time.time() - place.lstat().st_mtime > _LEFT_SECONDS:
-                    shutil.rmtree(place) if place.is_dir() else place.unlink()
+                    shutil.rmtree(place)
+
+    @contextmanager
+    def _packing(self, *, seconds: float = SECONDS) -> Iterator[Git]:
+        """A git that may write packs; what another left of one, or this one does, goes. Raises SnapshotFailed."""
+        with self._locked(_PACKING_LOCK, seconds=seconds) as git:
+            try:
+                self._remove_begun_packs()
+                yield git
+            except BaseException:
+                self._remove_begun_packs()
+                raise
+
+    def _remove_begun_packs(self) -> None:
+        for path in self.path.glob("objects/pack/*tmp[_-]*"):
+            with suppress(OSError):
+                path.unlink()
+
+    def _ask_for_room(self, sizes: list[int]) -> None:
+        """Refuse to keep files of these sizes where the disk is too full for them. Raises SnapshotFailed."""
+        try:
+            want = want_of_room(self.path, sizes)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        if want is not None:
+            raise SnapshotFailed(self.root, want)
+
+    def _ask_for_room_to_rewrite(self, size: int) -> None:
+        """Refuse to write so many bytes beside those that they replace. Raises SnapshotFailed."""
+        try:
+            fits = has_room_to_rewrite(self.path, size)
+        except OSError as error:
+            raise self._unwritable(error) from error
+        if not fits:
+            raise SnapshotFailed(self.root, "the disk is too full to write snapshots anew")
+
+    def _loose_size(self) -> int:
+        return sum(
+            each.stat().st_size
+            for place in self.path.glob("objects/[0-9a-f][0-9a-f]")
+            for each in os.scandir(place)
+        )
+
+    def _size_of(self, names: Set[str]) -> int:
+        """The bytes that snapshots take on the disk; of all of them where git is too old to tell."""
+        if not names:
+            return 0
+        asked = "".join(f"{name}\n" for name in sorted(names)).encode()
+        try:
+            return int(self._git.run("rev-list", "--objects", "--disk-usage", "--stdin", stdin=asked))
+        except (GitFailed, ValueError):
+            return self.size()
+
+    @contextmanager
+    def _whole_or_not_at_all(self, git: Git) -> Iterator[Git]:
+        """A git that writes beside what is kept; where the block fails, or is killed, nothing of it stays."""
+        written = self.path / _WRITTEN
+        try:
+            try:
+                _copy_of_index(self.path / "index", self.path / _INDEX_BEFORE)
+                (written / "info").mkdir(parents=True)
+                (written / "info/alternates").write_bytes(b"../objects\n")
+            except OSError as error:
+                raise self._unwritable(error) from error
+            yield replace(git, written=written)
+        except BaseException:
+            self._take_back_cut()
+            raise
+        shutil.rmtree(written, ignore_errors=True)
+        (self.path / _INDEX_BEFORE).unlink(missing_ok=True)
+
+    def _move_in(self) -> None:
+        """Put what was written beside what is kept among it."""
+        try:
+            for place in (self.path / _WRITTEN).iterdir():
+                if place.name == "info":
+                    continue
+                target = self.path / "objects" / place.name
+                target.mkdir(exist_ok=True)
+                # A pack is there for git once its index is.
+                for path in sorted(place.iterdir(), key=lambda each: each.suffix == ".idx"):
+                    path.replace(target / path.name)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _take_back_cut(self) -> None:
+        """Undo a snapshot that failed or was killed: the index is as it was, and what was written is gone."""
+        written, before = self.path / _WRITTEN, self.path / _INDEX_BEFORE
+        with suppress(OSError):
+            if written.exists():
+                if before.exists():
+                    before.replace(self.path / "index")
+                else:
+                    (self.path / "index").unlink(missing_ok=True)
+                shutil.rmtree(written, ignore_errors=True)
+            before.unlink(missing_ok=True)
 
     def _unwritable(self, error: OSError) -> SnapshotFailed:
         return SnapshotFailed(self.root, f"{self.path} cannot be written: {error.strerror}")
@@ -314,9 +433,11 @@ class SnapshotRepository:
 
     def _update(self, git: Git) -> list[LeftOutFile]:
         """Bring the index to what the files are now; what cannot be kept."""
-        updated, removed, left_out = self._compared_with_index(git)
+        sizes, removed, left_out = self._compared_with_index(git)
+        self._ask_for_room(list(sizes.values()))
         if removed:
             self._update_index(git, removed, "--force-remove")
+        updated = list(sizes)
         unread = self._read(git, updated) if updated else []
         if unread:
             self._update_index(git, unread, "--force-remove")
@@ -346,8 +467,8 @@ class SnapshotRepository:
             return first + self._read(git, paths[half:], most - len(first))
         return []
 
-    def _compared_with_index(self, git: Git) -> tuple[list[bytes], list[bytes], list[LeftOutFile]]:
-        """The paths to be read anew, those to be taken out of the index, and what cannot be kept."""
+    def _compared_with_index(self, git: Git) -> tuple[dict[bytes, int], list[bytes], list[LeftOutFile]]:
+        """The paths to be read anew with their sizes, those to be taken out of the index, and what cannot be kept."""
         # Some 50,000 files: what is unchanged costs one look at each.
         differing = iter(git.paths("diff-files", "-z", "--name-status", "--ignore-submodules=all"))
         states = {path: state for state, path in zip(differing, differing, strict=True)}
@@ -359,14 +480,14 @@ class SnapshotRepository:
         gone = {path for path, state in states.items() if state == b"D"} - ignored
         removed += gone
         left_out = [LeftOutFile(path, LeftOutReason.UNREADABLE) for path in _closed_directories(warnings)]
-        updated = []
+        updated: dict[bytes, int] = {}
         with opened_directory(self.root) as root:
             for path in dict.fromkeys((*states, *found)):
                 if path in ignored or path in gone:
                     continue
-                reason = _reason_to_leave_out(root, path)
-                if reason is None:
-                    updated.append(path)
+                reason = _size_or_reason(root, path)
+                if not isinstance(reason, LeftOutReason):
+                    updated[path] = reason
                     continue
                 if path in states:
                     removed.append(path)
@@ -427,18 +548,31 @@ def work_tree(directory: Path) -> Path:
     return real
 
 
-def _reason_to_leave_out(root: int, path: bytes) -> LeftOutReason | None:
+def _copy_of_index(index: Path, copy: Path) -> None:
+    """Put the index by; git never writes into it, but puts another in its place. Raises OSError."""
+    copy.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        try:
+            os.link(index, copy)
+        except FileNotFoundError:
+            raise
+        except OSError:  # a file system without links
+            shutil.copyfile(index, copy)
+
+
+def _size_or_reason(root: int, path: bytes) -> int | LeftOutReason:
+    """The size of a file, or why it is left out."""
     try:
         found = os.lstat(path, dir_fd=root)
     except OSError:
-        return None  # it is gone, and so is its entry
+        return 0  # it is gone, and so is its entry
     if stat.S_ISDIR(found.st_mode):
         return LeftOutReason.REPOSITORY
     if stat.S_ISLNK(found.st_mode):
-        return None
+        return found.st_size
     if not stat.S_ISREG(found.st_mode) or not os.access(path, os.R_OK, dir_fd=root):
         return LeftOutReason.UNREADABLE
-    return LeftOutReason.TOO_LARGE if found.st_size > LARGEST else None
+    return LeftOutReason.TOO_LARGE if found.st_size > LARGEST else found.st_size
 
 
 def _stands_since(root: int, path: str, moment: int) -> bool:
