@@ -6,6 +6,7 @@ import gzip
 import os
 import stat
 import tarfile
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -127,12 +128,20 @@ def test_w34_an_archive_without_end_or_measure_is_refused(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.XHDTYPE])
-def test_w34_a_name_of_gigabytes_is_not_read(tmp_path: Path, kind: bytes) -> None:
+@pytest.mark.parametrize("there", [1 << 10, 32 << 20])
+def test_w34_a_name_of_gigabytes_is_not_read(tmp_path: Path, kind: bytes, there: int) -> None:
     header = tarfile.TarInfo("name")
     header.type, header.size = kind, 1 << 30
     archive = tmp_path / "a.tar.gz"
-    archive.write_bytes(gzip.compress(header.tobuf() + bytes(1024)))
+    archive.write_bytes(gzip.compress(header.tobuf() + b"n" * there, 1))
     into = tmp_path / "into"
     into.mkdir()
-    with pytest.raises(InstallFailed, match="a name that is too long"):
-        unpack(archive, archive.name, into)
+    # Newer Pythons read it in pieces: they see that an archive is torn before its name is too long.
+    why = "a name that is too long" if there >= 32 << 20 else "the archive"
+    tracemalloc.start()
+    try:
+        with pytest.raises(InstallFailed, match=why):
+            unpack(archive, archive.name, into)
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import inspect
 import json
 import shutil
 import subprocess
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from catena.cli.completion.bash_line import read_line
+from catena.cli.parser import Parser
 from catena.cli.shared import shared_files
 from catena_store.conversations import conversations
 from catena_store.finding.names import conversation_names
@@ -197,6 +200,23 @@ def test_c05_the_manual_page_and_completion_are_made_from_the_parsers(tmp_path: 
             ["groff", "-ww", "-man", "-Tutf8"], input=page, capture_output=True, text=True, check=True
         )
         assert done.stderr == ""
+
+
+def test_c05_help_and_manual_page_are_plain_text_on_every_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")  # from Python 3.14 on its parsers colour what they say
+    assert not any("\x1b" in text for text in shared_files().values())
+    assert "\x1b" not in Catena(tmp_path)("run", "--help", FORCE_COLOR="1").out
+
+
+def test_c05_a_parser_takes_whatever_this_pythons_own_takes() -> None:
+    settings = inspect.signature(argparse.ArgumentParser).parameters
+    assert set(settings) >= {"prog", "argument_default", "exit_on_error"}
+    own = {name: each.default for name, each in settings.items()}
+    # A Python that is not out yet passes others on to the parsers of subcommands: none is turned away by us.
+    parser = Parser(**own | {"prog": "catena"})
+    assert parser.format_help().startswith("usage: catena [-h]")
 
 
 def test_c05_the_hidden_command_never_fails(used: tuple[Catena, str]) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import platform
 import sqlite3
 import termios
+import tomllib
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from catena.cli.doctor.findings import TRIED_PYTHONS, versions_finding
 from catena.cli.doctor.terminal import read_answers
 from support.clients.command_line import Catena
 from support.clients.listed import said
 from support.clients.on_terminal import on_terminal
+from support.places import ROOT
 from support.storage.damage import overwrite_pages, roots
 
 
@@ -30,6 +34,21 @@ def test_c04_doctor_tells_places_store_agents_and_terminal(tmp_path: Path) -> No
     assert lines["settings"] == f"{catena.config}/config.toml: none (using defaults)"
     assert lines["agent"].startswith("rehearsal")
     assert "TERM=xterm-256color" in lines["terminal"]
+
+
+def test_the_pythons_that_were_tried_are_the_same_in_doctor_readme_and_classifiers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    prefix = "Programming Language :: Python :: 3."
+    named = [each.rpartition(" ")[2] for each in project["classifiers"] if each.startswith(prefix)]
+    assert named == list(TRIED_PYTHONS)
+    assert f"(tried: {named[0]} to {named[-1]})" in (ROOT / "README.md").read_text("utf-8")
+
+    monkeypatch.setattr(platform, "python_version", lambda: "3.99.1")
+    assert f"Python 3.99.1 (tried with {named[0]} to {named[-1]}) ·" in versions_finding().text
+    monkeypatch.setattr(platform, "python_version", lambda: f"{named[-1]}.1")
+    assert f"Python {named[-1]}.1 ·" in versions_finding().text
 
 
 def test_doctor_names_what_is_wrong_with_status_1(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from catena.errors import CommandRefused
 
@@ -32,36 +32,27 @@ class Values(Enum):
 class Parser(argparse.ArgumentParser):
     """An argument parser that raises its errors as CommandRefused, one line each.
 
-    ``values`` says what arguments take, by their name in the parsed arguments.
+    ``values`` says what arguments take, by their name in the parsed arguments. ``settings`` are those of
+    ArgumentParser, which newer Pythons add to and pass on to the parsers of subcommands.
     """
 
     def __init__(
         self,
         *,
-        prog: str | None = None,
-        usage: str | None = None,
-        description: str | None = None,
         details: str = "",
         examples: Sequence[Example] = (),
         statuses: Mapping[int, str] | None = None,
         values: Mapping[str, Values] | None = None,
-        parents: Sequence[argparse.ArgumentParser] = (),
-        add_help: bool = True,
+        **settings: Any,
     ) -> None:
         self.details = details
         self.examples = tuple(examples)
         self.statuses = dict(statuses or {})
         self.values = dict(values or {})
-        super().__init__(
-            prog=prog,
-            usage=usage,
-            description=description,
-            epilog=_epilog(details, self.examples, self.statuses),
-            formatter_class=_HelpText,
-            parents=list(parents),
-            add_help=add_help,
-            allow_abbrev=False,
-        )
+        epilog = _epilog(details, self.examples, self.statuses)
+        ours = {"epilog": epilog, "formatter_class": _HelpText, "allow_abbrev": False}
+        super().__init__(**ours | settings)
+        self.color = False  # from Python 3.14 on it would be True, in the manual page as well
 
     def error(self, message: str) -> NoReturn:
         raise CommandRefused(f"{message}. See {self.prog} --help")

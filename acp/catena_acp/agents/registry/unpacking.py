@@ -26,7 +26,7 @@ MOST_BYTES = 8 << 30  # unpacked
 MOST_MEMBERS = 500_000
 _TARS = (".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar")
 _PIECE = 1 << 20
-_MOST_HELD = 4 << 20  # bytes of a tar that are read at once
+_MOST_HELD = 4 << 20  # bytes of a tar that are held at once: a piece of a file, or what names a member
 _MOST_LINK = 4096  # bytes of a link's target
 _DAMAGED = (
     tarfile.TarError,
@@ -74,20 +74,33 @@ def unpack(archive: Path, name: str, directory: Path, limits: UnpackLimits | Non
 
 
 def _untar(archive: Path, target: _Target) -> None:
-    with _decompressed(archive) as stream, tarfile.open(fileobj=_held(stream), mode="r:") as tar:
-        for member in tar:
-            if member.isdir():
-                target.add_directory(member.name)
-            elif member.issym():
-                target.add_link(member.name, member.linkname)
-            elif member.islnk():
-                target.add_copy(member.name, member.linkname)
-            elif member.isreg():
-                content = tar.extractfile(member)
-                assert content is not None
-                target.add_file(member.name, content.read, executable=bool(member.mode & 0o111))
-            elif member.type not in (tarfile.XGLTYPE, tarfile.XHDTYPE):
-                raise InstallFailed(f"the archive has a device or something like it: {member.name!r}")
+    with _decompressed(archive) as stream:
+        held = _HeldReader(stream)
+        # tarfile reads, seeks and tells, and no more.
+        with tarfile.open(fileobj=cast("IO[bytes]", held), mode="r:") as tar:
+            for member in tar:
+                _add_member(tar, member, target, held)
+                held.let_go()
+
+
+def _add_member(tar: tarfile.TarFile, member: tarfile.TarInfo, target: _Target, held: _HeldReader) -> None:
+    if member.isdir():
+        target.add_directory(member.name)
+    elif member.issym():
+        target.add_link(member.name, member.linkname)
+    elif member.islnk():
+        target.add_copy(member.name, member.linkname)
+    elif member.isreg():
+        content = tar.extractfile(member)
+        assert content is not None
+
+        def read(size: int) -> bytes:
+            held.let_go()
+            return content.read(size)
+
+        target.add_file(member.name, read, executable=bool(member.mode & 0o111))
+    elif member.type not in (tarfile.XGLTYPE, tarfile.XHDTYPE):
+        raise InstallFailed(f"the archive has a device or something like it: {member.name!r}")
 
 
 def _decompressed(archive: Path) -> IO[bytes]:
@@ -100,21 +113,23 @@ def _decompressed(archive: Path) -> IO[bytes]:
     return archive.open("rb")
 
 
-def _held(stream: IO[bytes]) -> IO[bytes]:
-    return cast("IO[bytes]", _HeldReader(stream))  # tarfile reads, seeks and tells, and no more
-
-
 class _HeldReader:
-    """A tar that is read in small pieces: tarfile reads a name at once, and a few bytes can tell of gigabytes."""
+    """A tar of which no more than _MOST_HELD is held: tarfile holds a name whole, and few bytes unpack to gigabytes."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
+        self._held = 0
         self.seek, self.tell = stream.seek, stream.tell
+
+    def let_go(self) -> None:
+        """What was read so far is not held any more."""
+        self._held = 0
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes. Raises InstallFailed where they are too many to be held."""
-        if not 0 <= size <= _MOST_HELD:
+        if not 0 <= size <= _MOST_HELD - self._held:
             raise InstallFailed("the archive has a name that is too long")
+        self._held += size
         return self._stream.read(size)
 
 
@@ -182,10 +197,12 @@ class _Target:
         root = self.root.resolve()
         for link in self._links:
             try:
-                resolved = link.resolve()
-            except (OSError, RuntimeError) as error:  # a circle
+                link.stat()
+            except FileNotFoundError:
+                pass  # what it names is not there, but could be
+            except OSError as error:  # a circle, of which `resolve` tells only before Python 3.13
                 raise InstallFailed(f"the archive has a link that leads nowhere: {link.name!r}") from error
-            if not resolved.is_relative_to(root):
+            if not link.resolve().is_relative_to(root):
                 raise InstallFailed(f"the archive has a link that leads out of it: {link.name!r}")
 
     def _place(self, name: str) -> Path:

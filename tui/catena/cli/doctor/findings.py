@@ -37,6 +37,7 @@ from catena_store.errors import StoreError
 from catena_store.ids import utc_now
 
 _SCARCE = 200 << 20  # bytes of free space, below which it is told
+TRIED_PYTHONS = ("3.11", "3.12", "3.13", "3.14")  # all tests passed on them; the classifiers name the same
 
 
 def print_findings(*, json: bool) -> int:
@@ -54,7 +55,7 @@ def print_findings(*, json: bool) -> int:
 
 def _findings() -> Iterator[Finding]:
     settings = _settings()
-    yield _versions()
+    yield versions_finding()
     yield _data()
     yield asyncio.run(_store())
     yield _log()
@@ -66,11 +67,14 @@ def _findings() -> Iterator[Finding]:
     yield _git()
 
 
-def _versions() -> Finding:
+def versions_finding() -> Finding:
+    """The versions of Catena, Python and the system, and whether Catena was tried with this Python."""
     system = platform.platform(terse=True)
     python = platform.python_version()
-    values = {"version": __version__, "python": python, "platform": system}
-    return Finding("catena", f"{__version__} · Python {python} · {system}", values=values)
+    tried = ".".join(python.split(".")[:2]) in TRIED_PYTHONS
+    note = "" if tried else f" (tried with {TRIED_PYTHONS[0]} to {TRIED_PYTHONS[-1]})"
+    values = {"version": __version__, "python": python, "python_tried": tried, "platform": system}
+    return Finding("catena", f"{__version__} · Python {python}{note} · {system}", values=values)
 
 
 def _data() -> Finding:
