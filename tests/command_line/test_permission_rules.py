@@ -41,6 +41,31 @@ def test_c01_a_policy_answers_what_the_agent_asks(tmp_path: Path, policy: str, s
     assert {each["kind"] for each in settled} == {"allow_once" if status == 0 else "reject_once"}
 
 
+@pytest.mark.parametrize("policy", ["ask", "deny", "allow-reads"])
+def test_c01_an_agent_that_begins_in_a_mode_that_asks_for_nothing_is_put_into_one_that_asks(
+    tmp_path: Path, policy: str
+) -> None:
+    command = (*RUN, "--permissions", policy, "edit notes.txt")
+    refused = Catena(tmp_path)(*command, CATENA_REHEARSAL_FLAGS="--unasked")
+
+    assert refused.status == 4
+    assert refused.out == "Rejected: I did not pretend to change `notes.txt`.\n"
+    assert "is in mode “Ask”: in “Auto” it would not ask." in refused.err
+
+
+def test_c01_where_an_agent_has_no_mode_that_asks_it_is_said_that_nothing_can_be_refused(
+    tmp_path: Path,
+) -> None:
+    catena = Catena(tmp_path)
+    unasked = {"CATENA_REHEARSAL_FLAGS": "--unasked=only"}
+    done = catena(*RUN, "--permissions", "deny", "edit notes.txt", **unasked)
+    allowed = catena(*RUN, "--permissions", "allow", "edit notes.txt", **unasked)
+
+    assert (done.status, allowed.status) == (0, 0)
+    assert "is in mode “Auto”, in which it does not ask: nothing can be refused." in done.err
+    assert "Auto" not in allowed.err
+
+
 def test_the_settings_choose_the_policy_where_the_command_line_does_not(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     catena.settings('permissions = "allow"')

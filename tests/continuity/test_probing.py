@@ -170,3 +170,78 @@ async def test_f10_what_a_version_was_seen_to_do_is_not_believed_of_the_next(tmp
         async with desk.db.read() as reader:
             (name,) = await reader.one("SELECT agent_name FROM ability WHERE name = ?", (FORK_AT,)) or ("",)
             assert (await agents.abilities(reader, str(name), "99"))[FORK_AT] == "ignored"
+
+
+async def edited(desk: Desk, number: int, text: str) -> None:
+    """The prompt of this number is edited, and its turn ends."""
+    prompts = [row for row in await desk.branch() if row.kind is Kind.USER]
+    before = {row.id for row in prompts}
+    await desk.window.edit(prompts[number - 1].id, text, ())
+    await desk.until_told(TurnEnded, lambda news: news.turn is not None and news.turn.prompt_id not in before)
+    await desk.window.settled()
+
+
+@pytest.mark.parametrize("flags", [("--fork-at",), VIBE])
+async def test_f10_a_notice_behind_an_answer_takes_neither_the_fork_at_it_nor_its_price_away(
+    tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    world = World(tmp_path)
+    async with world.client(*flags, while_idle=PROBING) as desk:
+        for word in ("one", "two"):
+            await said(desk, f"say {word}; think; notice Mind the gap")
+        first = await end_of_turn(desk, 1)
+        price = await desk.conversation.chain.price(desk.window, leaf_id=first)
+        assert price.words == "same context, nothing replayed"
+        await edited(desk, 2, "echo")
+        over = (await desk.turns())[-1]
+        assert (over.how, over.told) == (price.how, 0) == (ContextSource.FORKED_AT, 0)
+        heard = (await desk.branch())[-1].text
+        assert heard.startswith("[heard] users=2 assistants=1"), heard
+
+
+async def test_f10_a_turn_that_ends_with_a_tool_call_is_priced_and_told_from_the_turn_before(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    async with world.client("--fork-at", while_idle=PROBING) as desk:
+        await said(desk, "say one")
+        await said(desk, "say two; tool read README.md")
+        await said(desk, "say three")
+        second = await end_of_turn(desk, 2)
+        price = await desk.conversation.chain.price(desk.window, leaf_id=second)
+        await edited(desk, 3, "echo")
+        over = (await desk.turns())[-1]
+        answer = next(row for row in await desk.branch() if row.text == "one")
+    assert (price.how, price.told, price.tools) == (over.how, over.told, over.tools_listed)
+    assert (over.how, over.told, over.tools_listed) == (ContextSource.CAUGHT_UP, 2, 1)
+    named = world.requests("session/fork")[-1]["params"]["_meta"]["jetbrains"]["air"]["fork"]
+    assert named["messageId"] == answer.agent_message_id
+
+
+async def test_f10_answers_without_an_id_are_no_fork_points_of_the_route_and_the_price(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    async with world.client("--fork-at", "--no-message-ids", while_idle=PROBING) as desk:
+        for word in ("one", "two"):
+            await said(desk, f"say {word}")
+        assert await learnt_of(desk) == "honoured"
+        price = await desk.conversation.chain.price(desk.window, leaf_id=await end_of_turn(desk, 1))
+        forks = len(world.requests("session/fork"))
+        await edited(desk, 2, "echo")
+        over = (await desk.turns())[-1]
+        assert (price.how, price.told) == (over.how, over.told) == (ContextSource.TOLD, 2)
+        assert len(world.requests("session/fork")) == forks, "nothing is asked for that cannot be named"
+
+
+async def test_f09_a_fork_from_the_list_at_an_answer_with_a_notice_behind_it_is_native(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    async with world.client("--fork-at", while_idle=PROBING) as desk:
+        for word in ("one", "two"):
+            await said(desk, f"say {word}; notice Mind the gap")
+        answer = next(row for row in await desk.branch() if row.text == "one")
+        fork = await desk.conversations.fork(desk.conversation.record, window_id=None, at=answer.id)
+        assert fork.link is not None and fork.link.cause is Cause.FORK_AT
+        assert fork.price.words == "same context, nothing replayed"

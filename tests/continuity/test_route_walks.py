@@ -81,7 +81,12 @@ _ARGUMENTS: dict[str, tuple[int, Callable[[random.Random], tuple[object, ...]]]]
     "hold_idle_work": (4, lambda r: (r.choice([1, 1, 2]), r.choice([None, None, *range(12)]))),
     "stream": (
         9,
-        lambda r: (_n(r), r.choice(["text"] * 4 + ["more", "tool"]), r.random() < 0.2, r.random() < 0.1),
+        lambda r: (
+            _n(r),
+            r.choice(["text"] * 4 + ["more", "tool", "notice"]),
+            r.random() < 0.2,
+            r.random() < 0.1,
+        ),
     ),
     "end": (
         9,
@@ -126,6 +131,16 @@ _MOTIFS: tuple[tuple[tuple[object, ...], ...], ...] = (
         ("advance", 0, None),
         ("end", 0, "end_turn"),
         ("end", 0, "end_turn"),
+        ("turn", ...),
+    ),
+    # A notice or a tool call comes behind the answer, and the prompt after that turn is edited.
+    (
+        ("send", 0, None, "whole", False),
+        ("stream", 0, "text", False, False),
+        ("stream", ...),
+        ("end", 0, "end_turn"),
+        ("turn", ...),
+        ("edit_last", 0),
         ("turn", ...),
     ),
     # A client dies with an answer unseen, and the prompt is answered elsewhere.

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 
 from catena.text.usage import costs, spending, spending_shape, usage_lines, usage_text
+from catena_acp.continuity.conversation_events import TurnEnded
+from catena_acp.continuity.sending.context import FORK_AT
 from catena_acp.port.session_events import UsageReported
 from catena_store.chains import agents, turns, usage
 from catena_store.conversations import conversations
 from catena_store.database.database import Reader, Writer
-from catena_store.records import ContextSource, Expense, StopReason
-from support.agents.model import Running, Upstream
+from catena_store.records import ContextSource, Expense, Kind, StopReason
+from support.agents.model import Profile, Running, Upstream
 from support.clients.command_line import Catena, newest, run, shown
 from support.clients.protocol import spec
 from support.conversations.modelled import answering, client
@@ -292,6 +294,59 @@ async def test_m13_a_forked_session_starts_from_its_sources_total(tmp_path: Path
         assert sum(each.input_tokens for each in found) > 0
 
 
+async def test_m13_a_fork_at_a_message_whose_total_begins_anew_costs_what_it_reports(tmp_path: Path) -> None:
+    upstream = Upstream("model", Profile(fork_at=True), scene=telling(0.5, 0.75, 0.3, 0.35))
+    async with client(tmp_path, upstream) as desk:
+        async with desk.db.write() as tx:
+            await agents.set_ability(tx, "model", "1", FORK_AT, "honoured")
+        for text in ("one", "two"):
+            await desk.say(text)
+        prompts = [row for row in await desk.branch() if row.kind is Kind.USER]
+        await desk.window.edit(prompts[1].id, "another two", ())
+        await desk.until(lambda: sum(isinstance(news, TurnEnded) for news in desk.told) == 3 or None)
+        await desk.window.wait_idle()
+        await desk.say("three")
+        found = await desk.turns()
+    assert found[2].how is ContextSource.FORKED_AT
+    assert [turn.cost for turn in found] == pytest.approx([0.5, 0.25, 0.3, 0.05])
+
+
+@pytest.mark.parametrize(
+    ("early", "after", "cost"),
+    [
+        (0.7, 0.8, 0.1),  # what it says before its first prompt is what it counts from
+        (None, 0.8, 0.8),  # above its source's total and not known to go on: all of it
+        (None, 0.3, 0.3),
+    ],
+)
+async def test_m13_a_session_that_is_opened_again_counts_from_its_first_figure_before_a_prompt(
+    tmp_path: Path, early: float | None, after: float, cost: float
+) -> None:
+    upstream = Upstream(scene=telling(0.5, after))
+    async with client(tmp_path, upstream) as desk:
+        await desk.say("one")
+    async with client(tmp_path, upstream, resume=desk) as again:
+        if early is not None:
+            upstream.tells_when_opened = UsageReported(1_000, 200_000, early, "USD")
+        await again.say("two")
+        assert [turn.cost for turn in await again.turns()] == pytest.approx([0.5, cost])
+
+
+async def test_m13_that_a_version_s_totals_go_on_is_learnt_and_taken_back_at_the_first_contrary_sign(
+    tmp_path: Path,
+) -> None:
+    upstream = Upstream(scene=telling(0.1, 0.2, 0.3, 0.4, 0.5, 0.2, 0.9))
+    async with client(tmp_path, upstream) as desk:
+        for text in ("one", "two", "three"):
+            await desk.say(text)
+    for text in ("four", "five", "six", "seven"):
+        async with client(tmp_path, upstream, resume=desk) as again:
+            await again.say(text)
+            found = await again.turns()
+    # One turn does not cost as much as three together: so it goes on. Then it falls: so it does not.
+    assert [turn.cost for turn in found] == pytest.approx([0.1, 0.1, 0.1, 0.1, 0.1, 0.2, 0.9])
+
+
 async def _another_window(desk: Desk) -> str:
     window = await desk.stored_window()
     window_id = await open_window(desk.db, desk.conversation.id, window.leaf_id)
@@ -376,7 +431,7 @@ async def test_m13_an_agent_whose_total_begins_again_in_an_aside_makes_no_negati
         await aside.close()
         async with desk.db.read() as reader:
             found = await usage.of_asides(reader, desk.conversation.id)
-    # Its total began again, went down, and up.
+    # Its total began again, and once more, and went up.
     turn_count, cost = turns_and_cost(found)
     assert (turn_count, set(cost)) == (3, {"USD"})
-    assert cost["USD"] == pytest.approx(0.1 + 0.0 + 0.25)
+    assert cost["USD"] == pytest.approx(0.1 + 0.05 + 0.25)

@@ -219,6 +219,7 @@ class Services:
     session_files: SessionFiles = field(default_factory=NoSessionFiles)
     is_directory: Callable[[str], bool] = lambda _: True  # blocks
     snapshots: FileSnapshots | None = None  # None where the files around turns are not kept
+    asks_first: bool = False  # sessions get a mode in which the agent asks before it acts, if there is one
     rules: Sequence[Rule] | None = None  # the settings file's; None where no permission rule of ours answers
     mcp_servers: Sequence[McpServer] = ()  # the settings file's
     directories_of: Callable[[str], Sequence[str]] | None = None  # additional ones in a directory; blocks

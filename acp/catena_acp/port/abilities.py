@@ -36,11 +36,20 @@ class Quirks:
     replay_notes: tuple[str, ...] = ()  # patterns of its own messages among the person's when it replays
     load_twice_breaks: bool = False  # loading a loaded session fails, or doubles later chunks
     fork_at_key: str | None = None  # None | "air" | "message_id"
+    unasked_modes: frozenset[str] = frozenset()  # modes of its own in which it acts without asking
     fork_cold: bool = True  # forks a session that it has not loaded
+    total_goes_on: frozenset[str] = (
+        frozenset()
+    )  # ways to open a session (resumed, forked …) after which its total cost counts on from what it had
     command_keeps_with_prior_context: bool = (
         False  # a slash command behind another text block stays a command
     )
     missing_files_must_be_empty: bool = False  # writing a new file fails if reading it first is refused
+
+    @property
+    def forks_by_prompt(self) -> bool:
+        """True if a fork at a message has to name a prompt, whose whole turn it keeps, and not an answer."""
+        return self.fork_at_key == "message_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +119,22 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
             usage_of="turn",
             replay_notes=_CLAUDE_NOTES,
             fork_at_key="air",
+            total_goes_on=frozenset({"resumed"}),
             command_keeps_with_prior_context=True,
         ),
     ),
     ("@zed-industries/claude-code-acp", Quirks(replay_notes=_CLAUDE_NOTES)),
-    ("@agentclientprotocol/codex-acp", Quirks(replay_faithful=True, usage_of="turn", fork_at_key="air")),
+    (
+        "@agentclientprotocol/codex-acp",
+        Quirks(
+            replay_faithful=True,
+            usage_of="turn",
+            fork_at_key="air",
+            unasked_modes=frozenset({"agent"}),
+        ),
+    ),
     ("codex-acp", Quirks(replay_faithful=True)),
-    ("opencode", Quirks(replay_faithful=True)),
+    ("opencode", Quirks(replay_faithful=True, total_goes_on=frozenset({"resumed", "forked"}))),
     (
         "gemini-cli",
         Quirks(
@@ -139,7 +157,10 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
         ),
     ),
     ("fast-agent-acp", Quirks(resume_replays=True)),
-    ("catena-rehearsal", Quirks(usage_of="turn")),
+    (
+        "catena-rehearsal",
+        Quirks(usage_of="turn", total_goes_on=frozenset({"resumed", "forked", "forked_at"})),
+    ),
 )
 
 

@@ -342,7 +342,7 @@ class RehearsalAgent:
             raise _not_found(params) from error
 
     def _add_session(self, transcript: SessionTranscript) -> Session:
-        session = Session(transcript)
+        session = Session(transcript, self._options.unasked)
         self._sessions[session.id] = session
         return session
 

@@ -16,6 +16,7 @@ _MODES = (
     ("code", "Code", "Pretends to write code"),
     ("plan", "Plan", "Only makes plans"),
 )
+_UNASKED = ("auto", "Auto", "Asks for nothing")
 _MODELS = (
     ("understudy", "Understudy", "The default"),
     ("lead", "Lead", "The same answers"),
@@ -32,9 +33,12 @@ _SELECTS = {
 class RehearsalSettings:
     """Current values of an open session; they are not stored, and a reopened session has the defaults."""
 
-    def __init__(self) -> None:
+    def __init__(self, unasked: str | None = None) -> None:
+        """``unasked``: it begins in a mode in which it asks for nothing, beside the others or as the ``only`` one."""
+        modes = {None: _MODES, "only": (_UNASKED,)}.get(unasked, (_UNASKED, *_MODES))
+        self._selects = {**_SELECTS, "mode": ("Mode", "mode", modes)}
         self.values: dict[str, str | bool] = {
-            "mode": "ask",
+            "mode": modes[0][0],
             "model": "understudy",
             "thought": "brief",
             "fast": False,
@@ -50,21 +54,27 @@ class RehearsalSettings:
             case "fast" if isinstance(value, bool):
                 self.values["fast"] = value
             case "mode" | "model" | "thought" if isinstance(value, str):
-                if value not in [choice[0] for choice in _SELECTS[option][2]]:
+                if value not in [choice[0] for choice in self._selects[option][2]]:
                     raise Refusal(INVALID_PARAMS, f"There is no {option} {value!r}")
                 self.values[option] = value
             case _:
                 raise Refusal(INVALID_PARAMS, f"There is no option {option!r} that takes {value!r}")
 
+    @property
+    def asks(self) -> bool:
+        """False in a mode in which it asks for nothing."""
+        return self.values["mode"] != _UNASKED[0]
+
     def modes(self) -> dict[str, Any]:
         """The modes for a ``session/new`` answer."""
-        available = [{"id": id, "name": name, "description": about} for id, name, about in _MODES]
+        modes = self._selects["mode"][2]
+        available = [{"id": id, "name": name, "description": about} for id, name, about in modes]
         return {"currentModeId": self.values["mode"], "availableModes": available}
 
     def options(self, *, booleans: bool) -> list[dict[str, Any]]:
         """The config options; the boolean one only for a client that supports booleans."""
         shown: list[dict[str, Any]] = []
-        for id, (name, category, choices) in _SELECTS.items():
+        for id, (name, category, choices) in self._selects.items():
             values = [
                 {"value": value, "name": label, "description": about or None}
                 for value, label, about in choices
@@ -111,6 +121,7 @@ class Options(NamedTuple):
     mcp_http: bool = True  # MCP servers over HTTP and SSE
     steering: bool = False  # accepts prompts into a running turn
     modes: bool = True
+    unasked: str | None = None  # more, only: begins in a mode in which it asks for nothing
     options: bool = True
     commands: bool = True
     message_ids: bool = True
@@ -179,6 +190,13 @@ def _parser() -> argparse.ArgumentParser:
         choices=("air", "user"),
         const="air",
         help="honour a fork point; without it, ignore it",
+    )
+    parser.add_argument(
+        "--unasked",
+        nargs="?",
+        choices=("more", "only"),
+        const="more",
+        help="begin in a mode in which it asks for nothing; only: offer no other",
     )
     parser.add_argument("--steering", action="store_true", help="accept messages into a running turn")
     parser.add_argument("--auth", choices=("none", "offered", "required", "terminal"), default="offered")

@@ -17,9 +17,9 @@ from catena_acp.rehearsal.transcripts import Block, Entry, SessionTranscript, bl
 class Session:
     """An open session: its transcript, settings and running turn."""
 
-    def __init__(self, transcript: SessionTranscript) -> None:
+    def __init__(self, transcript: SessionTranscript, unasked: str | None = None) -> None:
         self.transcript = transcript
-        self.settings = RehearsalSettings()
+        self.settings = RehearsalSettings(unasked)
         self.turn: ScriptedTurn | None = None
 
     @property
@@ -266,6 +266,8 @@ class ScriptedTurn:
         return self._asked_about(call).startswith("yes")
 
     def _asked_about(self, call: dict[str, Any]) -> str:
+        if not self.session.settings.asks:
+            return "yes"
         answer = self.ask_client("session/request_permission", toolCall=call, options=list(_PERMISSIONS))
         match answer.get("result"):
             case {"outcome": {"outcome": "selected", "optionId": str(chosen)}}:

@@ -169,6 +169,34 @@ async def clean_above(r: Reader, link_ids: Sequence[str], leaf: str | None, *, l
     return [rows.turn(row) for row in found]
 
 
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """The agent's own ids of a turn's prompt and of its last content row; None where the agent gave none.
+
+    ``answer`` is None, too, where that row is not the agent's: the result of a tool call, or what the person said.
+    """
+
+    prompt: str | None
+    answer: str | None
+
+
+async def ends(r: Reader, turn_ids: Collection[str]) -> dict[str, TurnEnd]:
+    """The ends of turns, by their ids; thoughts, plans and notices behind the last content row do not count."""
+    found = await r.all(
+        """
+        SELECT t.id, p.agent_message_id, CASE WHEN m.kind = 'agent' THEN m.agent_message_id END
+          FROM json_each(?1) CROSS JOIN turn t ON t.id = value CROSS JOIN message p ON p.id = t.prompt_id
+         CROSS JOIN message m ON m.id = (
+            SELECT n.id FROM message n
+             WHERE n.turn_id = t.id AND n.id <= t.last_id AND n.kind IN ('user', 'agent', 'tool')
+             ORDER BY n.id DESC LIMIT 1
+        )
+        """,
+        (rows.as_list(list(turn_ids)),),
+    )
+    return {id: TurnEnd(prompt, answer) for id, prompt, answer in found}
+
+
 async def links_on(r: Reader, leaf: str | None) -> set[str]:
     """The ids of the links that carried a turn of the branch, barriers crossed."""
     found = await r.all(

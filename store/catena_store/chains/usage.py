@@ -13,7 +13,7 @@ from typing import Any
 
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
-from catena_store.records import Expense
+from catena_store.records import Expense, Link
 
 REPORTED_OF = "usage_of"  # an ability of an agent, of no version: whose tokens it reports
 OF_TURN, OF_SESSION = "turn", "session"
@@ -228,6 +228,18 @@ async def of_source(r: Reader, source_link_id: str, base_id: str) -> Mapping[str
         (source_link_id, base_id),
     )
     return None if found is None or found[0] is None else json.loads(found[0])
+
+
+async def paid_turns(r: Reader, link: Link) -> int:
+    """How many turns made up the total of a link's session: its own, else those of the link that it comes from."""
+    found = await r.one(
+        """
+        SELECT count(*) FROM turn WHERE cost > 0 AND link_id = CASE
+            WHEN EXISTS (SELECT 1 FROM turn WHERE link_id = ?1 AND cost > 0) THEN ?1 ELSE ?2 END
+        """,
+        (link.id, link.source_id),
+    )
+    return found[0] if found else 0
 
 
 async def learn(tx: Writer, turn_id: str) -> None:

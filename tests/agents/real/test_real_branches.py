@@ -80,6 +80,7 @@ async def client(
             specs={spec.name: spec},
             client_version="test",
             while_idle=while_idle,
+            asks_first=True,  # Claude's own default mode asks for nothing
             checkpointing=checkpointing,
             snapshots=_snapshots(db),
         ) as served,

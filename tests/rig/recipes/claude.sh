@@ -1,5 +1,5 @@
 # Claude Code through its adapter. Richest: fork, fork at a message (unadvertised), resume, list, delete, options.
-agent_install() { npm_install claude @agentclientprotocol/claude-agent-acp@0.100.0; }
+agent_install() { npm_install claude @agentclientprotocol/claude-agent-acp@0.101.0; }
 agent_run() {
   launch ANTHROPIC_BASE_URL="$model_url" ANTHROPIC_API_KEY=sk-ant-dummy-000 \
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_TELEMETRY=1 DISABLE_AUTOUPDATER=1 DISABLE_ERROR_REPORTING=1 ENABLE_TOOL_SEARCH=false -- \

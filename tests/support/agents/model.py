@@ -228,6 +228,7 @@ class Upstream:
         self.run_command: Callable[[str], str] = lambda text: (
             f"{text} was run here"
         )  # gives what it says of it
+        self.tells_when_opened: Event | None = None  # behind the answer, of a session that is opened again
         self._sessions = itertools.count(1)
         self._messages = itertools.count(1)
         self._pids = itertools.count(1)
@@ -583,7 +584,10 @@ class ModelAgent:
             self.sessions[session_id] = LiveCopy(session_id, transcript, list(content))
         replay = [_chunk(said) for said in content] if how == "load" and upstream.profile.replays else []
         if not upstream.profile.replays_late:
-            return await self._answered(SessionOpened(session_id, None, (), tuple(replay)))
+            opened = await self._answered(SessionOpened(session_id, None, (), tuple(replay)))
+            if upstream.tells_when_opened:
+                self.tell(session_id, upstream.tells_when_opened)
+            return opened
         opened = await self._answered(SessionOpened(session_id, None, (), ()))
         self._tell_soon(session_id, replay)
         return opened

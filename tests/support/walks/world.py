@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from catena_acp.errors import AgentRefused
-from catena_acp.port.session_events import TextChunk
+from catena_acp.port.session_events import NoticeReported, TextChunk
 from support.agents.model import Said
 from support.walks.oracle import Birth, tokens_of
 from support.walks.people import WINDOWS, People
@@ -17,7 +17,7 @@ class World(People):
     # --- agents
 
     async def stream(self, n: int, kind: str, unseen: bool, noise: bool) -> None:
-        """An agent says something, uses a tool or goes on with its last message."""
+        """An agent says something, uses a tool, goes on with its last message, or reports a notice."""
         running = self._pick(list(self._running()), n)
         if running is None:
             return
@@ -27,6 +27,9 @@ class World(People):
             title = self._token("t")
             self._bear(running, title)
             running.call_tool(title)
+            return
+        if kind == "notice":
+            running.tell(NoticeReported("by the way", "warning"))
             return
         last = running.answered[-1] if running.answered else None
         message_id = last.message_id if kind == "more" and last else None

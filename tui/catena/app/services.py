@@ -72,6 +72,7 @@ async def serve_conversations(
     *,
     chosen: AgentSpec | None = None,
     may_write: bool = True,
+    asks_first: bool = False,
     tools: bool = False,
     read: bool = True,
     rules: bool = True,
@@ -83,6 +84,7 @@ async def serve_conversations(
 
     ``chosen`` is an agent that may be neither in the settings nor in the catalogue. ``may_write`` lets agents write
     files and run commands through the client, below the conversation's directory, as far as the settings allow it.
+    ``asks_first`` gives them a mode in which they ask before they act.
     ``tools`` gives agents the checkpoint tools where the settings allow them, which need a person to answer. ``read``
     is True if a person reads remarks, and ``rules`` if the person's permission rules answer requests. ``tell`` is told
     of a hook that fails, and ``waits`` if hooks may come to their end. ``clock`` tells the times that are stored.
@@ -123,6 +125,7 @@ async def serve_conversations(
             checkpointing=_checkpointing(settings, tools=tools),
             is_directory=is_directory,
             snapshots=_snapshots(settings, db),
+            asks_first=asks_first,
             rules=settings.permission_rules if rules else None,
             mcp_servers=mcp_servers(settings),
             directories_of=partial(additional_directories, settings.projects) if settings.projects else None,

@@ -40,7 +40,7 @@ _RUN_ABILITIES: Final = {"kimi": _ALL - {"modes", "models"}}
 _PROBED_ABILITIES: Final = frozenset({"load", "resume", "fork", "list"})
 
 _RUN: Final = (
-    ("claude-acp", "0.100.0", "load resume fork list delete close modes models images mcp"),
+    ("claude-acp", "0.101.0", "load resume fork list delete close modes models images mcp"),
     ("codex-acp", "2.6.0", "load resume fork list delete close modes models images mcp"),
     ("opencode", "1.18.33", "load resume fork list close modes models images mcp"),
     ("gemini", "0.61.0", "load modes models images mcp"),

@@ -13,7 +13,7 @@ from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.continuity.parking.detached_forks import Later, fork_apart, take_away
 from catena_acp.continuity.parking.fork_probe import HONOURED
 from catena_acp.continuity.sending.context import FORK_AT, SendContext
-from catena_acp.continuity.sessions.fork_points import find_anchor
+from catena_acp.continuity.sessions.fork_points import fork_anchors
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError
 from catena_acp.port.session_events import SessionOpened
@@ -92,7 +92,8 @@ async def _is_wanted(
     if not can or source.version != live.version:
         return False
     known = await agents.abilities(reader, abilities.name, abilities.version)
-    if known.get(FORK_AT) == HONOURED and await find_anchor(reader, turn, abilities.quirks):
+    by_prompt = abilities.quirks.forks_by_prompt
+    if known.get(FORK_AT) == HONOURED and await fork_anchors(reader, [turn], by_prompt=by_prompt):
         return False
     cost = await parked_links.last_duration(reader, source)
     if cost is not None and cost > min(limits.longest, limits.share * _seconds(turn)):

@@ -35,6 +35,7 @@ class SessionCapabilities:
     forks: bool
     forks_at: bool  # learnt by a probe, never assumed
     reopens_once: bool = False  # … but each session only once: it does not survive another time
+    forks_by_prompt: bool = False  # a fork at a message has to name a prompt, and keeps its whole turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Situation:
     path: Path  # with the places of what the links and the turns point to
     links: Sequence[Link]  # of the conversation's family, oldest first
     busy: frozenset[str]  # links with an open turn
-    clean_turns: Sequence[Turn]  # ended clean, on these links: the newest of each on the path
+    clean_turns: Sequence[Turn]  # that the agent can fork at: ended clean, on these links, newest on the path
     open_windows: frozenset[str]  # windows open in this client
     warm: frozenset[str]  # links whose session is open in our agent process, in their newest version
     powers: SessionCapabilities

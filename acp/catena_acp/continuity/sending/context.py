@@ -16,6 +16,7 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import Services, SessionPlace, Tenure
 from catena_acp.continuity.sessions.agent_pool import Agents, kept_powers, reopens
 from catena_acp.continuity.sessions.environment import Environment
+from catena_acp.continuity.sessions.fork_points import fork_anchors
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentError, AgentMissing, AgentRefused, NotCopied, SessionContradicts
@@ -258,6 +259,7 @@ class SendContext:
             forks=abilities.fork,
             forks_at=abilities.fork and known.get(FORK_AT) == "honoured",
             reopens_once=abilities.reopens_once,
+            forks_by_prompt=abilities.quirks.forks_by_prompt,
         )
 
     async def lose(self, link: Link, why: str, window_id: str | None = None) -> None:
@@ -424,7 +426,7 @@ async def read_situation(
     """
     family_links = await links.of_family(reader, record.family, target.agent, target.profile)
     ids = [link.id for link in family_links]
-    clean = await turns.clean_above(reader, ids, above, limit=_FORK_POINTS) if powers.forks_at else []
+    clean = await _fork_points(reader, ids, above, powers) if powers.forks_at else []
     looked_at = [*family_links, *(link for link in others if link.id not in ids)]
     pointers = {row for link in looked_at for row in (link.knows, link.reach) if row}
     path = await ancestry.path(
@@ -450,6 +452,15 @@ async def read_situation(
             link.id for link in looked_at if carriers.get(link.reach or "", set()) - {link.id}
         ),
     )
+
+
+async def _fork_points(
+    reader: Reader, link_ids: Sequence[str], above: str | None, powers: route.SessionCapabilities
+) -> list[Turn]:
+    """The newest clean turns of each link above the prompt whose end the agent can be told."""
+    clean = await turns.clean_above(reader, link_ids, above, limit=_FORK_POINTS)
+    anchors = await fork_anchors(reader, clean, by_prompt=powers.forks_by_prompt)
+    return [turn for turn in clean if turn.id in anchors]
 
 
 def _pointers(source: Link, turn: Turn | None) -> Link:

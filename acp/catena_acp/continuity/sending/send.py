@@ -196,7 +196,7 @@ class PromptCarrier:
                     self._context.host,
                     made_here=link.id in self._asleep,
                 )
-                live.opened = self._asleep.get(link.id, live.opened)
+                live.opened = live.began = self._asleep.get(link.id, live.opened)
             except AgentError as error:
                 await self._failed(link, error, "it could not be opened")
                 return None

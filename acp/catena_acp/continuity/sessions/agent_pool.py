@@ -173,6 +173,7 @@ class Agents:
 
 REPLAY = "replay"  # what is learnt of an agent version: "faithful", "doubted", "none" or …
 REPLAYED_LATE = "late"  # it sends a history behind the answer to `session/load`, where it is taken for news
+_BY_PROMPT = "by_prompt"  # it forks at a message, which has to be a prompt
 _WHEN_LAST_RUN = ""  # in the place of a version: whichever that was
 
 
@@ -217,9 +218,9 @@ async def keep_powers(tx: Writer, agent: AgentPort) -> None:
 
 async def keep_fork_at(tx: Writer, agent: AgentPort, *, honoured: bool) -> None:
     """Keep what was learnt of the version that runs: the next one will probably do the same."""
-    await agents.set_ability(
-        tx, agent.spec.name, _WHEN_LAST_RUN, "forks_at", "yes" if honoured and agent.abilities.fork else "no"
-    )
+    by = _BY_PROMPT if agent.abilities.quirks.forks_by_prompt else "yes"
+    known = by if honoured and agent.abilities.fork else "no"
+    await agents.set_ability(tx, agent.spec.name, _WHEN_LAST_RUN, "forks_at", known)
 
 
 async def kept_powers(r: Reader, agent: str) -> route.SessionCapabilities:
@@ -228,7 +229,8 @@ async def kept_powers(r: Reader, agent: str) -> route.SessionCapabilities:
     return route.SessionCapabilities(
         reopens=known.get("reopens") != "no",
         forks=known.get("forks") == "yes",
-        forks_at=known.get("forks_at") == "yes",
+        forks_at=known.get("forks_at") in ("yes", _BY_PROMPT),
+        forks_by_prompt=known.get("forks_at") == _BY_PROMPT,
         reopens_once=known.get("reopens") == "once",
     )
 

@@ -18,11 +18,13 @@ from catena_acp.continuity.conversation_events import (
     Troubled,
 )
 from catena_acp.continuity.services import Services
+from catena_acp.continuity.sessions.asking_modes import ask_first
 from catena_acp.continuity.sessions.directory_reading import DirectoryReading
 from catena_acp.continuity.sessions.servers import SessionServers
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import MODE, apply_settings, wanted_on
+from catena_acp.errors import AgentGone
 from catena_acp.port.port import SessionSetup
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import environments, turns
@@ -177,11 +179,19 @@ class Environment:
         self.servers.tell(live, window_id)
         async with self._services.db.read() as reader:
             wanted = await wanted_on(reader, leaf_id, window_id, live.agent.spec.name)
-        if wanted is None:
-            return
-        if refused := await apply_settings(live, wanted):
+        refused = await apply_settings(live, wanted) if wanted else []
+        if refused:
             text = f"{live.state.agent_title} did not accept all earlier settings: {'; '.join(refused)}."
             self._publish(Troubled(window_id, Problem(Trouble.REFUSED, text)))
+        if self._services.asks_first and (words := await self._asks_first(live)):
+            self._publish(Remarked(window_id, words))
+
+    @staticmethod
+    async def _asks_first(live: LiveSession) -> str | None:
+        try:
+            return await ask_first(live)
+        except AgentGone:
+            return None  # who prompts next will say so
 
     def _tell_of_directories(self, live: LiveSession, window_id: str) -> None:
         key = (window_id, live.agent.spec.name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from catena_acp.errors import ForkWrong
 from catena_acp.port.abilities import Quirks
@@ -13,18 +13,16 @@ from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.records import ConversationRecord, Kind, Message, MessageState, Turn
 
-_BY_PROMPT = "message_id"  # the agent wants the prompt's id, and keeps its whole turn
 
+async def fork_anchors(reader: Reader, of: Sequence[Turn], *, by_prompt: bool) -> dict[str, str]:
+    """What a fork at the end of each of these turns has to name to the agent, by the turn; others cannot be forked at.
 
-async def find_anchor(reader: Reader, turn: Turn, quirks: Quirks) -> str | None:
-    """The agent's own id of the message that a fork at this turn's end has to name; None if there is none."""
-    last = await messages.get(reader, turn.last_id)
-    if last is None or last.kind is not Kind.AGENT:
-        return None
-    if quirks.fork_at_key != _BY_PROMPT:
-        return last.agent_message_id
-    prompt = await messages.get(reader, turn.prompt_id)
-    return prompt.agent_message_id if prompt else None
+    It is the turn's last content row, if that is the agent's: behind a tool call nothing can be named that keeps its
+    result. Notices, thoughts and plans may follow. ``by_prompt``: the agent wants the prompt's id, and keeps its turn.
+    """
+    ends = await turns.ends(reader, [turn.id for turn in of])
+    named = {id: end.prompt if by_prompt else end.answer for id, end in ends.items() if end.answer}
+    return {id: anchor for id, anchor in named.items() if anchor}
 
 
 def id_said_back(events: Iterable[Event]) -> str | None:
@@ -71,11 +69,11 @@ async def settled_point(reader: Reader, leaf_id: str | None) -> str | None:
 
 
 async def anchor_of(reader: Reader, turn: Turn, quirks: Quirks) -> str:
-    """The agent's id of the message at which a turn ends, which a fork at it keeps. Raises ForkWrong."""
-    anchor = await find_anchor(reader, turn, quirks)
-    if not anchor:
+    """The agent's id of the message that a fork at a turn's end has to name. Raises ForkWrong."""
+    anchors = await fork_anchors(reader, [turn], by_prompt=quirks.forks_by_prompt)
+    if turn.id not in anchors:
         raise ForkWrong("the turn does not end with an answer that has an id")
-    return anchor
+    return anchors[turn.id]
 
 
 async def _end_of_turn(reader: Reader, message: Message) -> str | None:

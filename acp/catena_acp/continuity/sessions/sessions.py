@@ -17,9 +17,10 @@ from catena_acp.continuity.sessions.agent_pool import REPLAY, REPLAYED_LATE, is_
 from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
 from catena_acp.continuity.sessions.replay_record import ReplayRecord
 from catena_acp.continuity.sessions.session_state import opened_state, with_event
+from catena_acp.continuity.sessions.session_total import SessionTotal
 from catena_acp.errors import AgentError, AgentRefused, ForkEmpty, ForkWrong, NotOffered, SessionContradicts
 from catena_acp.port.port import AgentPort, SessionSetup
-from catena_acp.port.session_events import Event, SessionOpened, TextChunk, TranscriptEvent
+from catena_acp.port.session_events import Event, SessionOpened, TextChunk, TranscriptEvent, UsageReported
 from catena_store.chains import agents, links
 from catena_store.records import ContextSource, Link
 
@@ -57,6 +58,7 @@ class LiveSession:
     agent: AgentPort
     version: int
     opened: ContextSource  # how its context got there; CONTINUED once it has taken a prompt
+    began: ContextSource  # … the same, for good
     state: SessionState
     listener: SessionListener
     prompted: bool = False  # a text went out to it since it was opened, and may be in it
@@ -67,6 +69,7 @@ class LiveSession:
     )
     directories: tuple[str, ...] = ()  # the further ones that it was opened with
     servers: tuple[dict[str, object], ...] = ()  # likewise, beside our own
+    total: SessionTotal = field(default_factory=SessionTotal)  # its cost
     setting: asyncio.Lock = field(default_factory=asyncio.Lock)  # its mode and options, by one at a time
     unlisten: Callable[[], None] = field(default=lambda: None)
 
@@ -76,6 +79,8 @@ class LiveSession:
 
     def take(self, event: Event) -> None:
         """Update the session's state from an event."""
+        if isinstance(event, UsageReported) and event.cost is not None:
+            self.total.take(event.cost, prompted=self.prompted)
         state = with_event(self.state, event)
         if state is not self.state:
             self.state = state
@@ -151,6 +156,7 @@ class Sessions:
             agent=agent,
             version=link.version,
             opened=how,
+            began=how,
             state=opened_state(agent, link.id, opened),
             listener=listener,
             loaded=loaded,

@@ -61,7 +61,6 @@ from catena_store.conversations import messages
 from catena_store.database.database import Writer
 from catena_store.errors import StoreError
 from catena_store.records import (
-    ContextSource,
     Kind,
     Link,
     LinkState,
@@ -239,6 +238,8 @@ class RunningTurn:
             await note_end(tx, turn.id, self.live.state)
             if outcome.clean and self._prompt_id:
                 await messages.set_agent_id(tx, turn.prompt_id, self._prompt_id)
+        if usage and usage.cost is not None:
+            self.live.total.last = usage.cost
         if marked:
             events.append(MessageChanged(self.window_id, marked))
         if notice:
@@ -492,15 +493,10 @@ class RunningTurn:
     async def _cost(self, tx: Writer) -> float | None:
         """The turn's share of the session's total, which is what agents report."""
         usage = self.live.state.usage
-        if usage is None or usage.cost is None:
-            return None
         link = await links.get(tx, self.live.link_id)
-        before = link.cost_total if link and link.cost_total is not None else 0.0
+        if usage is None or usage.cost is None or link is None:
+            return None
+        share = await self.live.total.share(tx, self.live.agent.abilities, self.live.began, link, usage.cost)
         moved = await links.move(tx, self.live.link_id, cost_total=usage.cost)
         self.live.version = moved.version
-        opened_anew = self.turn.how in (ContextSource.RESUMED, ContextSource.FORKED, ContextSource.CAUGHT_UP)
-        if usage.cost < before and opened_anew:
-            return (
-                usage.cost
-            )  # its total began again with the process; a fork at a message has only a part of it
-        return max(0.0, usage.cost - before)
+        return share

@@ -298,6 +298,9 @@ class Aside:
         unlisten = agent.listen(session_id, heard.put_nowait)
         # What is there before the first question goes out answers none: a greeting, or a fork's history.
         early = [] if self._told else [heard.get_nowait() for _ in range(heard.qsize())]
+        for event in early:
+            if isinstance(event, UsageReported):
+                self._cost.report(event, asked=False)
         prompt = asyncio.ensure_future(agent.prompt(session_id, blocks))
         prompt.add_done_callback(lambda _: heard.put_nowait(None))
         self._told = True

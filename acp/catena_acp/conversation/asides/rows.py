@@ -12,6 +12,7 @@ from typing import Any, assert_never
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, MessageGrew
 from catena_acp.continuity.routing.prior_context import Budget, PriorContext, build_prior_context
 from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.sessions.session_total import SessionTotal
 from catena_acp.continuity.turns.reducer import Append, Attach, Change, Insert, Op, Reducer
 from catena_acp.conversation.asides.session import AsideSession
 from catena_acp.conversation.runtime import ConversationRuntime
@@ -161,44 +162,48 @@ class AsideCost:
         self._runtime = runtime
         self._context = context
         self._session: AsideSession | None = None
-        self._before = 0.0  # the session's total before the question
-        self._begun_anew = False  # that total may be its source's, and the session's own begin at nothing
+        self._total = SessionTotal()
         self._told: UsageReported | None = None
         self._used: Mapping[str, Any] | None = None  # what the session reported last
 
     def begin(self, session: AsideSession) -> None:
-        """Begin the cost of a question to this session."""
+        """Begin the cost of a question to this session, before what it says is reported."""
         if session is not self._session:
-            self._session, self._begun_anew = session, True
-            self._before, self._used = session.link.cost_total or 0.0, None
+            self._session, self._total, self._used = session, SessionTotal(), None
         self._told = None
 
-    def report(self, report: UsageReported) -> None:
-        """Note the total cost of the session that the agent reported."""
+    def report(self, report: UsageReported, *, asked: bool = True) -> None:
+        """Note the total cost of the session that the agent reported; ``asked``: the question is out."""
         if report.cost is not None:
-            self._told = report
+            self._total.take(report.cost, prompted=asked)
+            self._told = report if asked else None
 
     def end(self, answer: PromptEnded | None) -> Coroutine[Any, Any, None]:
         """End the cost of a question, answered or given up; await the result to store it."""
         told = self._told
-        cost = self._share(told.cost) if told and told.cost is not None else None
         used = answer.usage if answer else None
         before, self._used = self._used, used or self._used
-        return self._keep(self._session, used, before, cost, told.currency if told else None)
+        return self._keep(self._session, self._total, used, before, told)
 
     async def _keep(
         self,
         session: AsideSession | None,
+        total: SessionTotal,
         used: Mapping[str, Any] | None,
         before: Mapping[str, Any] | None,
-        cost: float | None,
-        currency: str | None,
+        told: UsageReported | None,
     ) -> None:
         # A store that takes nothing now loses only this.
         with contextlib.suppress(StoreError):
             async with self._runtime.services.db.write() as tx:
                 if before is None and session and session.link.source_id and session.begins_after:
                     before = await usage.of_source(tx, session.link.source_id, session.begins_after)
+                cost = None
+                if session and told and told.cost is not None:
+                    cost = await total.share(
+                        tx, session.agent.abilities, session.began, session.link, told.cost
+                    )
+                    total.last = told.cost
                 await usage.add_aside(
                     tx,
                     self._runtime.record.id,
@@ -208,10 +213,5 @@ class AsideCost:
                     usage=used,
                     usage_before=before if used else None,
                     cost=cost,
-                    currency=currency,
+                    currency=told.currency if told else None,
                 )
-
-    def _share(self, total: float) -> float:
-        before, anew = self._before, self._begun_anew
-        self._before, self._begun_anew = total, False
-        return total if total < before and anew else max(0.0, total - before)

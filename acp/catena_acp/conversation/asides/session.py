@@ -15,6 +15,7 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.services import title_of
+from catena_acp.continuity.sessions.asking_modes import ask_first
 from catena_acp.continuity.sessions.fork_points import anchor_of, point_at
 from catena_acp.continuity.sessions.session_state import opened_state
 from catena_acp.continuity.sessions.sessions import LiveSession
@@ -45,6 +46,7 @@ class AsideSession:
     agent: AgentPort
     title: str  # what a person reads for the agent
     how: ContextSource
+    began: ContextSource  # the same before anything is told: a fork, or new
     prior: PriorContext | None  # to be told with the first question
     refused: tuple[str, ...]  # what of the branch's model it did not take, in words
     model: str | None  # that answers
@@ -102,10 +104,11 @@ class AsideSessionOpener:
                 wanted = await wanted_on(reader, self._leaf_id, self._window_id, context.spec.name)
             refused, model = await _apply_model(agent, link, opened, wanted)
             undoing.pop_all()
+        began = how
         if prior:
             how = ContextSource.TOLD if knows is None else ContextSource.CAUGHT_UP
         title = title_of(context.spec, agent.abilities)
-        return AsideSession(link, agent, title, how, prior, tuple(refused), model, knows, release)
+        return AsideSession(link, agent, title, how, began, prior, tuple(refused), model, knows, release)
 
     async def _session(
         self, agent: AgentPort, situation: route.Situation
@@ -227,11 +230,13 @@ class _Unheard:
 async def _apply_model(
     agent: AgentPort, link: Link, opened: SessionOpened, wanted: WantedSettings | None
 ) -> tuple[list[str], str | None]:
-    """Let the branch's model answer, as far as it does; its mode stays the agent's own, since an aside only reads."""
+    """Let the branch's model answer, as far as it does; its mode is one that asks, since an aside only reads."""
     state = opened_state(agent, link.id, opened)
-    live = LiveSession(link.id, link.session_id, agent, link.version, ContextSource.FORKED, state, _Unheard())
+    how = ContextSource.FORKED
+    live = LiveSession(link.id, link.session_id, agent, link.version, how, how, state, _Unheard())
+    await ask_first(live)  # what it asks for is declined
     if wanted is None:
-        return [], state.model
+        return [], live.state.model
     about = {option.id for option in state.options if option.category in _MODEL}
     options = {option: value for option, value in wanted.options.items() if option in about}
     refused = await apply_settings(live, WantedSettings(None, wanted.model, options))

@@ -137,6 +137,7 @@ class Conversations:
         checkpointing: Checkpointing | None = None,
         is_directory: Callable[[str], bool] | None = None,
         snapshots: FileSnapshots | None = None,
+        asks_first: bool = False,
         rules: Sequence[Rule] | None = None,
         mcp_servers: Sequence[McpServer] = (),
         directories_of: Callable[[str], Sequence[str]] | None = None,
@@ -145,10 +146,11 @@ class Conversations:
         """Serve conversations until the end of the block; then end turns and agents, and give the leases back.
 
         ``specs`` are agents beside those of the catalogue, by name. Agents, their directories and processes are this
-        machine's, where the caller brings no others. ``snapshots`` keeps the files around turns. ``rules`` are the
-        settings file's permission rules; with None, no rule answers a request. ``mcp_servers`` are those of the
-        settings; ``directories_of`` gives the additional directories of new conversations in a directory, and may
-        block. ``observe`` is called with each event of the conversations that are ours, as a listener is. Nothing is
+        machine's, where the caller brings no others. ``snapshots`` keeps the files around turns. With
+        ``asks_first``, agents get a mode in which they ask before they act. ``rules`` are the settings file's
+        permission rules; with None, no rule answers a request. ``mcp_servers`` are those of the settings;
+        ``directories_of`` gives the additional directories of new conversations in a directory, and may block.
+        ``observe`` is called with each event of the conversations that are ours, as a listener is. Nothing is
         done ``while_idle`` if the caller does not want it.
         """
         machine = this_machine(client_version, specs or {})
@@ -174,6 +176,7 @@ class Conversations:
             session_files=TranscriptFiles(),
             is_directory=is_directory,
             snapshots=snapshots,
+            asks_first=asks_first,
             rules=rules,
             mcp_servers=mcp_servers,
             directories_of=directories_of,

@@ -162,6 +162,7 @@ class _HeadlessRun:
                 settings,
                 chosen=spec,
                 may_write=may_write,
+                asks_first=policy is not Permissions.ALLOW,
                 read=sys.stderr.isatty(),
                 rules=by_rule,
                 tell=self._output.remark,
