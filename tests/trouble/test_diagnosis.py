@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -536,11 +539,39 @@ def test_r01_the_end_of_a_limit_is_read_from_an_error_s_data(data: Any, end: dat
         ("resets 2pm (UTC)", at(14, day=21)),  # has passed today
         ("resets 12am (UTC)", at(0, day=21)),
         ("resets 17:00", at(17, zone=BERLIN)),  # no zone: this machine's
-        ("resets 5pm (Nowhere/At_All)", at(17, zone=BERLIN)),
+        ("resets 5pm (Nowhere/At_All)", None),  # another zone's 5 pm would be wrong by hours
+        ("resets 5pm XYZT", None),
+        ("resets 5pm (Etc/GMT+5)", at(22)),
+        ("resets 5pm (Etc/GMT-3)", at(14, day=21)),  # 14:00 has passed
+        ("resets 5pm (America/Argentina/Buenos_Aires)", at(20)),
+        ("resets 5pm (America/Port-au-Prince).", at(22)),
+        ("resets 5pm US/Pacific", at(1, day=21)),
+        ("resets 5pm PST", at(1, day=21)),
+        ("resets 5pm (PDT)", at(0, day=21)),
+        ("resets 5pm PT", at(1, day=21)),
+        ("resets at 5 p.m. Eastern Time", at(22)),
+        ("resets at 5:00 PM Pacific Standard Time.", at(1, day=21)),
+        ("resets 5pm (CET)", at(16)),
+        ("resets 5pm CEST", at(15)),
+        ("resets 9am (UTC+05:30)", at(3, 30, day=21)),
+        ("resets 9am UTC-7", at(16)),
+        ("resets 9am (GMT-0700)", at(16)),
+        ("resets 9am (UTC\u22127)", at(16)),
+        ("resets 21:00 +0530", at(15, 30)),
+        ("resets 5pm. It is a limit of the plan.", at(17, zone=BERLIN)),
+        ("resets 5pm-6pm", at(17, zone=BERLIN)),
+        ("resets 5pm OR upgrade", at(17, zone=BERLIN)),
+        ("resets 9am (UTC+99:30)", None),
         ("try again at Nov 24th, 2026 5:12 PM (UTC)", at(17, 12, day=24)),
         ("resets Nov 24 at 9am (UTC)", at(9, day=24)),
         ("resets Jan 2, 9am (UTC)", datetime(2027, 1, 2, 9, tzinfo=UTC)),
         ("resets on 2026-11-20T17:00:00Z", at(17)),
+        ("resets at 2026-11-20 17:00:00 UTC", at(17)),
+        ("resets at 2026-11-20 17:00", at(17)),
+        ("resets at 2026-11-20T17:00:00.5+01:00", at(16) + timedelta(seconds=0.5)),
+        ("resets at 2026-11-20 10:00 PST", at(18)),
+        ("resets at 2026-11-20 17:00 (Europe/Berlin)", at(16)),
+        ("resets at 2026-11-20 17:00 (Nowhere/At_All)", None),
         ("Please retry after 30 seconds", in_seconds(30)),
         ("try again in 6m0s", in_seconds(360)),
         ("Please retry in 24.3s.", in_seconds(24.3)),
@@ -558,14 +589,62 @@ def test_r01_the_end_of_a_limit_is_read_from_an_agent_s_words(text: str, end: da
     assert end_in_words(text, NOW, BERLIN) == end
 
 
-def test_r01_a_time_without_a_zone_is_this_machine_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
+@contextmanager
+def machine_in(zone: str) -> Iterator[None]:
+    before = os.environ["TZ"]
+    os.environ["TZ"] = zone
     time.tzset()
     try:
-        assert end_in_words("resets 5am", NOW) == at(5, day=21, zone=ZoneInfo("Asia/Tokyo"))
+        yield
     finally:
-        monkeypatch.undo()
+        os.environ["TZ"] = before
         time.tzset()
+
+
+def test_r01_a_time_without_a_zone_is_this_machine_s() -> None:
+    with machine_in("Asia/Tokyo"):
+        assert end_in_words("resets 5am", NOW) == at(5, day=21, zone=ZoneInfo("Asia/Tokyo"))
+
+
+# In Berlin, clocks go forward from 2 to 3 on 29 March 2026, and back from 3 to 2 on 25 October, both at 01:00 UTC.
+@pytest.mark.parametrize(
+    ("now", "text", "end"),
+    [
+        ("2026-03-28 20:00", "resets 9am", "2026-03-29 07:00"),
+        ("2026-03-28 20:00", "resets 1am", "2026-03-29 00:00"),
+        ("2026-03-28 20:00", "resets 2:30", "2026-03-29 01:30"),  # clocks show 3:30 then
+        ("2026-03-29 00:30", "resets 3am", "2026-03-29 01:00"),
+        ("2026-03-29 10:00", "resets 9am", "2026-03-30 07:00"),
+        ("2026-03-01 10:00", "resets Apr 1, 9am", "2026-04-01 07:00"),
+        ("2026-10-24 20:00", "resets 9am", "2026-10-25 08:00"),
+        ("2026-10-24 20:00", "resets 2:30", "2026-10-25 00:30"),
+        ("2026-10-25 00:45", "resets 2:30", "2026-10-25 01:30"),  # clocks show it for the second time
+        ("2026-10-25 01:45", "resets 2:30", "2026-10-26 01:30"),
+        ("2026-10-25 00:10", "resets 2:05", "2026-10-25 01:05"),
+        ("2026-10-01 10:00", "resets Nov 1, 9am", "2026-11-01 08:00"),
+        ("2026-12-31 22:30", "resets 1am", "2027-01-01 00:00"),
+        ("2026-07-01 10:00", "resets Jan 2, 9am", "2027-01-02 08:00"),
+        ("2027-06-01 10:00", "resets Feb 29, 9am", "2028-02-29 08:00"),
+        ("2026-07-01 10:00", "resets 5pm CET", "2026-07-01 16:00"),  # as it says, though it is CEST there
+    ],
+)
+def test_r01_a_time_is_what_clocks_show_then_also_after_they_change(now: str, text: str, end: str) -> None:
+    began, ended = (datetime.fromisoformat(each).replace(tzinfo=UTC) for each in (now, end))
+    with machine_in("UTC"):
+        assert end_in_words(text, began, BERLIN) == ended
+        assert text.endswith("CET") or end_in_words(f"{text} (Europe/Berlin)", began) == ended
+    with machine_in("Europe/Berlin"):
+        assert end_in_words(text, began) == ended
+
+
+def test_r01_a_short_name_of_a_zone_is_what_it_means_on_this_machine() -> None:
+    with machine_in("Asia/Shanghai"):
+        assert end_in_words("resets 11:30pm CST", NOW) == at(15, 30)
+    with machine_in("Asia/Jerusalem"):
+        assert end_in_words("resets 5:30pm IST", NOW) == at(15, 30)
+    with machine_in("Europe/Berlin"):
+        assert end_in_words("resets 11:30pm CST", NOW) == at(5, 30, day=21)
+        assert end_in_words("resets 9:00pm IST", NOW) == at(15, 30)
 
 
 def test_of_hostile_errors_no_more_is_looked_at_than_their_beginning() -> None:

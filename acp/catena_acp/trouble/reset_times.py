@@ -1,7 +1,8 @@
 """Reset times of limits, read from an error's data or words. Pure.
 
 A time of day without a zone is in this machine's zone, where the agent runs; one that has passed today means tomorrow.
-Times in the past, or more than 400 days ahead, are ignored.
+It is what clocks show there then, so also after they are set forward or back. Times in the past, or more than 400 days
+ahead, are ignored, and so is a time in a zone that is not known here: as another zone's, it would be wrong by hours.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
+from contextlib import suppress
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from email.utils import parsedate_to_datetime
 from itertools import islice
 from typing import Any, Final
@@ -60,19 +62,39 @@ _SPAN = re.compile(
 )
 _PART = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)\s*(d|h|m|s)", re.IGNORECASE)
 _UNITS: Final = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0}
+_ZONE: Final = (
+    r"(?:\s*\(?(?P<zone>(?:(?:UTC|GMT)[+\u2212-]\d|[+\u2212-]\d\d)\d?(?::?\d\d)?(?![\d:A-Z])"
+    r"|[A-Z][A-Z_]{1,19}(?:/[A-Z0-9_+-]{1,30}){1,2}|(?-i:[A-Z]{1,4}T|UTC|MSK|Z)\b"
+    r"|(?:pacific|mountain|central|eastern)(?: standard| daylight)? time\b)\)?)?"
+)
 _ISO = re.compile(
     r"\b(?:resets?|until|again|after)\b\D{0,16}?"
-    r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?)",
+    r"(?P<moment>\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)" + _ZONE,
     re.IGNORECASE,
 )
 _CLOCK = re.compile(
     r"\b(?:resets?|resetting|try again|retry|available(?: again)?|until)\b\s*(?:(?:at|on|by)\s+)?"
     r"(?:(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?"
     r"(?:,?\s+(?P<year>20\d\d))?,?\s+(?:at\s+)?)?"
-    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?::\d\d)?\s*(?P<half>[ap]\.?m\b\.?)?"
-    r"\s*(?:\(?(?P<zone>[A-Za-z]+(?:/[A-Za-z_+-]+){1,2}|UTC|GMT|Z)\b\)?)?",
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d))?(?::\d\d)?\s*(?:(?P<half>[ap])(?:m|\.m\.?)(?![a-z]))?" + _ZONE,
     re.IGNORECASE,
 )
+_OFFSET = re.compile(r"(?:UTC|GMT)?([+\u2212-])(\d{1,2})(?::?(\d\d))?", re.IGNORECASE)
+
+# What the time zone database does not have by these names. IST and CST are other zones in other countries: what clocks
+# are called on this machine goes before it.
+_PLACES: Final = {
+    "PT": "America/Los_Angeles",
+    "MT": "America/Denver",
+    "CT": "America/Chicago",
+    "ET": "America/New_York",
+}
+_BY_HOURS: Final = (
+    (-10, "HST"), (-9, "AKST"), (-8, "AKDT PST"), (-7, "PDT MST"), (-6, "MDT CST"), (-5, "CDT EST"), (-4, "EDT AST"),
+    (-3, "ADT BRT ART"), (0, "Z UTC GMT WET"), (1, "BST WEST CET"), (2, "CEST EET SAST"), (3, "EEST MSK"), (5.5, "IST"),
+    (8, "SGT HKT AWST"), (9, "JST KST"), (10, "AEST"), (11, "AEDT"), (12, "NZST"), (13, "NZDT"),
+)  # fmt: skip
+_OFFSETS: Final = {name: timedelta(hours=hours) for hours, names in _BY_HOURS for name in names.split()}
 
 
 def end_in_data(data: Any, now: datetime) -> datetime | None:
@@ -87,7 +109,7 @@ def end_in_words(text: str, now: datetime, zone: tzinfo | None = None) -> dateti
     if epoch := _EPOCH.search(text):
         return _moment(int(epoch[1]), now)
     if iso := _ISO.search(text):
-        return _moment(iso[1], now)
+        return _iso_time(iso, now, zone)
     if span := _SPAN.search(text):
         return _after(sum(float(n) * _UNITS[unit.lower()] for n, unit in _PART.findall(span[1])), now)
     for clock in _CLOCK.finditer(text):
@@ -176,33 +198,66 @@ def _clock_time(found: re.Match[str], now: datetime, zone: tzinfo | None) -> dat
         return None
     if half:
         hour = hour % 12 + (12 if half == "p" else 0)
-    here = now.astimezone(_zone(found["zone"]) or zone)
     try:
-        at = here.replace(hour=hour, minute=int(minute or 0), second=0, microsecond=0)
-        if found["month"]:
-            month = _MONTHS.index(found["month"].lower()[:3]) + 1
-            at = at.replace(year=int(found["year"] or at.year), month=month, day=int(found["day"]))
-            if at <= here and not found["year"]:
-                at = at.replace(year=at.year + 1)
-        elif at <= here:
-            at += timedelta(days=1)
-    except ValueError:
+        zone = _zone(found["zone"], now, zone)
+        today = now.astimezone(zone).date()
+        clock = time(hour, int(minute or 0))
+    except (KeyError, ValueError):
         return None
-    return _plausible(at, now)
+    # A time that clocks show twice, where they are set back: the first of the two that is still to come.
+    moments = [
+        _on_clocks(datetime.combine(day, clock.replace(fold=fold)), zone)
+        for day in _days(found, today)
+        for fold in (0, 1)
+    ]
+    return next((at for moment in moments if (at := _plausible(moment, now))), None)
 
 
-def _zone(name: str | None) -> tzinfo | None:
-    """A time zone by name; None if this machine does not know it."""
+def _days(found: re.Match[str], today: date) -> Iterator[date]:
+    """The days that are meant, the nearest first."""
+    if not found["month"]:
+        yield from (today, today + timedelta(days=1))
+        return
+    month = _MONTHS.index(found["month"].lower()[:3]) + 1
+    for year in [int(found["year"])] if found["year"] else [today.year, today.year + 1]:
+        with suppress(ValueError):  # it has no such day
+            yield date(year, month, int(found["day"]))
+
+
+def _iso_time(found: re.Match[str], now: datetime, zone: tzinfo | None) -> datetime | None:
+    """A date with a time, in UTC if it has no zone."""
+    try:
+        moment = datetime.fromisoformat(found["moment"])
+        return _plausible(_on_clocks(moment, _zone(found["zone"] or "UTC", now, zone)), now)
+    except (KeyError, ValueError, OverflowError):
+        return None
+
+
+def _on_clocks(shown: datetime, zone: tzinfo | None) -> datetime:
+    """The moment at which the clocks of a zone, or of this machine, show a date and time."""
+    return datetime.fromtimestamp(shown.replace(tzinfo=zone).timestamp(), UTC)
+
+
+def _zone(name: str | None, now: datetime, here: tzinfo | None) -> tzinfo | None:
+    """A time zone by what it is called; ``here`` where it has no name. Raises KeyError if it is not known."""
     if name is None:
-        return None
-    if name.upper() in ("UTC", "GMT", "Z"):
-        return UTC
+        return here
+    if offset := _OFFSET.fullmatch(name):
+        sign = 1 if offset[1] == "+" else -1
+        return timezone(sign * timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0)))
+    short = "".join(word[0] for word in name.split()).upper() if " " in name else name.upper()
+    for days in range(0, 366, 30):  # summer time has another name
+        clock = (now + timedelta(days=days)).astimezone(here)
+        if clock.tzname() == short and (own := clock.utcoffset()) is not None:
+            return timezone(own)
+    if short in _OFFSETS:
+        return timezone(_OFFSETS[short])
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return None
+        return ZoneInfo(_PLACES.get(short, name))
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise KeyError(name) from error
 
 
 def format_time(at: datetime, now: datetime) -> str:
