@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from catena_acp.continuity.routing.late_history import LateHistory
+from catena_acp.continuity.routing.late_history import LateHistory, Recorded
 from catena_acp.continuity.routing.prior_context import BEGIN, END
 from catena_acp.continuity.routing.replay_check import Speaker
 from catena_acp.port.session_events import (
@@ -43,7 +43,7 @@ def heard(history: LateHistory, events: Iterable[Event]) -> str:
 
 
 def begun(prompt: str, holds: Sequence[tuple[Speaker, str]] = HOLDS) -> LateHistory:
-    history = LateHistory(holds)
+    history = LateHistory(Recorded(said, text) for said, text in holds)
     history.begin(prompt)
     return history
 
@@ -79,9 +79,35 @@ def test_r07_the_history_is_left_out_and_the_answer_joined_to_it_stays(ids: bool
 
 def test_r07_an_agent_that_answers_at_once_is_heard_at_once() -> None:
     history = begun("three")
-    for event in (agent("the first answer"), user("one"), agent("well")):
-        assert history.take(event) == [event]
-    assert history.end() == [] and not history.found
+    assert history.take(agent("the first answer")) == [agent("the first answer")]
+    assert history.take(user("one")) == []
+    assert history.take(agent("well")) == [agent("well")]
+    assert history.take(agent("known")) == [agent("known")] and history.end() == []
+
+
+@pytest.mark.parametrize("ids", [True, False])
+def test_r07_a_history_that_comes_within_an_answer_is_left_out_and_the_answer_goes_on_at_once(
+    ids: bool,
+) -> None:
+    record = [
+        Recorded(Speaker.PERSON, "one"),
+        Recorded(Speaker.AGENT, "let me see", surely=False),
+        Recorded(Speaker.AGENT, "the first answer"),
+        Recorded(Speaker.PERSON, "two"),
+        Recorded(Speaker.AGENT, "the sec", surely=False),  # and there it was stopped
+    ]
+    told = [user("one"), agent("let me see"), agent("the first answer"), user("two"), agent("the sec")]
+    for length in (2, 3, 4, 5):
+        history = LateHistory(record)
+        history.begin("three")
+        events = [agent("it is "), *told[:length], agent("so.")]
+        events = [TextChunk(e.role, e.text, str(at) if ids else None) for at, e in enumerate(events)]
+        kept = [history.take(event) for event in events]
+        assert kept[0] == [events[0]] and kept[-1][-1] == events[-1], "it is not held back to the end"
+        assert heard(history, ()) == "" and history.found
+        given = (each for some in kept for each in some)
+        said = "".join(e.text for e in given if isinstance(e, TextChunk) and e.role == "agent")
+        assert said == "it is so."
 
 
 def test_r07_an_agent_that_says_the_prompt_back_is_no_teller_of_history() -> None:

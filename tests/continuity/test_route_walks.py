@@ -306,25 +306,30 @@ def _profile(r: random.Random, *, faithful: bool) -> Profile:
         return r.random() < p
 
     replays = faithful or often(0.7)
-    late = not faithful and often(0.2)
+    resume = often(0.7)
+    # Once it was seen to be late, a session is resumed if it can be, and a lie is found by nobody.
+    late = r.choice([0.0, 0.3, 1.5]) if often(0.2) and not (faithful and resume) else None
     return Profile(
-        resume=often(0.7),
+        resume=resume,
         load=faithful or often(0.8),
         replays=replays,
-        faithful=None if late else True if faithful else r.choice([replays, replays, None]),
+        faithful=True if faithful else r.choice([replays, replays, None]),
         fork=often(0.8),
         fork_cold=often(0.7),
         fork_running=often(0.7),
         fork_at=often(),
         fork_empty_refused=often(),
         delete=often(),
-        kill_keeps=r.choice(["user", "user", "nothing"]),
+        kill_keeps=r.choice(["user", "user", "partial", "nothing"]),
         cancel_keeps=r.choice(["user", "partial", "nothing"]),
         error_keeps=r.choice(["user", "partial", "nothing"]),
         orphan_finishes=often(),
         greets=r.choice(["", "", "behind", "before"]),
         replays_late=late,
-        commands=r.choice(["heard", "local", "refused"]),
+        resume_replays=r.choice([None, None, 0.0, 0.3, 1.5]),
+        adds_rows=often(0.3),
+        drops_short_rows=often(0.3),
+        commands=r.choice(["heard", "local", "refused", "refused, shown"]),
         forks_asleep=often(0.3),
         reopen_keeps=often(0.3),
         reuses_ids=not faithful and often(0.1),

@@ -150,6 +150,14 @@ class WhileIdle:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplayWait:
+    """How long a history is waited for that did not come before the answer, in seconds."""
+
+    silence: float = 2.0  # without an update of the session, and it is taken to be over
+    most: float = 10.0  # in all
+
+
+@dataclass(frozen=True, slots=True)
 class SessionPlace:
     """Where an agent keeps a session: its profile, the environment by which it finds its files, and a directory."""
 
@@ -213,6 +221,7 @@ class Services:
     monotonic: Callable[[], float] = time.monotonic
     budget: Budget = field(default_factory=Budget)
     while_idle: WhileIdle = field(default_factory=WhileIdle)
+    replay_wait: ReplayWait = field(default_factory=ReplayWait)
     tries: Tries = field(default_factory=Tries)
     titles: AgentTitles = field(default_factory=AgentTitles)
     checkpointing: Checkpointing = field(default_factory=Checkpointing)

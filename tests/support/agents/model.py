@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from catena_acp.continuity.routing.replay_check import bare
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotOffered, SessionGone
 from catena_acp.port.abilities import Abilities, Quirks
 from catena_acp.port.elicitation.requests import ElicitationAnswer
@@ -34,6 +35,7 @@ from catena_acp.port.session_events import (
 Gate = Callable[[str], Awaitable[None]]
 
 GREETING = "Welcome, whoever you are"
+ASIDE = "oh"
 
 
 async def open_gate(_: str) -> None:
@@ -55,15 +57,20 @@ class Profile:
     fork_empty_refused: bool = True
     delete: bool = True
     steering: bool = False  # takes texts into a running turn
-    kill_keeps: str = "user"  # user | nothing
+    kill_keeps: str = "user"  # user | partial | nothing
     cancel_keeps: str = "user"  # user | partial | nothing
     error_keeps: str = "user"
     orphan_finishes: bool = False  # when the client dies, the agent finishes its turn before it goes
     reopen_keeps: bool = False  # opening a session that is open keeps what is in memory
     reuses_ids: bool = False  # session ids are counted from 0 in every process, and nothing is kept
     greets: str = ""  # behind | before: says something about the answer to a new session
-    replays_late: bool = False  # … and a loaded session's history behind the answer
-    commands: str = "heard"  # like any prompt | local: run by itself, in no session | refused
+    replays_late: float | None = None  # seconds behind the answer; None: before it, as the protocol says
+    resume_replays: float | None = None  # likewise of a resumed session, which else tells nothing
+    adds_rows: bool = False  # says something in a turn beside its answer that is in no transcript
+    drops_short_rows: bool = False  # tells only the longest of a turn's messages when it replays
+    commands: str = (
+        "heard"  # like any prompt | local: run by itself, in no session | refused | refused, shown
+    )
     forks_asleep: bool = False  # a fork is not live until it is opened
 
     @property
@@ -78,6 +85,7 @@ class Said:
     role: str  # user | agent
     text: str
     message_id: str | None = None
+    shown_only: bool = False  # it stands in the transcript, and the model is not given it
 
 
 @dataclass(slots=True)
@@ -119,6 +127,8 @@ class Running:
     ) -> None:
         """Stream text; ``unseen``: it is not on the wire before the next. Not ``kept``: the model never has it."""
         message_id = message_id or self.agent.upstream.message_id()
+        if self.agent.upstream.profile.adds_rows and not self.answered:
+            self._tell(TextChunk("agent", ASIDE, self.agent.upstream.message_id()), unseen)
         if kept:
             self.answered.append(Said("agent", text, message_id))
         self._tell(TextChunk("agent", text, message_id), unseen)
@@ -187,8 +197,11 @@ class Running:
 
     def cut(self) -> None:
         """The process ended in the middle."""
-        if self.agent.upstream.profile.kill_keeps == "nothing":
-            del self.live.transcript.content[self.kept_before :]
+        match self.agent.upstream.profile.kill_keeps:
+            case "nothing":
+                del self.live.transcript.content[self.kept_before :]
+            case "partial":
+                self.live.transcript.content += self.answered
 
     def finish_alone(self) -> None:
         """The client is gone; the turn goes to its end all the same."""
@@ -334,7 +347,7 @@ class ModelAgent:
             self.tell(session_id, greeting)
         opened = await self._answered(SessionOpened(session_id, None, (), ()))
         if greets == "behind":
-            self._tell_soon(session_id, [greeting])
+            self._tell_soon(session_id, [greeting], 0)
         return opened
 
     async def resume_session(self, session_id: str, place: SessionSetup) -> SessionOpened:
@@ -409,7 +422,9 @@ class ModelAgent:
         if live is None or lie in ("refused", "always refused"):
             raise SessionGone(-32002, "session not found")
         commands = self.upstream.profile.commands
-        if texts[-1].startswith("/") and commands == "refused":
+        if texts[-1].startswith("/") and commands.startswith("refused"):
+            if commands == "refused, shown":
+                live.transcript.content.append(Said("user", texts[-1], shown_only=True))
             raise AgentRefused(-32603, "Slash command not supported")
         self.upstream.prompts.append((session_id, texts))
         self.upstream.prompted(self, live, texts)
@@ -493,14 +508,15 @@ class ModelAgent:
         for listener in listeners:
             listener(event)
 
-    def _tell_soon(self, session_id: str, events: Sequence[Event]) -> None:
-        """Put updates on the wire right behind an answer."""
+    def _tell_soon(self, session_id: str, events: Sequence[Event], seconds: float) -> None:
+        """Put updates on the wire right behind an answer, or so many seconds later."""
 
         def tell() -> None:
-            for event in events if self._alive else ():
+            for event in events if self._alive and session_id in self.sessions else ():
                 self.tell(session_id, event)
 
-        asyncio.get_running_loop().call_soon(tell)
+        loop = asyncio.get_running_loop()
+        _ = loop.call_later(seconds, tell) if seconds else loop.call_soon(tell)
 
     async def stop(self) -> None:
         self.die(0)
@@ -577,20 +593,36 @@ class ModelAgent:
                 del transcript.content[len(transcript.content) // 2 :]
             case _:
                 pass
-        content = list(transcript.content)
+        content = [said for said in transcript.content if not said.shown_only]
         if upstream.profile.reopen_keeps and session_id in self.sessions:
             content = list(self.sessions[session_id].content)
         else:
             self.sessions[session_id] = LiveCopy(session_id, transcript, list(content))
-        replay = [_chunk(said) for said in content] if how == "load" and upstream.profile.replays else []
-        if not upstream.profile.replays_late:
+        replay: list[TextChunk] = []
+        behind = upstream.profile.replays_late if how == "load" else upstream.profile.resume_replays
+        if upstream.profile.replays and (how == "load" or behind is not None):
+            replay = [_chunk(said) for said in self._replayed(transcript.content)]
+        if behind is None:
             opened = await self._answered(SessionOpened(session_id, None, (), tuple(replay)))
             if upstream.tells_when_opened:
                 self.tell(session_id, upstream.tells_when_opened)
             return opened
         opened = await self._answered(SessionOpened(session_id, None, (), ()))
-        self._tell_soon(session_id, replay)
+        self._tell_soon(session_id, replay, behind)
         return opened
+
+    def _replayed(self, content: Sequence[Said]) -> list[Said]:
+        """What a replay tells of a transcript."""
+        if not self.upstream.profile.drops_short_rows:
+            return list(content)
+        told: list[Said] = []
+        for said in content:
+            beside = said.role == "agent" and bool(told) and told[-1].role == "agent"
+            if not beside:
+                told.append(said)
+            elif len(bare(said.text)) > len(bare(told[-1].text)):
+                told[-1] = said
+        return told
 
 
 def _chunk(said: Said) -> TextChunk:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from catena_acp.continuity.conversation_events import ConversationEvent, PermissionOpened, TurnEnded
-from catena_acp.continuity.services import Checkpointing, WhileIdle
+from catena_acp.continuity.services import Checkpointing, ReplayWait, WhileIdle
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.prompts.window import Window
@@ -30,6 +30,9 @@ from catena_store.windows import windows
 from support.json_lines import json_lines
 
 T = TypeVar("T")
+
+# Agents that send their history behind the answer send both with one write here.
+SHORT_WAIT = ReplayWait(silence=0.2, most=1)
 
 
 @dataclass
@@ -169,6 +172,7 @@ class World:
         specs: Mapping[str, AgentSpec] | None = None,
         agent: str = "rehearsal",
         while_idle: WhileIdle | None = None,
+        replay_wait: ReplayWait = SHORT_WAIT,
         checkpointing: Checkpointing | None = None,
         rules: Sequence[Rule] | None = None,
         mcp_servers: Sequence[McpServer] = (),
@@ -186,6 +190,7 @@ class World:
                 specs=known,
                 client_version="test",
                 while_idle=while_idle,
+                replay_wait=replay_wait,
                 checkpointing=checkpointing,
                 rules=rules,
                 mcp_servers=mcp_servers,

@@ -190,8 +190,8 @@ def judge_company(file: File, delivery: Delivery, live: LiveCopy, beside: Sequen
 
 def judge_telling(file: File, delivery: Delivery, profile: Profile, new_sessions: int) -> Iterable[str]:
     """What is wrong with what was told though nothing had happened that needs it: (5)."""
-    still_learning = profile.faithful is None and (not profile.replays or profile.replays_late)
-    if still_learning or not profile.reopens or (profile.replays_late and not profile.resume):
+    still_learning = profile.faithful is None and not profile.replays
+    if still_learning or not profile.reopens:
         return
     if delivery.told:
         yield f"P5: {delivery.told} messages were told, though nothing had happened"

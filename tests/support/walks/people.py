@@ -221,12 +221,16 @@ class People(Stage):
 
     async def _answer(self, window: Window) -> None:
         """The window's turn comes to a clean end."""
-        await self.settle()
-        for running in self._running():
-            delivery = self._delivery(running)
-            if delivery and delivery.window_id == window.id:
-                self._stream(running, Said("agent", self._token("a")))
-                running.end()
+        for _ in range(6):  # a history may be waited for
+            await self.settle()
+            for running in self._running():
+                delivery = self._delivery(running)
+                if delivery and delivery.window_id == window.id:
+                    self._stream(running, Said("agent", self._token("a")))
+                    running.end()
+                    return
+            if self._idle(window):
+                return
 
     async def _say(
         self, window: Window, steps: int | None, budget: str, long: bool, text: str | None = None

@@ -1,15 +1,16 @@
-"""A history that an agent sends behind the first prompt of a session that it loaded, told from the answer. Pure.
+"""A history that an agent sends when its session was opened already, told from the answer. Pure.
 
 It begins with a prompt of the person that the session is known to hold, and goes on as the record does. Events are held
 back while it does: those up to the last text of the record are no news, and all others are given back, so that nothing
-of an answer is lost. An agent may also say our own prompt back: where that is the same as an earlier one, it is
-taken for history only if another message follows upon the answer that is known to it.
+of an answer is lost. Where an answer has begun, only what goes on word by word as the record does is history. An agent
+may also say our own prompt back: where that is the same as an earlier one, it is taken for history only if another
+message follows upon the answer that is known to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from catena_acp.continuity.routing.prior_context import without_prior_context
 from catena_acp.continuity.routing.replay_check import Speaker, bare
@@ -26,12 +27,24 @@ _MOST_HELD = 2_000  # events
 _Asked = PermissionRequested | ElicitationRequested
 
 
-class LateHistory:
-    """The filter of what a loaded session sends, up to the end of its first turn."""
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A text of the record, which a history may tell."""
 
-    def __init__(self, holds: Sequence[tuple[Speaker, str]]) -> None:
-        """``holds`` is what the session should hold, by the record."""
-        self._expected = [(said, form) for said, text in holds if (form := bare(_own(said, text)))]
+    said: Speaker
+    text: str
+    surely: bool = True  # every history of the session tells it
+
+
+class LateHistory:
+    """The filter of what a session sends that was opened and told nothing of its history."""
+
+    def __init__(self, record: Iterable[Recorded]) -> None:
+        """``record`` is what the session may hold, in its order."""
+        self._expected = [
+            replace(each, text=form) for each in record if (form := bare(_own(each.said, each.text)))
+        ]
+        self._last_sure = max((at for at, each in enumerate(self._expected) if each.surely), default=-1)
         self._next = 0  # of the expected
         self._held: list[Event] = []
         self._proved = 0  # of the held, from the first on
@@ -40,16 +53,19 @@ class LateHistory:
         self._matches = False  # as far as it was told, it is the text that is expected next
         self._prompt = ""  # ours
         self._doubtful = False  # all that was told may be our prompt, said back, and its answer
+        self._answering = False  # something of an answer was given back
         self._over = not self._expected
+        self.found = False  # there was such a history
 
     @property
-    def found(self) -> bool:
-        """True if there was such a history."""
-        return self._proved > 0
+    def under_way(self) -> bool:
+        """True if some of such a history came, and more of it may."""
+        return self.found and not self._over
 
     def begin(self, prompt: str) -> None:
-        """The session's first prompt goes out, with this text."""
+        """A prompt of the session goes out, with this text."""
         self._prompt = bare(without_prior_context(prompt))
+        self._answering = False
 
     def take(self, event: Event) -> list[Event]:
         """Take an event; those that are known now to be no history are returned, in their order."""
@@ -68,10 +84,16 @@ class LateHistory:
         return []
 
     def end(self) -> list[Event]:
-        """There is no history, or no more of it; returns what was held back and may be the turn's answer."""
-        self._over = True
+        """No more comes for now: returns what was held back and may be an answer."""
         rest, self._held = self._held[self._proved :], []
+        self._proved, self._mark, self._words = 0, None, ""
+        self._matches = self._doubtful = False
+        self._answering = self._answering or any(not _is_the_persons(event) for event in rest)
         return rest
+
+    @property
+    def _strict(self) -> bool:
+        return self._answering or self._next > self._last_sure
 
     def _compared(self, said: Speaker, event: TextChunk) -> list[Event]:
         if said is Speaker.PERSON:
@@ -79,21 +101,27 @@ class LateHistory:
             self._matches = self._find_prompt() is not None
             return []
         self._words += bare(event.text)
-        answer = self._next_answer()
-        if answer is None:
-            return []
+        answers = self._next_answers()
         if self._doubtful:
+            answer = self._expected[answers[0]].text
             self._matches = self._words == answer
             return [] if answer.startswith(self._words) else self.end()
-        if self._words.startswith(answer):
-            excess = len(self._words) - len(answer)
-        elif self._words.endswith(answer):
-            excess = 0
-        else:
-            return []
+        for at in answers:
+            answer = self._expected[at].text
+            if self._words.startswith(answer):
+                return self._told_in(event, at, excess=len(self._words) - len(answer))
+            if self._words.endswith(answer) and not self._strict:
+                return self._told_in(event, at, excess=0)
+        if self._strict and not any(self._expected[at].text.startswith(self._words) for at in answers):
+            return self.end()
+        return []
+
+    def _told_in(self, event: TextChunk, at: int, *, excess: int) -> list[Event]:
+        """An expected answer has come to its end in this chunk."""
         self._mark = None
         cut = _cut(event.text, excess)
         self._held[-1] = replace(event, text=event.text[:cut])
+        self._next = at
         self._told(len(self._held))
         # What follows was joined to it on its way.
         return self.take(replace(event, text=event.text[cut:])) if excess else []
@@ -108,9 +136,9 @@ class LateHistory:
             if matches and (at := self._find_prompt()) is not None:
                 self._next = at
             if ours and not (matches and self._proved):
-                self._next += 1
-                self._doubtful = matches and self._next_answer() is not None
-                self._over = not self._doubtful
+                if matches:
+                    self._next += 1
+                    self._doubtful = bool(self._next_answers())
                 return
         if matches:
             self._doubtful = False
@@ -119,19 +147,30 @@ class LateHistory:
     def _find_prompt(self) -> int | None:
         words = bare(without_prior_context(self._words))
         later = range(self._next, len(self._expected))
-        return next((at for at in later if self._expected[at] == (Speaker.PERSON, words)), None)
+        return next(
+            (
+                at
+                for at in later
+                if self._expected[at].said is Speaker.PERSON and self._expected[at].text == words
+            ),
+            None,
+        )
 
     def _told(self, held: int) -> None:
         """So much of what is held back is history, with the text of the record that came next."""
         self._next += 1
         self._proved = held
+        self.found = True
         self._over = self._next == len(self._expected)
 
-    def _next_answer(self) -> str | None:
-        if self._next == len(self._expected):
-            return None
-        said, text = self._expected[self._next]
-        return text if said is Speaker.AGENT else None
+    def _next_answers(self) -> Sequence[int]:
+        """The answers that may come next: those before the next prompt."""
+        answers = []
+        for at in range(self._next, len(self._expected)):
+            if self._expected[at].said is not Speaker.AGENT:
+                break
+            answers.append(at)
+        return answers
 
 
 def _own(said: Speaker, text: str) -> str:

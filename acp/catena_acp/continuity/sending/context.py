@@ -14,7 +14,7 @@ from catena_acp.agents.process import agent_environment
 from catena_acp.continuity.conversation_events import ConversationEvent, Doing, LinkChanged
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import Services, SessionPlace, Tenure
-from catena_acp.continuity.sessions.agent_pool import Agents, kept_powers, reopens
+from catena_acp.continuity.sessions.agent_pool import Agents, kept_powers
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.fork_points import fork_anchors
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
@@ -255,7 +255,7 @@ class SendContext:
             return await kept_powers(reader, self.spec.name)
         known = await agents.abilities(reader, abilities.name, abilities.version)
         return route.SessionCapabilities(
-            reopens=await reopens(reader, abilities),
+            reopens=abilities.reopens,
             forks=abilities.fork,
             forks_at=abilities.fork and known.get(FORK_AT) == "honoured",
             reopens_once=abilities.reopens_once,
@@ -342,7 +342,7 @@ class SendContext:
         if opened.session_id == source.session_id:
             raise SessionContradicts(f"{self.spec.title} answered the fork with the original session's id")
         pointers = _pointers(source, at[0] if at else None)
-        opened = await self.sessions.open_fork(agent, opened, place, pointers)
+        opened, history = await self.sessions.open_fork(agent, opened, place, pointers)
         cause = Cause.FORK_AT if at else Cause.FORK
         # What came before the fork was answered may be in it: the source has moved then.
         await self.sessions.settle(source.id)
@@ -356,7 +356,7 @@ class SendContext:
             return None
         self.host.publish(LinkChanged(window_id, link, None))
         how = ContextSource.FORKED_AT if at else ContextSource.FORKED
-        return self.sessions.adopt(link, agent, opened, how, self.host, place)
+        return self.sessions.adopt(link, agent, opened, how, self.host, place, history=history)
 
     async def _open_to_fork(self, agent: AgentPort, source: Link, window_id: str) -> bool:
         """Open a session that is to be forked; False if it is open. Raises as ``Sessions.open_cold``."""

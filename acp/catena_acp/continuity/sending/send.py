@@ -262,7 +262,7 @@ class PromptCarrier:
         if greeting := live.take_greeting():  # it came after the claim
             running.receive(NoticeReported(greeting, "info"))
         opened, live.opened = live.opened, ContextSource.CONTINUED
-        heard, live.prompted = live.prompted, True
+        heard = live.prompted
         self._context.host.set_doing(self._window_id, Doing.WORKING)
         self.text_is_out = True
         try:

@@ -15,7 +15,6 @@ from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import StartAgent
 from catena_acp.errors import AgentGone
-from catena_acp.port.abilities import Abilities
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_store.chains import agents, usage
 from catena_store.database.database import Reader, Writer
@@ -171,40 +170,14 @@ class Agents:
         return task
 
 
-REPLAY = "replay"  # what is learnt of an agent version: "faithful", "doubted", "none" or …
-REPLAYED_LATE = "late"  # it sends a history behind the answer to `session/load`, where it is taken for news
 _BY_PROMPT = "by_prompt"  # it forks at a message, which has to be a prompt
 _WHEN_LAST_RUN = ""  # in the place of a version: whichever that was
-
-
-async def is_loadable(r: Reader, abilities: Abilities) -> bool:
-    """True for an agent whose sessions may be opened by `session/load`.
-
-    The replay of one ends with the answer, as the protocol says; an agent version that was seen to go on after it is
-    not asked for another, unless the mark of its end is known.
-    """
-    known = await agents.abilities(r, abilities.name, abilities.version)
-    return abilities.load and known.get(REPLAY) != REPLAYED_LATE
-
-
-async def reopens(r: Reader, abilities: Abilities) -> bool:
-    """True if a session can be used again after its process ended."""
-    return abilities.resume or await is_loadable(r, abilities)
-
-
-async def keep_replayed_late(tx: Writer, agent: AgentPort) -> None:
-    """Keep that this agent version was seen to send a history behind the answer to `session/load`."""
-    abilities = agent.abilities
-    if abilities.quirks.replay_ends_with_commands:
-        return
-    await agents.set_ability(tx, abilities.name, abilities.version, REPLAY, REPLAYED_LATE)
-    await keep_powers(tx, agent)
 
 
 async def keep_powers(tx: Writer, agent: AgentPort) -> None:
     """Keep what a running agent can do, under the name that its links are stamped with."""
     abilities = agent.abilities
-    reopened = ("once" if abilities.reopens_once else "yes") if await reopens(tx, abilities) else "no"
+    reopened = ("once" if abilities.reopens_once else "yes") if abilities.reopens else "no"
     known = {
         "reopens": reopened,
         "forks": "yes" if abilities.fork else "no",

@@ -6,7 +6,15 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from catena_acp.continuity.routing.replay_check import Expected, Speaker, Verdict, is_unproven, verdict
+from catena_acp.continuity.routing.late_history import Recorded
+from catena_acp.continuity.routing.replay_check import (
+    Expected,
+    Speaker,
+    Verdict,
+    bare,
+    is_unproven,
+    verdict,
+)
 from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.port.session_events import Event
 from catena_store import ancestry
@@ -30,7 +38,7 @@ class ReplayRecord:
         self._db = db
         self._link = link
         self._notes = notes
-        self._read: dict[str | None, Expected] = {}  # by the row that it was read from
+        self._read: dict[str | None, _Record] = {}  # by the row that it was read from
 
     async def verdict(self, replay: Sequence[Event]) -> Verdict:
         """Compare a replay with the record; a long one takes a while, in which the loop goes on."""
@@ -43,24 +51,28 @@ class ReplayRecord:
     @property
     def proves(self) -> bool:
         """True if a replay that agreed says something of the agent: there was something to be found in it."""
-        return any(expected.holds for expected in self._read.values())
+        return any(record.holds for record in self._read.values())
 
-    async def holds(self) -> Sequence[tuple[Speaker, str]]:
-        """What the session was told in full, or told itself."""
-        return (await self._read_from(self._link.unabridged_from)).holds
+    async def holds(self) -> bool:
+        """True if a faithful replay tells something."""
+        return bool((await self._read_from(self._link.unabridged_from)).holds)
+
+    async def texts(self) -> Sequence[Recorded]:
+        """What a history of the session may tell, from what it was told in full on."""
+        return (await self._read_from(self._link.unabridged_from)).texts
 
     async def _compared(self, replay: Sequence[Event], since: str | None) -> Verdict:
         return await asyncio.to_thread(verdict, replay, await self._read_from(since), self._notes)
 
-    async def _read_from(self, since: str | None) -> Expected:
+    async def _read_from(self, since: str | None) -> _Record:
         if since not in self._read:
-            self._read[since] = await self._expected(since)
+            self._read[since] = await self._record(since)
         return self._read[since]
 
-    async def _expected(self, since: str | None) -> Expected:
+    async def _record(self, since: str | None) -> _Record:
         link = self._link
         if link.reach is None:
-            return Expected((), ())
+            return _Record((), ())
         async with self._db.read() as reader:
             pointers = [row for row in (link.knows, link.unabridged_from) if row]
             path = await ancestry.path(reader, link.reach, pointers)
@@ -75,7 +87,14 @@ class ReplayRecord:
                 rows += reversed(await _rows(reader, page))
             leaf = page[0].parent_id if len(page) == _ROWS else None
         start, known = top + path.position(link.unabridged_from), top + path.position(link.knows)
-        return await asyncio.to_thread(_expected_of, rows[::-1], start, known)
+        return await asyncio.to_thread(_record_of, rows[::-1], start, known)
+
+
+@dataclass(frozen=True, slots=True)
+class _Record(Expected):
+    """What has to be in a replay, and the texts that may be in it."""
+
+    texts: Sequence[Recorded] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,31 +124,39 @@ async def _rows(reader: Reader, page: Sequence[Message]) -> list[_ComparedRow]:
     ]
 
 
-def _expected_of(rows: Sequence[_ComparedRow], start: int, known: int) -> Expected:
+def _record_of(rows: Sequence[_ComparedRow], start: int, known: int) -> _Record:
     """What has to be in a replay, of the rows at these depths, and what may be in it, of all."""
-    holds: list[tuple[Speaker, str]] = []
-    answered: str | None = None  # the clean turn whose answer stands last in `holds`
     prompts = [row for row in rows if row.kind is Kind.USER]
     commands = {row.turn_id for row in prompts if command_name(row.text) and not row.steered}
+    longest = _longest_answers(rows)
+    holds: list[tuple[Speaker, str]] = []
+    texts: list[Recorded] = []
     unproven = 0  # prompts behind the last of `holds`
     for row in rows:
-        if row.kind is Kind.USER and is_unproven(row.text):
-            unproven += 1
-            answered = None
-            continue
-        if not start <= row.depth <= known or (row.turn_id and row.turn_id in commands):
-            continue
-        if row.steered:
-            continue  # agents keep what was said into a turn elsewhere, or as something else
-        if row.kind is Kind.USER:
-            holds.append((Speaker.PERSON, row.text))
-            answered = None
-        elif row.proves:
-            if answered == row.turn_id:
-                holds.pop()
-            holds.append((Speaker.AGENT, row.text))
-            answered = row.turn_id
-        else:
-            continue
-        unproven = 0
-    return Expected(holds, [row.text for row in prompts], unproven)
+        doubtful = row.kind is Kind.USER and is_unproven(row.text)
+        unproven += doubtful
+        held = (
+            not doubtful
+            and start <= row.depth <= known
+            and not (row.turn_id and row.turn_id in commands)
+            and not row.steered  # agents keep what was said into a turn elsewhere, or as something else
+            and (row.kind is Kind.USER or row in longest)
+        )
+        said = Speaker.PERSON if row.kind is Kind.USER else Speaker.AGENT
+        if row.depth >= start and not row.steered:
+            texts.append(Recorded(said, row.text, surely=held))
+        if held:
+            holds.append((said, row.text))
+            unproven = 0
+    return _Record(holds, [row.text for row in prompts], unproven, texts)
+
+
+def _longest_answers(rows: Sequence[_ComparedRow]) -> set[_ComparedRow]:
+    """The longest answer of each turn that ended cleanly: what else an agent said in it, its replay may lack."""
+    longest: dict[str | None, _ComparedRow] = {}
+    for row in rows:
+        if row.kind is Kind.AGENT and row.proves:
+            before = longest.get(row.turn_id)
+            if before is None or len(bare(row.text)) > len(bare(before.text)):
+                longest[row.turn_id] = row
+    return set(longest.values())

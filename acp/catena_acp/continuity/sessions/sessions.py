@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
@@ -13,15 +13,16 @@ from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing.late_history import LateHistory
 from catena_acp.continuity.routing.replay_check import Verdict
 from catena_acp.continuity.services import Services
-from catena_acp.continuity.sessions.agent_pool import REPLAY, REPLAYED_LATE, is_loadable
 from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
+from catena_acp.continuity.sessions.loading import Loaded, load, tells
+from catena_acp.continuity.sessions.replay_habits import ReplayHabits, keep_faith, keep_late, read_habits
 from catena_acp.continuity.sessions.replay_record import ReplayRecord
 from catena_acp.continuity.sessions.session_state import opened_state, with_event
 from catena_acp.continuity.sessions.session_total import SessionTotal
 from catena_acp.errors import AgentError, AgentRefused, ForkEmpty, ForkWrong, NotOffered, SessionContradicts
 from catena_acp.port.port import AgentPort, SessionSetup
 from catena_acp.port.session_events import Event, SessionOpened, TextChunk, TranscriptEvent, UsageReported
-from catena_store.chains import agents, links
+from catena_store.chains import links
 from catena_store.records import ContextSource, Link
 
 T = TypeVar("T")
@@ -62,11 +63,11 @@ class LiveSession:
     state: SessionState
     listener: SessionListener
     prompted: bool = False  # a text went out to it since it was opened, and may be in it
-    loaded: bool = False  # by `session/load`
     early: list[TranscriptEvent] = field(default_factory=list)  # what it said before its first prompt
     history: LateHistory | None = (
-        None  # of one that was loaded and told nothing of it, until its first turn is over
+        None  # that it may still tell, of one that was opened and told nothing of it
     )
+    history_until: float = 0.0  # by the clock of its own, if its first turn is over by then
     directories: tuple[str, ...] = ()  # the further ones that it was opened with
     servers: tuple[dict[str, object], ...] = ()  # likewise, beside our own
     total: SessionTotal = field(default_factory=SessionTotal)  # its cost
@@ -75,7 +76,7 @@ class LiveSession:
 
     def listen(self) -> None:
         """Subscribe to the agent's events of the session; early ones come first."""
-        self.unlisten = self.agent.listen(self.session_id, self._receive)
+        self.unlisten = self.agent.listen(self.session_id, self.receive)
 
     def take(self, event: Event) -> None:
         """Update the session's state from an event."""
@@ -99,7 +100,16 @@ class LiveSession:
             return None
         return greeting_text(early) or None
 
-    def _receive(self, event: Event) -> None:
+    def begin_turn(self, now: float) -> LateHistory | None:
+        """A prompt goes out; returns the history that may still come in its turn."""
+        history = self.history
+        if history and self.prompted and now > self.history_until and not history.under_way:
+            self.history = None
+        self.prompted = True
+        return self.history
+
+    def receive(self, event: Event) -> None:
+        """Take an event, for the session's state and for whoever listens to it."""
         self.take(event)
         self.listener.handle(self, event)
 
@@ -146,10 +156,13 @@ class Sessions:
         listener: SessionListener,
         place: SessionSetup,
         *,
-        loaded: bool = False,
         history: LateHistory | None = None,
+        behind: Sequence[Event] = (),
     ) -> LiveSession:
-        """Register a session that was just opened, created or forked; its events are received from here on."""
+        """Register a session that was just opened, created or forked; its events are received from here on.
+
+        ``behind`` are those that came behind the answer, and were taken by whoever opened it.
+        """
         live = LiveSession(
             link_id=link.id,
             session_id=link.session_id,
@@ -159,13 +172,15 @@ class Sessions:
             began=how,
             state=opened_state(agent, link.id, opened),
             listener=listener,
-            loaded=loaded,
             history=history,
+            history_until=self._services.monotonic() + self._services.replay_wait.most,
             directories=place.additional_directories,
             servers=place.mcp_servers,
         )
         self.forget(link.id)
         self._live[link.id] = live
+        for event in behind:
+            live.receive(event)
         live.listen()
         return live
 
@@ -284,37 +299,59 @@ class Sessions:
         made_here: bool = False,
     ) -> LiveSession:
         await self.drop_stale(link)
-        abilities = agent.abilities
-        async with self._services.db.read() as reader:
-            loadable = await is_loadable(reader, abilities)
-        loadable = loadable and not (made_here and abilities.quirks.load_twice_breaks)
-        faithful = await self._replay_is_faithful(agent)
-        look = loadable and faithful is not False and not abilities.quirks.load_destroys
-        loaded = look or (loadable and not abilities.resume)
-        if loaded:
-            opened = await agent.load_session(link.session_id, place)
+        abilities, quirks = agent.abilities, agent.abilities.quirks
+        record = ReplayRecord(self._services.db, link, quirks.replay_notes)
+        habits = await self._habits(agent)
+        loadable = abilities.load and not (made_here and quirks.load_twice_breaks)
+        look = loadable and habits.faithful is not False and not quirks.load_destroys
+        if loadable and not (abilities.resume and (habits.late or not look)):
+            loaded = await self._load(agent, link.session_id, place, habits, record if look else None)
             if abilities.reopens_once:
                 async with self._services.db.write() as tx:
                     await links.record(tx, link.id, links.LOADED)
         elif abilities.resume:
-            opened = await agent.resume_session(link.session_id, place)
+            look, loaded = False, Loaded(await agent.resume_session(link.session_id, place))
         else:
             raise NotOffered(-32601, f"{agent.spec.title} cannot reopen a session")
+        opened = loaded.opened
         if opened.session_id != link.session_id:
             await agent.close_session(opened.session_id)
             raise SessionContradicts(f"{agent.spec.title} opened a different session than the one requested")
         if look:
-            await self._compare(link, agent, opened, learn=faithful is None)
-        history = None
-        if loaded and not look and not any(isinstance(event, TextChunk) for event in opened.replay):
-            history = LateHistory(await ReplayRecord(self._services.db, link).holds())
+            await self._compare(record, agent, opened)
+        history = await self._history(opened, link)
         how = ContextSource.RESUMED
-        return self.adopt(link, agent, opened, how, listener, place, loaded=loaded, history=history)
+        return self.adopt(link, agent, opened, how, listener, place, history=history, behind=loaded.behind)
+
+    async def _load(
+        self,
+        agent: AgentPort,
+        session_id: str,
+        place: SessionSetup,
+        habits: ReplayHabits,
+        record: ReplayRecord | None,
+    ) -> Loaded:
+        """Load a session with its history; ``record`` is what that is to be compared with, if it is."""
+        expected = record is not None and await record.holds()
+        wait = self._services.replay_wait
+        loaded = await load(agent, session_id, place, wait, expected=expected, late=habits.late)
+        if loaded.late and not habits.late:
+            async with self._services.db.write() as tx:
+                await keep_late(tx, agent.abilities)
+        return loaded
+
+    async def _history(self, opened: SessionOpened, link: Link) -> LateHistory | None:
+        """The history that a session may still tell, which was opened and told nothing of it."""
+        if tells(opened.replay):
+            return None
+        return LateHistory(await ReplayRecord(self._services.db, link).texts())
 
     async def open_fork(
         self, agent: AgentPort, forked: SessionOpened, place: SessionSetup, vouched: Link
-    ) -> SessionOpened:
+    ) -> tuple[SessionOpened, LateHistory | None]:
         """Open a fresh fork, and compare it with what it should hold, by the pointers of ``vouched``, if it is shown.
+
+        Returns it with the history that it may still tell.
 
         What an agent answers to a fork may name a session that is not live before it is opened, and say nothing of its
         modes and options. Closes the fork and raises ForkWrong where it is something else, ForkEmpty if it is nothing.
@@ -323,18 +360,18 @@ class Sessions:
         record = ReplayRecord(self._services.db, vouched, quirks.replay_notes)
         told = any(isinstance(event, TextChunk) for event in forked.replay)
         agrees = told and await record.verdict(forked.replay) is Verdict.AGREES
-        async with self._services.db.read() as reader:
-            loadable = await is_loadable(reader, agent.abilities)
-        can_load = loadable and not quirks.load_twice_breaks and not quirks.load_destroys
-        faithful = await self._replay_is_faithful(agent)
-        if not agrees and can_load and (faithful or (told and faithful is None)):
+        can_load = agent.abilities.load and not quirks.load_twice_breaks and not quirks.load_destroys
+        habits = await self._habits(agent)
+        late = habits.late and agent.abilities.resume  # it is opened without a look then
+        if not agrees and can_load and not late and (habits.faithful or (told and habits.faithful is None)):
             # OpenCode tells only the last twenty messages of a fork; what it loads is all of it.
-            opened = await agent.load_session(forked.session_id, place)
+            opened = (await self._load(agent, forked.session_id, place, habits, record)).opened
             found = await record.verdict(opened.replay)
             if found is Verdict.AGREES and opened.session_id == forked.session_id:
-                return opened
+                return opened, None
         elif agrees or not told:
-            return await self._woken(agent, forked, place, can_load=can_load)
+            opened = await self._woken(agent, forked, place, can_load=can_load)
+            return opened, None if opened is forked else await self._history(opened, vouched)
         else:
             found = Verdict.CONTRADICTS
         await agent.close_session(forked.session_id)
@@ -358,11 +395,14 @@ class Sessions:
             return forked
         return opened
 
-    async def _compare(self, link: Link, agent: AgentPort, opened: SessionOpened, *, learn: bool) -> None:
-        record = ReplayRecord(self._services.db, link, agent.abilities.quirks.replay_notes)
+    async def _compare(self, record: ReplayRecord, agent: AgentPort, opened: SessionOpened) -> None:
         found = await record.verdict(opened.replay)
-        if learn and record.proves:
-            await self._learn_replay(agent, found)
+        habits = await self._habits(agent)
+        if not habits.proves(found):
+            return
+        if habits.faithful is None and record.proves:
+            async with self._services.db.write() as tx:
+                await keep_faith(tx, agent.abilities, found)
         if found is not Verdict.AGREES:
             await agent.close_session(opened.session_id)
             what = "nothing" if found is Verdict.EMPTY else "something else"
@@ -370,32 +410,6 @@ class Sessions:
                 f"{agent.spec.title} opened the session, but it holds {what} where the conversation was"
             )
 
-    async def _learn_replay(self, agent: AgentPort, found: Verdict) -> None:
-        """Store whether an agent's replay is faithful: one contradiction is believed, a second is not."""
-        name, version = agent.abilities.name, agent.abilities.version
-        async with self._services.db.write() as tx:
-            known = (await agents.abilities(tx, name, version)).get(REPLAY)
-            if known == REPLAYED_LATE:
-                return
-            match found:
-                case Verdict.AGREES:
-                    value = "faithful"
-                case Verdict.EMPTY:
-                    value = "none"
-                case Verdict.CONTRADICTS:
-                    value = "none" if known == "doubted" else "doubted"
-            await agents.set_ability(tx, name, version, REPLAY, value)
-
-    async def _replay_is_faithful(self, agent: AgentPort) -> bool | None:
-        """Whether the agent's replay is faithful; None while that is not known."""
-        if (known := agent.abilities.quirks.replay_faithful) is not None:
-            return known
+    async def _habits(self, agent: AgentPort) -> ReplayHabits:
         async with self._services.db.read() as reader:
-            learned = await agents.abilities(reader, agent.abilities.name, agent.abilities.version)
-        match learned.get(REPLAY):
-            case "faithful":
-                return True
-            case "none" | "late":
-                return False
-            case _:
-                return None
+            return await read_habits(reader, agent.abilities)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from catena_acp.continuity.conversation_events import ConversationEvent
 from catena_acp.continuity.services import Services, Tenure
-from catena_acp.continuity.sessions.agent_pool import keep_replayed_late
 from catena_acp.continuity.sessions.greeting import is_prompt
+from catena_acp.continuity.sessions.replay_habits import keep_late
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.background import BackgroundWork
 from catena_acp.continuity.turns.recorder import Recorder
@@ -19,7 +19,7 @@ from catena_acp.port.session_events import Event, QuestionEvent, StateEvent, Ter
 from catena_store.chains import links
 from catena_store.conversations import messages
 from catena_store.errors import StoreError
-from catena_store.records import Kind, Link, Message
+from catena_store.records import ContextSource, Kind, Link, Message
 from catena_store.windows import windows
 
 SILENCE_SECONDS = 0.5  # after the last update, and the late text is taken to be complete
@@ -69,10 +69,9 @@ class LateUpdates:
                 flow.wake.set()
             return
         if not live.prompted:
-            if is_prompt(event) and live.loaded and not any(map(is_prompt, live.early)):
-                task = asyncio.ensure_future(self._learn_replayed_late(live))
-                self._learning.add(task)
-                task.add_done_callback(self._learning.discard)
+            reopened = live.opened is not ContextSource.FRESH
+            if is_prompt(event) and reopened and not any(map(is_prompt, live.early)):
+                self._learn(live)
             if len(live.early) < _MOST_EARLY:
                 live.early.append(event)
             return
@@ -83,10 +82,15 @@ class LateUpdates:
         flow.events.append(event)
         flow.wake.set()
 
+    def _learn(self, live: LiveSession) -> None:
+        task = asyncio.ensure_future(self._learn_replayed_late(live))
+        self._learning.add(task)
+        task.add_done_callback(self._learning.discard)
+
     async def _learn_replayed_late(self, live: LiveSession) -> None:
         with contextlib.suppress(StoreError):
             async with self._services.db.write() as tx:
-                await keep_replayed_late(tx, live.agent)
+                await keep_late(tx, live.agent.abilities)
 
     async def settle(self, link_id: str) -> None:
         """Store the late events of a link's session; to be called before a turn begins on it."""
@@ -106,6 +110,8 @@ class LateUpdates:
 
     async def _record(self, flow: _Flow) -> None:
         rest: list[TranscriptEvent | TerminalChanged] = []
+        history = flow.live.history
+        found = history is not None and history.found
         try:
             recorder, reducer = await self._begin(flow.live)
             if recorder is None or reducer is None:
@@ -113,7 +119,9 @@ class LateUpdates:
             while True:
                 flow.wake.clear()
                 events, flow.events = flow.events, []
-                await recorder.take(events)
+                await recorder.take(
+                    [kept for event in events for kept in history.take(event)] if history else events
+                )
                 if flow.ending and not flow.events:
                     break
                 with contextlib.suppress(TimeoutError):
@@ -121,6 +129,10 @@ class LateUpdates:
                         await flow.wake.wait()
                 if not flow.events:
                     break
+            if history:
+                await recorder.take(history.end())
+                if history.found and not found:
+                    self._learn(flow.live)
             await recorder.write(reducer.close(clean=True, tool_status="unknown"))
             rest = flow.events
         except StoreError:

@@ -23,9 +23,9 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.routing.late_history import LateHistory
 from catena_acp.continuity.services import Services, Tenure
-from catena_acp.continuity.sessions.agent_pool import keep_replayed_late
 from catena_acp.continuity.sessions.environment import note_end
 from catena_acp.continuity.sessions.fork_points import id_said_back
+from catena_acp.continuity.sessions.replay_habits import keep_late
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.endings import (
@@ -157,7 +157,7 @@ class RunningTurn:
         Raises RefusedAtOnce if the agent answered with an error before any update, and nothing was said into it.
         """
         # What the session said before this is in it.
-        self._history, self.live.history = self.live.history, None
+        self._history = self.live.begin_turn(self._services.monotonic())
         if self._history:
             self._history.begin("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
         prompt = asyncio.ensure_future(self.live.agent.prompt(self.live.session_id, blocks))
@@ -232,7 +232,7 @@ class RunningTurn:
                 unabridged_from=unabridged_from,
             )
             if self._history and self._history.found:
-                await keep_replayed_late(tx, self.live.agent)
+                await keep_late(tx, self.live.agent.abilities)
             if turn.usage:
                 await expenses.learn(tx, turn.id)
             await note_end(tx, turn.id, self.live.state)

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from catena_acp.continuity.services import ReplayWait
+from catena_acp.continuity.sessions.loading import load
 from catena_acp.continuity.turns.tool_data import changed_tool
 from catena_acp.errors import NotAdopted
 from catena_acp.port.port import AgentPort, SessionSetup
@@ -22,12 +24,18 @@ from catena_acp.transcripts.builder import TranscriptBuilder
 from catena_acp.transcripts.session import ForeignSession, ForeignTranscript
 
 
-async def replayed_transcript(agent: AgentPort, session: ForeignSession, cwd: str) -> ForeignTranscript:
-    """Load a session, and close it again. Raises NotAdopted, AgentError."""
+async def replayed_transcript(
+    agent: AgentPort, session: ForeignSession, cwd: str, wait: ReplayWait
+) -> ForeignTranscript:
+    """Load a session, also one whose history comes behind the answer, and close it again.
+
+    Raises NotAdopted, AgentError.
+    """
     abilities = agent.abilities
     if not abilities.load or abilities.quirks.load_destroys:
         raise NotAdopted(f"{agent.spec.title} does not show what was said in a session")
-    opened = await agent.load_session(session.session_id, SessionSetup(cwd))
+    loaded = await load(agent, session.session_id, SessionSetup(cwd), wait, expected=True, late=False)
+    opened = loaded.opened
     await agent.close_session(opened.session_id)
     if opened.session_id != session.session_id:
         raise NotAdopted(f"{agent.spec.title} opened a different session than the one requested")

@@ -79,9 +79,8 @@ class ForeignSessions:
         spec = agent or self._spec_of(session.source, session.profile)
         started = await self._services.start_agent(spec, await asyncio.to_thread(_directory, session.cwd))
         try:
-            return await replayed_transcript(
-                started, session, await asyncio.to_thread(_directory, session.cwd)
-            )
+            cwd = await asyncio.to_thread(_directory, session.cwd)
+            return await replayed_transcript(started, session, cwd, self._services.replay_wait)
         finally:
             await started.stop()
 

@@ -149,7 +149,7 @@ class AsideSessionOpener:
                 if turn
                 else source
             )
-            opened = await context.sessions.open_fork(agent, opened, context.place, holds)
+            opened, _ = await context.sessions.open_fork(agent, opened, context.place, holds)
             link = await self._kept_fork(agent, opened, source, at_turn=turn is not None)
             return (link, opened) if link else None
         except SessionHeld as held:

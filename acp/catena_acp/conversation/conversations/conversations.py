@@ -19,6 +19,7 @@ from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.continuity.services import (
     Checkpointing,
     Observer,
+    ReplayWait,
     Services,
     SpecOf,
     StartAgent,
@@ -134,6 +135,7 @@ class Conversations:
         clock: Callable[[], datetime] = utc_now,
         budget: Budget | None = None,
         while_idle: WhileIdle | None = None,
+        replay_wait: ReplayWait | None = None,
         checkpointing: Checkpointing | None = None,
         is_directory: Callable[[str], bool] | None = None,
         snapshots: FileSnapshots | None = None,
@@ -172,6 +174,7 @@ class Conversations:
             start_agent,
             budget=budget or Budget(),
             while_idle=while_idle or WhileIdle(),
+            replay_wait=replay_wait or ReplayWait(),
             checkpointing=checkpointing or Checkpointing(),
             session_files=TranscriptFiles(),
             is_directory=is_directory,
