@@ -127,7 +127,7 @@ def test_s05_doctor_reset_restores_a_terminal_that_a_killed_program_left_behind(
     with on_terminal(Catena(tmp_path), "doctor", "--reset", raw=True) as terminal:
         # Leave the alternate screen; report neither mouse nor focus nor pastes; show the cursor.
         for sequence in (
-            "?1049l",
+            "<u\x1b[?1049l\x1b[<u",  # keys, of this screen and of the other
             "?1000l",
             "?1002l",
             "?1003l",

@@ -32,10 +32,10 @@ from catena.terminal.control.replies import (
     CellSizeReply,
     GraphicsReply,
     Reply,
-    TerminalReplies,
     VersionReply,
 )
 from catena.terminal.images import MOST_IMAGES, ImageSlot, TerminalImages
+from catena.terminal.input_sequences import TerminalInput
 from catena.text.safe_text import safe, safe_cells
 from catena_acp.port.images import ImageNote, note_of_image, received_image
 from support.screen.terminal import EMPTY_BOX, Place, Terminal
@@ -221,12 +221,10 @@ async def test_w05_an_image_that_is_being_sent_when_the_terminal_is_left_is_ende
 
 
 def test_w05_replies_about_images_are_never_typed() -> None:
-    replies = TerminalReplies()
+    terminal = TerminalInput()
     text = "a\x1b_Gi=31;OK\x1b\\b\x1b[6;16;8tc\x1b[6~d"
     for at in range(1, len(text)):
-        if text[at - 1] == "\x1b":
-            continue  # an escape that comes alone is a key
-        parts = [*replies.feed(text[:at]), *replies.feed(text[at:])]
+        parts = [*terminal.feed(text[:at], 0.0), *terminal.feed(text[at:], 0.0)]
         assert "".join(each for each in parts if isinstance(each, str)) == "abc\x1b[6~d", at
         assert [each for each in parts if not isinstance(each, str)] == [TAKEN, CellSizeReply(8, 16)]
 

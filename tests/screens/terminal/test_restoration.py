@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import termios
@@ -48,6 +49,15 @@ def test_s05_a_signal_that_would_kill_it_restores_every_mode_and_keeps_the_draft
         assert changed_modes(terminal.output) == set()
         assert termios.tcgetattr(terminal._fd) == before
     assert place.keeps("still unsent")
+
+
+def test_s05_in_the_terminal_of_a_killed_catena_letters_and_enter_are_still_themselves(place: Place) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        use_all(terminal)
+        terminal.signal(signal.SIGKILL)
+        assert terminal.ended() == -signal.SIGKILL
+        # Flags of kitty's protocol: 8 would make sequences of all keys, so that no command could be typed.
+        assert re.findall(rb"\x1b\[[>=]([0-9]+)[;0-9]*u", terminal.output) == [b"5"]
 
 
 def test_s05_while_it_is_suspended_no_mode_is_left_and_afterwards_each_is_back(place: Place) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import logging
 import os
 import re
 import selectors
@@ -13,14 +14,12 @@ import termios
 import threading
 import time
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rich.console import Console, RenderableType
 from textual import events
 from textual._compositor import ChopsUpdate, LayoutUpdate
-from textual._parser import ParseError
-from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Offset
@@ -41,21 +40,18 @@ from catena.terminal.control.replies import (
     OscReply,
     Reply,
     StatusReply,
-    TerminalReplies,
     answers_queries,
     background_of,
     is_dark,
 )
 from catena.terminal.control.sequences import in_screen, in_tmux, mouse_delays_escape
 from catena.terminal.erasure import erases_with_background
-from catena.terminal.input_filters import BracketedPastes, PastedText
+from catena.terminal.input_events import InputEvents
+from catena.terminal.input_sequences import PastedText, Piece, TerminalInput
 from catena.terminal.output import ANSWER, TerminalOutput
 from catena.terminal.painter.painter import Frame, Painter, colors_of
 
-# A key with modifiers as xterm sends it, and tmux by default from 3.5 on; Textual knows the other form: CSI 13;2u.
-_MODIFIED_KEY = re.compile(r"\x1b\[27;(\d+);(\d+)~")
 _BURST_GAP = 0.015  # seconds between two pieces of one burst
-_ANSWER_TIME = 3.0  # seconds to wait for the rest of a reply
 _TICK = 0.1  # seconds after which a lone escape is a key
 _IDLE_TICK = 30.0
 _ACCEPT, _STOP, _ASK_CLIPBOARD = b"a", b"s", b"c"  # what the reading thread is woken for
@@ -65,6 +61,9 @@ _ROOM_PATIENCE = 0.2  # seconds; an exit waits no longer for what still waits th
 _LAST_WORDS = 0.3  # seconds for the terminal to read what is written before and as the screen is left
 _LAST_ANSWERS = 1.0  # seconds for what the terminal was asked
 _HUNG_UP = 128 + signal.SIGHUP  # exit status, whether the signal comes first or the end of the input
+# Of kitty's protocol Textual asks for all keys as sequences, so that nothing can be typed where a program was killed.
+# Enough are unambiguous sequences for keys that had none (1), with the key of the base layout (4).
+_ALL_KEYS_REPORTED, _KEYS_REPORTED = "\x1b[>25u", "\x1b[>5u"
 _KEY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # control characters of keys
 
 
@@ -175,6 +174,8 @@ class TerminalDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         """Write to the terminal, without waiting until it reads."""
+        if data == _ALL_KEYS_REPORTED:
+            data = _KEYS_REPORTED
         if self._output is not None:
             data = self._painter.shortened(data)
             if not self._output.write(data.encode(self._encoding, "backslashreplace")):
@@ -295,20 +296,15 @@ class TerminalDriver(LinuxDriver):
                 self._wake_read = self._wake_write = -1
 
     def _read_input(self, selector: selectors.BaseSelector) -> None:
-        parser = XTermParser(self._debug)
+        typing = InputEvents()
         decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        replies = TerminalReplies()
-        pastes = BracketedPastes()
-        read_at = time.monotonic()
+        terminal = TerminalInput()
         waiting: list[str | PastedText] = []  # behind a paste that the terminal still sends
-        busy = False
 
         def read() -> str:
-            nonlocal read_at
             raw = os.read(self.fileno, _READ)
             if not raw:
                 raise EOFError
-            read_at = time.monotonic()
             data = decode(raw)
             if ANSWER in data:  # in the middle of a paste, too
                 for _ in range(data.count(ANSWER)):
@@ -318,53 +314,48 @@ class TerminalDriver(LinuxDriver):
                 data, self._first_read = data.replace("\n", "\r"), False
             return data
 
-        def read_typed() -> str:
-            """What is typed; replies are taken at once."""
-            return "".join(self._typed(replies, read()))
-
         def hand_on(piece: str | PastedText) -> None:
             if isinstance(piece, PastedText):
                 self.process_message(events.Paste(piece.text.replace("\x00", "")))
             else:
-                self._type(parser, piece)
+                self._type(typing, piece)
 
-        def take(piece: str | PastedText) -> None:
-            if waiting or self._clipboard.holds_keys:
-                waiting.append(piece)
-            else:
-                hand_on(piece)
+        def take(pieces: Iterable[Piece]) -> None:
+            for piece in pieces:
+                try:
+                    if not isinstance(piece, str | PastedText):
+                        self._take_reply(piece)
+                    elif waiting or self._clipboard.holds_keys:
+                        waiting.append(piece)
+                    else:
+                        hand_on(piece)
+                except (
+                    ArithmeticError,
+                    LookupError,
+                    ValueError,
+                ):  # nothing that a terminal sends ends the client
+                    logging.getLogger(__name__).exception("input of the terminal was dropped: %.200r", piece)
 
-        early = self._read_early(selector, read_typed)
-        while early is not None and not self.exit_event.is_set():
-            awaiting = busy or replies.holds or self._clipboard.under_way
-            ready = {key.fd for key, _ in selector.select(0 if early else _TICK if awaiting else _IDLE_TICK)}
+        early = self._read_early(selector, terminal, read)
+        if early is None:
+            return
+        take(early)
+        while not self.exit_event.is_set():
+            awaiting = terminal.awaits or self._clipboard.under_way
+            ready = {key.fd for key, _ in selector.select(_TICK if awaiting else _IDLE_TICK)}
             if self._wake_read in ready:
                 reason = os.read(self._wake_read, 1)
                 if reason == _STOP:
                     break
                 if reason == _ASK_CLIPBOARD:
                     self.write(self._clipboard.ask())
-            busy = bool(early) or self.fileno in ready
-            if busy:
-                known, data, early = bool(early), early or read(), ""
-                if not pastes.open:
-                    data = self._read_burst(data, read_typed if known else read, selector)
-                for piece in pastes.feed(data):
-                    if known or isinstance(piece, PastedText):  # no reply is in it
-                        take(piece)
-                    else:
-                        for typed in self._typed(replies, piece):
-                            take(typed)
+            if self.fileno in ready:
+                data = read()
+                if not terminal.pasting:
+                    data = self._read_burst(data, read, selector)
+                take(terminal.feed(data, time.monotonic()))
             else:
-                held = pastes.release()
-                for typed in self._typed(replies, held):
-                    take(typed)
-                if released := replies.release():
-                    take(released)
-                    held = released
-                busy = bool(held)  # a held escape is a key only after another tick
-                if replies.holds and time.monotonic() - read_at > _ANSWER_TIME:
-                    replies.forget()
+                take(terminal.wait(time.monotonic()))
             pasted = self._clipboard.holds_keys
             if (late := self._clipboard.tick()) is not None:
                 self._end_clipboard(late, pasted=pasted)
@@ -372,29 +363,17 @@ class TerminalDriver(LinuxDriver):
                 for behind in waiting:
                     hand_on(behind)
                 waiting.clear()
-            for message in parser.tick():
-                self.process_message(message)
-        with contextlib.suppress(EOFError, ParseError):
-            for _ in parser.feed(""):
-                pass
 
-    def _type(self, parser: XTermParser, piece: str) -> None:
+    def _type(self, typing: InputEvents, piece: str) -> None:
         """Hand on what was typed; a burst of keys is a paste."""
         if is_burst(piece):
             self.process_message(events.Paste(_normalize_lines(piece)))
-        elif _is_composed(piece):
+            return
+        if _is_composed(piece):
             self.process_message(events.Paste(typed := piece.rstrip("\r\n")))
-            self._feed(parser, piece.removeprefix(typed))
-        else:
-            self._feed(parser, piece)
-
-    def _typed(self, replies: TerminalReplies, data: str) -> Iterator[str]:
-        """Yield what is typed of some input, and do what the replies in it ask for."""
-        for part in replies.feed(data):
-            if isinstance(part, str):
-                yield part
-            else:
-                self._take_reply(part)
+            piece = piece.removeprefix(typed)
+        for event in typing.of(piece):
+            self.process_message(event)
 
     def _take_reply(self, reply: Reply) -> None:
         if (background := background_of(reply)) is not None:
@@ -427,28 +406,31 @@ class TerminalDriver(LinuxDriver):
         else:
             self.process_message(ClipboardRead(outcome, pasted=pasted))
 
-    def _read_early(self, selector: selectors.BaseSelector, read_typed: Callable[[], str]) -> str | None:
+    def _read_early(
+        self, selector: selectors.BaseSelector, terminal: TerminalInput, read: Callable[[], str]
+    ) -> list[str | PastedText] | None:
         """What is typed before input is accepted; None where it never is.
 
         The terminal's reply is passed on at once, for the first frame.
         """
-        typed = ""
+        early: list[str | PastedText] = []
         try:
             while not self._input_accepted.is_set():
                 ready = {key.fd for key, _ in selector.select()}
                 if self._wake_read in ready and os.read(self._wake_read, 1) == _STOP:
                     return None
                 if self.fileno in ready:
-                    typed += read_typed()
+                    for piece in terminal.feed(read(), time.monotonic()):
+                        if not isinstance(piece, str | PastedText):
+                            self._take_reply(piece)
+                        elif early and isinstance(early[-1], str) and isinstance(piece, str):
+                            early[-1] += piece
+                        else:
+                            early.append(piece)
         except (EOFError, OSError):
             self._input_accepted.wait()
             raise
-        return typed
-
-    def _feed(self, parser: XTermParser, data: str) -> None:
-        if data:
-            for message in parser.feed(_MODIFIED_KEY.sub("\x1b[\\2;\\1u", data)):
-                self.process_message(message)
+        return early
 
     def _read_burst(self, data: str, read: Callable[[], str], selector: selectors.BaseSelector) -> str:
         """Read what follows ``data`` at once, if it may be part of a longer paste."""

@@ -8,13 +8,13 @@ import subprocess
 from catena.errors import CommandRefused, ExitStatus
 
 _SEQUENCES = (
-    "\x1b[?1049l",  # off the alternate screen
+    # Off the alternate screen, and longer key codes: kitty keeps those of each screen apart.
+    "\x1b[<u\x1b[?1049l\x1b[<u\x1b[>4;0m",
     "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?1016l",  # mouse reports
     "\x1b[?1004l",  # focus reports
     "\x1b[?2004l\x1b[?5522l",  # bracketed paste, and pastes by types
     "\x1b[?2026l",  # synchronized output
     "\x1b[?2048l",  # resize reports
-    "\x1b[<u\x1b[>4;0m",  # kitty's and xterm's longer key codes
     "\x1b[?1l\x1b>",  # cursor keys and keypad as usual
     "\x1b[?7h",  # wrap at the right edge
     "\x1b[r",  # scroll the whole screen

@@ -1,9 +1,9 @@
-"""Replies of the terminal, taken out of its input: what it replies late, or in pieces, is never typed as text."""
+"""What a terminal is asked, and what it replies."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 # The background's colour, the terminal's name and version, and whether it has notifications (OSC 99), reports pastes
@@ -19,18 +19,8 @@ _MODE = r"\x1b\[\?(5522|69);(\d)\$y"
 _GRAPHICS = r"\x1b_G([^\x1b]*)\x1b\\"
 _CELL = r"\x1b\[6;(\d{1,4});(\d{1,4})t"
 _STATUS = r"(?P<status>\x1b\[0n)"
-# Another sequence began within it: what has come of it is dropped.
-_CUT = r"(?P<cut>\x1b(?:\]\d{1,5};[^\x07\x1b]*|P>\|[^\x1b]*|_G[^\x1b]*)(?=\x1b[^\\]))"
-_REPLY = re.compile(f"{_OSC}|{_VERSION}|{_MODE}|{_GRAPHICS}|{_CELL}|{_STATUS}|{_CUT}")
-# The beginning of one at the end of what was read. What has come of it says that no person typed it (`certain`), or
-# may be Alt+], Alt+P, Alt+_, Alt+[ or Page Down.
-_BEGUN = re.compile(
-    r"(?P<certain>\x1b(?:\]\d{1,5};[^\x07\x1b]*\x1b?|P>\|[^\x1b]*\x1b?|_G[^\x1b]*\x1b?))\Z"
-    r"|\x1b(?:\](?:\d{0,5})|P>?|_|\[(?:0|6(?:;(?:\d{1,4}(?:;\d{0,4})?)?)?|\?(?:5(?:5(?:2(?:2(?:;(?:\d\$?)?)?)?)?)?|6(?:9(?:;(?:\d\$?)?)?)?)?)?)\Z"
-)
-_REST = re.compile(r"[^\x07\x1b]*(?:\x07|\x1b\\|(?=\x1b[^\\]))")
+_REPLY = re.compile(f"{_OSC}|{_VERSION}|{_MODE}|{_GRAPHICS}|{_CELL}|{_STATUS}")
 _IMAGE_NUMBER = re.compile(r"(?:^|,)i=(\d{1,10})(?:,|$)", re.ASCII)
-_LONGEST = 64 * 1024  # characters of one reply; terminals send the clipboard in pieces of some 6,000
 _SILENT_TERMINALS = frozenset({"linux", "dumb", ""})
 
 
@@ -86,62 +76,12 @@ def answers_queries(environment: Mapping[str, str]) -> bool:
     return environment.get("TERM", "") not in _SILENT_TERMINALS
 
 
-class TerminalReplies:
-    """Separates what is typed from what the terminal replies."""
-
-    def __init__(self) -> None:
-        self._held = ""
-        self._certain = False  # what is held was not typed
-        self._dropping = False  # the rest of a reply that was too long, up to its end
-
-    @property
-    def holds(self) -> bool:
-        """True while the beginning of a reply is held back."""
-        return bool(self._held) or self._dropping
-
-    def feed(self, data: str) -> Iterator[str | Reply]:
-        """Yield typed text and replies in order; the beginning of a reply is held back."""
-        data, self._held = self._held + data, ""
-        if self._dropping:
-            rest = _REST.match(data)
-            if rest is None:
-                self._held = "\x1b" if data.endswith("\x1b") else ""
-                return
-            self._dropping, data = False, data[rest.end() :]
-        if "\x1b" not in data:
-            if data:
-                yield data
-            return
-        at = 0
-        for found in _REPLY.finditer(data):
-            if found.start() > at:
-                yield data[at : found.start()]
-            if found["cut"] is None:
-                yield _reply(found)
-            at = found.end()
-        begun = _BEGUN.search(data, at)
-        typed = data[at : begun.start()] if begun else data[at:]
-        if begun:
-            self._held, self._certain = begun[0], begun["certain"] is not None
-            if len(self._held) > _LONGEST:
-                self._held, self._dropping = "", True
-        if typed:
-            yield typed
-
-    def release(self) -> str:
-        """What is held back and may have been typed, such as Alt+], after a moment in which nothing followed."""
-        if self._certain:
-            return ""
-        held, self._held = self._held, ""
-        return held
-
-    def forget(self) -> None:
-        """Drop the beginning of a reply whose end does not come."""
-        self._held, self._certain, self._dropping = "", False, False
-
-
-def _reply(found: re.Match[str]) -> Reply:
-    code, body, version, mode, state, graphics, height, width, status, _ = found.groups()
+def reply_of(sequence: str) -> Reply | None:
+    """What the terminal replies by a whole sequence; None for any other one."""
+    found = _REPLY.fullmatch(sequence)
+    if found is None:
+        return None
+    code, body, version, mode, state, graphics, height, width, status = found.groups()
     if status is not None:
         return StatusReply()
     if code is not None:
