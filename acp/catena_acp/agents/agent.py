@@ -126,6 +126,7 @@ class Agent:
             ask_id=lambda number: f"{self.pid}.{number}",
             exit_error=self._exit_error,
             limits=limits,
+            log=self._log,
         )
         await self._connection.initialize(client_version, init_timeout)
 

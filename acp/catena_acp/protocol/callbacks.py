@@ -74,9 +74,10 @@ class Callbacks:
     """Callbacks of one connection: session updates, permission requests, elicitations, files, terminals.
 
     ``ask_id`` makes the ids of questions, unique over all agents of the program; ``session_of_request`` names the
-    session of a request of ours that an elicitation belongs to. Extensions are not advertised, and neither are files
-    and terminals where ``files`` or ``terminals`` is None; the transport refuses them. Terminals need ``files``, which
-    has the directories.
+    session of a request of ours that an elicitation belongs to. ``owner_of`` names the session whose turn a
+    question belongs to that came under a session id, about a tool call, and whether it is an elicitation; None if
+    there is none. Extensions are not advertised, and neither are files and terminals where ``files`` or
+    ``terminals`` is None; the transport refuses them. Terminals need ``files``, which has the directories.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Callbacks:
         *,
         has_room: Callable[[], bool] = lambda: True,
         session_of_request: Callable[[object], str | None] = lambda _: None,
+        owner_of: Callable[[str, str | None, bool], str | None] = lambda session_id, *_: session_id,
         terminals: Terminals | None = None,
     ) -> None:
         self._deliver = deliver
@@ -95,6 +97,7 @@ class Callbacks:
         self._ask_id = ask_id
         self._ask_count = 0
         self._session_of_request = session_of_request
+        self._owner_of = owner_of
         self._permissions: dict[str, _PermissionRequest] = {}
         self._elicitations: dict[str, _ElicitationRequest] = {}
         self._web_pages: dict[
@@ -134,13 +137,18 @@ class Callbacks:
         request: dict[str, Any],
         **_validated: Any,
     ) -> RequestPermissionResponse:
-        """Deliver a permission request and wait for its answer; `cancelled` while the turn is being cancelled."""
-        if session_id in self._cancelling:
-            return _cancelled()
+        """Deliver a permission request and wait for its answer.
+
+        `cancelled` while the turn is being cancelled, and if there is no turn that it belongs to.
+        """
         ask_id = self._new_ask_id()
+        asked = session_updates.permission_of(ask_id, request)
+        owner = self._owner_of(session_id, asked.tool_call.tool_call_id, False)
+        if owner is None or owner in self._cancelling:
+            return _cancelled()
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self._permissions[ask_id] = _PermissionRequest(session_id, request_id, answer)
-        self._deliver(session_id, session_updates.permission_of(ask_id, request))
+        self._permissions[ask_id] = _PermissionRequest(owner, request_id, answer)
+        self._deliver(owner, asked)
         try:
             option_id = await answer
         finally:
@@ -158,12 +166,13 @@ class Callbacks:
         session_id = asked.get("sessionId")
         if not isinstance(session_id, str):
             session_id = self._session_of_request(asked.get("requestId"))
+        ask_id, call_id = self._new_ask_id(), asked.get("toolCallId")
+        call_id = call_id if isinstance(call_id, str) else None
+        session_id = session_id and self._owner_of(session_id, call_id, True)
         if session_id is None or session_id in self._cancelling:
             return CANCEL
-        ask_id, call_id = self._new_ask_id(), asked.get("toolCallId")
         answer: asyncio.Future[ElicitationAnswer] = asyncio.get_running_loop().create_future()
         self._elicitations[ask_id] = _ElicitationRequest(session_id, request_id, request, answer)
-        call_id = call_id if isinstance(call_id, str) else None
         self._deliver(session_id, ElicitationRequested(ask_id, request, call_id))
         try:
             return await answer

@@ -20,12 +20,14 @@ from catena_acp.port.elicitation.requests import ElicitationAnswer
 from catena_acp.port.port import Limits, SessionSetup
 from catena_acp.port.session_events import (
     Event,
+    NoticeReported,
     Option,
     PromptBlock,
     PromptEnded,
     SessionOpened,
     SessionPage,
     TerminalChanged,
+    ToolCallChanged,
 )
 from catena_acp.protocol.answers import (
     PROTOCOL_VERSION,
@@ -49,6 +51,7 @@ from catena_acp.protocol.request_parameters import (
     mcp_servers,
     session_directories,
 )
+from catena_acp.protocol.running_prompts import RunningPrompts
 from catena_acp.protocol.transport import CURRENT_CALL, Call, StdioTransport
 from catena_acp.terminals.terminals import Terminals
 
@@ -160,7 +163,9 @@ class Connection:
         ask_id: Callable[[int], str],
         exit_error: Callable[[], Awaitable[AgentGone]],
         limits: Limits,
+        log: Callable[[str], None],
     ) -> None:
+        self._log = log
         self._requests = Requests(transport, exit_error)
         self._delivery = delivery
         self._files = files
@@ -172,11 +177,15 @@ class Connection:
             ask_id,
             has_room=lambda: transport.has_room,
             session_of_request=transport.session_of_request,
+            owner_of=self._owner_of_question,
             terminals=terminals(self._deliver) if terminals is not None else None,
         )
         self._sdk = connect_to_agent(cast("Any", self._callbacks), transport, use_unstable_protocol=True)
         self._abilities = Abilities(name="", title="", version="", protocol_version=PROTOCOL_VERSION)
-        self._running_prompts: dict[str, int] = {}
+        self._running_prompts = RunningPrompts()
+        self._opening: list[
+            str | None
+        ] = []  # session ids of the openings under way, None for new ones and forks
         self._states = SessionOptions()
 
     @property
@@ -209,15 +218,35 @@ class Connection:
     # Sessions.
 
     async def new_session(self, setup: SessionSetup) -> SessionOpened:
-        answer = await self._requests.send(
+        answer = await self._open(
             lambda: self._sdk.new_session(
                 cwd=setup.cwd,
                 additional_directories=session_directories(setup, self._abilities),
                 mcp_servers=mcp_servers(setup, self._abilities),
             ),
-            limit=self._limits.opening,
         )
         return self._session_opened(answer, None, [], setup)
+
+    async def _open(
+        self,
+        request: Callable[[], Awaitable[object]],
+        session_id: str | None = None,
+        *,
+        known: str | None = None,
+        anchor: str | None = None,
+    ) -> Json:
+        """Open a session: ``session_id`` again, a fork of ``known``, or a new one."""
+        self._opening.append(session_id)
+        try:
+            return await self._requests.send(
+                request,
+                limit=self._limits.opening,
+                session_id=session_id or known,
+                opening=bool(session_id or known),
+                anchor=anchor,
+            )
+        finally:
+            self._opening.remove(session_id)
 
     async def resume_session(self, session_id: str, setup: SessionSetup) -> SessionOpened:
         self._require(self._abilities.resume, "session/resume")
@@ -238,16 +267,14 @@ class Connection:
     ) -> SessionOpened:
         """Open a session again; ``late``: its history comes behind the answer, and its commands behind that."""
         with self._delivery.collect_replay(session_id) as replay:
-            answer = await self._requests.send(
+            answer = await self._open(
                 lambda: method(
                     session_id=session_id,
                     cwd=setup.cwd,
                     additional_directories=session_directories(setup, self._abilities),
                     mcp_servers=mcp_servers(setup, self._abilities),
                 ),
-                limit=self._limits.opening,
-                session_id=session_id,
-                opening=True,
+                session_id,
             )
             if late:
                 await replay.until_commands(self._limits.replay)
@@ -261,7 +288,7 @@ class Connection:
         An agent that does not know the key forks the whole session and does not say so.
         """
         self._require(self._abilities.fork, "session/fork")
-        answer = await self._requests.send(
+        answer = await self._open(
             lambda: self._sdk.fork_session(
                 session_id=session_id,
                 cwd=setup.cwd,
@@ -269,9 +296,7 @@ class Connection:
                 mcp_servers=mcp_servers(setup, self._abilities),
                 **fork_meta(at, self._abilities.quirks.fork_at_key),
             ),
-            limit=self._limits.opening,
-            session_id=session_id,
-            opening=True,
+            known=session_id,
             anchor=at,
         )
         forked = session_id_of(answer, None)
@@ -322,7 +347,7 @@ class Connection:
         """Prompt a session and wait for the end of the turn; its updates have been delivered by then."""
         if not blocks:
             raise ValueError("a prompt needs at least one block")
-        self._running_prompts[session_id] = self._running_prompts.get(session_id, 0) + 1
+        self._running_prompts.begin(session_id)
         try:
             answer = await self._requests.send(
                 lambda: self._sdk.prompt(
@@ -336,9 +361,7 @@ class Connection:
             raise
         finally:
             self._callbacks.look_at_terminals(session_id)
-            self._running_prompts[session_id] -= 1
-            if not self._running_prompts[session_id]:
-                del self._running_prompts[session_id]
+            if self._running_prompts.end(session_id):
                 self._callbacks.end_cancel(session_id)
         return prompt_ended_of(answer)
 
@@ -442,7 +465,41 @@ class Connection:
         return opened
 
     def _deliver(self, session_id: str, event: Event) -> None:
+        self._running_prompts.note(session_id, event)
+        if isinstance(event, ToolCallChanged) and not self._knows(session_id):
+            # The child of a session goes on with a call that a turn of ours knows, since it asked about it.
+            session_id = self._running_prompts.that_knows(event.tool_call_id) or session_id
         self._delivery.deliver(session_id, self._states.complete(session_id, event))
+
+    def _knows(self, session_id: str) -> bool:
+        """True for a session that is open, or being opened, under this id."""
+        return session_id in self._states.open_sessions or session_id in self._opening
+
+    def _owner_of_question(self, session_id: str, call_id: str | None, is_elicitation: bool) -> str | None:
+        """The session whose turn a question belongs to; None if it belongs to none, which is said.
+
+        Agents ask under the session id of a child, too, which nobody here has opened: the turn that knows the tool
+        call has the question, else the only running one. Agents elicit before a session is open, too.
+        """
+        if self._knows(session_id):
+            return session_id
+        owner = self._running_prompts.that_knows(call_id)
+        if owner is None and is_elicitation and self._opening:
+            return session_id  # kept for the session that is being opened
+        owner = owner or self._running_prompts.only
+        if owner is None:
+            self._say_cancelled(session_id)
+        elif call_id is not None:
+            for event in self._delivery.take_calls(session_id, call_id):
+                self._deliver(owner, event)
+        return owner
+
+    def _say_cancelled(self, session_id: str) -> None:
+        """Say in the log, and in every running turn, that a question was cancelled which belongs to none."""
+        words = f"The agent asked a question in the unknown session {session_id[:100]!r}. It was cancelled."
+        self._log(words)
+        for running in self._running_prompts:
+            self._deliver(running, NoticeReported(words, "warning"))
 
     def _forget(self, session_id: str) -> None:
         self._callbacks.forget(session_id)

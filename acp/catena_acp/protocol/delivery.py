@@ -14,6 +14,7 @@ from catena_acp.port.session_events import (
     QuestionEvent,
     TerminalChanged,
     TextChunk,
+    ToolCallChanged,
 )
 
 Listener = Callable[[Event], None]
@@ -139,6 +140,16 @@ class EventDelivery:
         if asked:
             self._unclaimed[session_id] = deque(asked, maxlen=MAX_UNCLAIMED_EVENTS)
         return [event for event in unclaimed if not isinstance(event, QuestionEvent)]
+
+    def take_calls(self, session_id: str, call_id: str) -> list[Event]:
+        """Remove and return what a session without a listener told of a tool call."""
+        unclaimed = self._unclaimed.get(session_id, deque())
+        told = [
+            each for each in unclaimed if isinstance(each, ToolCallChanged) and each.tool_call_id == call_id
+        ]
+        for event in told:
+            unclaimed.remove(event)
+        return list(told)
 
     def forget(self, session_id: str) -> None:
         """Drop the buffered events of a closed session."""
