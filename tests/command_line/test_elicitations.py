@@ -46,9 +46,12 @@ def test_w12_on_a_terminal_each_field_is_asked_for_until_it_is_right(tmp_path: P
             ("This field is required.", "Ada\n"),
             ("Lines: ", "100\n"),
             ("At most 99.", "\n"),
-            ("Role: ", "2\n"),
-            ("With a mask: ", "yes\n"),
-            ("Days: ", "1, 2\n"),
+            ("Role: ", "clown\n"),
+            ("Choose one of these.", "2\n"),
+            ("With a mask: ", "perhaps\n"),
+            ("Choose yes or no.", "yes\n"),
+            ("Days: ", "1, never\n"),
+            ("Choose only of these.", "1, 2\n"),
         ):
             terminal.wait_for(prompt)
             terminal.type(line)
@@ -70,3 +73,21 @@ def test_w12_on_a_terminal_the_end_of_input_cancels_and_a_page_is_shown_with_its
         terminal.type("\x04")
         terminal.wait_for('{"action": "cancel"}')
         assert terminal.status() == 0
+
+
+def test_w12_where_the_input_ends_behind_an_invalid_answer_the_form_is_not_sent_with_status_2(
+    tmp_path: Path,
+) -> None:
+    with on_terminal(Catena(tmp_path), *RUN, "ask name and colour") as terminal:
+        terminal.wait_for("1-2? ")
+        for prompt, line in (
+            ("1-2? ", "1\n"),
+            ("Name: ", "Ada\n"),
+            ("Colour: ", "plaid\n"),
+            ("Choose one of", "\x04"),
+        ):
+            terminal.wait_for(prompt)
+            terminal.type(line)
+        terminal.wait_for('{"action": "cancel"}')
+        assert "the form was not sent:" in terminal.seen
+        assert terminal.status() == 2

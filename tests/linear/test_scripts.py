@@ -187,3 +187,14 @@ def test_s04_at_the_end_of_a_file_the_turns_of_other_tabs_are_waited_for_and_rea
     )
     assert any(line.endswith("Done there.") and not line.startswith("You") for line in rest)
     assert any(line.startswith("Done: ") for line in rest)
+
+
+def test_w12_an_invalid_answer_to_an_optional_field_is_said_and_asked_again(tmp_path: Path) -> None:
+    answers = ("1", "Ada", "", "clown", "2", "perhaps", "yes", "1, never", "1, 2")
+    said = lines_told(Catena(tmp_path), "form", *answers)
+
+    troubles = [
+        line for line in said if "Choose one of" in line or "Choose yes" in line or "Choose only" in line
+    ]
+    assert len(troubles) == 3
+    assert any('"role": "villain", "mask": true, "days": ["sat", "sun"]' in line for line in said)

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from catena_acp.port.elicitation.patterns import Pattern, PatternRefused
 from catena_acp.port.elicitation.requests import (
     Action,
     BooleanField,
@@ -131,16 +130,11 @@ def _is_secret(name: str, title: str, schema: Json) -> bool:
 
 
 def _text_field(label: Label, schema: Json) -> TextField:
-    kind, pattern, default = schema.get("format"), schema.get("pattern"), text_of(schema, "default")
-    if not isinstance(kind, str | None) or not isinstance(pattern, str | None):
+    kind, default = schema.get("format"), text_of(schema, "default")
+    if not isinstance(kind, str | None):
         raise _Unreadable
-    if pattern is not None:
-        try:
-            Pattern(pattern[: MAX_NAME + 1])
-        except PatternRefused:
-            pattern = None  # the agent checks the answer itself
     least, most = _bounds(schema, "minLength", "maxLength")
-    return TextField(label, least, most, pattern, kind, default)
+    return TextField(label, least, most, kind, default)
 
 
 def _number_field(label: Label, schema: Json, *, whole: bool) -> NumberField:

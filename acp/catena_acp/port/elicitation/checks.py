@@ -10,7 +10,6 @@ from datetime import date, datetime
 from typing import assert_never
 from urllib.parse import urlsplit
 
-from catena_acp.port.elicitation.patterns import Pattern, PatternRefused
 from catena_acp.port.elicitation.requests import (
     BooleanField,
     ChoiceField,
@@ -74,13 +73,15 @@ def check(field: Field, given: Input) -> Checked:
         case NumberField():
             return _check_number(field, given.strip() if isinstance(given, str) else "")
         case BooleanField():
-            return Checked(given) if isinstance(given, bool) else _left_out(field, "Choose yes or no.")
-        case ChoiceField(choices=choices):
-            if isinstance(given, str) and any(choice.value == given for choice in choices):
+            if isinstance(given, bool):
                 return Checked(given)
-            return _left_out(field, "Choose one.")
+            return Checked(error="Choose yes or no.") if given else _left_out(field, "Choose yes or no.")
+        case ChoiceField(choices=choices):
+            if any(choice.value == given for choice in choices):
+                return Checked(str(given))
+            return Checked(error="Choose one of these.") if given else _left_out(field, "Choose one.")
         case ChoicesField():
-            return _check_choices(field, given if isinstance(given, tuple) else ())
+            return _check_choices(field, given if isinstance(given, tuple) else (given,) if given else ())
         case UnknownField():
             return _left_out(field, "The agent needs this field, which cannot be filled in here.")
     assert_never(field)
@@ -112,16 +113,7 @@ def _check_text(field: TextField, text: str) -> Checked:
         return Checked(error=f"At most {_characters(field.most)}; it has {len(text):,}.")
     if error := _format_error(field.format, text):
         return Checked(error=error)
-    if field.pattern is not None and not _fits(field.pattern, text):
-        return Checked(error=f"It has to match the pattern {field.pattern}")
-    return Checked(text)
-
-
-def _fits(pattern: str, text: str) -> bool:
-    try:
-        return Pattern(pattern).found_in(text)
-    except PatternRefused:
-        return True
+    return Checked(text)  # whether it matches a pattern, the agent checks
 
 
 def _format_error(kind: str | None, text: str) -> str:
@@ -194,8 +186,11 @@ def _number(text: str) -> int | float | None:
     return number if math.isfinite(number) else None
 
 
-def _check_choices(field: ChoicesField, given: tuple[str, ...]) -> Checked:
-    chosen = [choice.value for choice in field.choices if choice.value in given]
+def _check_choices(field: ChoicesField, given: tuple[object, ...]) -> Checked:
+    values = [choice.value for choice in field.choices]
+    if any(each not in values for each in given):
+        return Checked(error="Choose only of these.")
+    chosen = [value for value in values if value in given]
     if not chosen and not field.label.required:
         return Checked()
     if field.least is not None and len(chosen) < field.least:

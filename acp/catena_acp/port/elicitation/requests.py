@@ -33,12 +33,11 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class TextField:
-    """A text; lengths are in characters."""
+    """A text; lengths are in characters. A pattern that it has to match is the agent's to check."""
 
     label: Label
     least: int | None = None
     most: int | None = None
-    pattern: str | None = None  # of ECMAScript; it has to be found somewhere in the text
     format: str | None = None  # email, uri, date, date-time; others are no restriction
     default: str | None = None
 

@@ -20,8 +20,15 @@ from catena_acp.port.elicitation.requests import (
 )
 
 
+class InvalidAnswer(Exception):
+    """The input ended behind an answer that a field does not take; ``str()`` of it names the field, and why."""
+
+
 async def ask_elicitation(terminal: Terminal, asked: ElicitationOpened) -> ElicitationAnswer:
-    """Ask the person; `cancel` if the input ends or the terminal cannot be read."""
+    """Ask the person; `cancel` if the input ends or the terminal cannot be read.
+
+    Raises InvalidAnswer if it ends where an answer was invalid, and is asked for again.
+    """
     request = asked.request
     options = ways_of(request)
     numbered = [f"  {number} {words}" for number, words in enumerate(options, start=1)]
@@ -47,15 +54,18 @@ async def _fill(terminal: Terminal, form: Form) -> ElicitationAnswer:
     for field in form.fields:
         if isinstance(field, UnknownField):
             continue
-        lines = [f"  {line}" for line in about_field(field)]
+        lines, title, error = [f"  {line}" for line in about_field(field)], safe_line(field.label.title), ""
         while True:
-            line = await terminal.ask_line(lines, f"{safe_line(field.label.title)}: ")
+            line = await terminal.ask_line(lines, f"{title}: ")
+            if line is None and error:
+                raise InvalidAnswer(f"the form was not sent: {title}: {error}")
             if line is None:
                 return CANCEL
             checked = check(field, given_input(field, line))
             if not checked.error:
                 break
-            lines = [f"  {safe_line(checked.error)}"]
+            error = safe_line(checked.error)
+            lines = [f"  {error}"]
         if checked.value is not None:
             content[field.label.name] = checked.value
     return ElicitationAnswer("accept", content)

@@ -18,7 +18,7 @@ from catena.cli.run.interrupts import Interrupts
 from catena.cli.run.output import Output, Streams
 from catena.cli.run.permissions import Terminal
 from catena.cli.run.several import SeveralTurns, named_agents
-from catena.cli.run.turn import HeadlessTurn, TurnRules, status_of, with_login_hint
+from catena.cli.run.turn import HeadlessTurn, TurnRules, with_login_hint
 from catena.errors import CommandRefused, ExitStatus, explain
 from catena.log import log_to_file
 from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent
@@ -209,7 +209,7 @@ class _HeadlessRun:
             ended = await self._turn.follow(self._interrupts)
             ended = self._turn.ended = await with_login_hint(ended, conversation, window, settings)
             await self._turn.settle(self._interrupts)
-        return self._interrupts.status or status_of(ended, refused=self._turn.refused)
+        return self._interrupts.status or self._turn.status_of(ended)
 
     async def _existing(self, db: Database) -> records.ConversationRecord | None:
         request = self._request

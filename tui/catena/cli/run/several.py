@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from catena.cli.run.branch import PromptTarget, open_window
 from catena.cli.run.interrupts import Interrupts
 from catena.cli.run.output import JsonOutput, Output, PlainOutput, Stream, Streams
-from catena.cli.run.turn import HeadlessTurn, TurnRules, status_of
+from catena.cli.run.turn import HeadlessTurn, TurnRules
 from catena.errors import CommandRefused, ExitStatus
 from catena.settings.agents import find_agent
 from catena.settings.settings import Settings
@@ -198,7 +198,7 @@ class SeveralTurns:
     async def _followed(self, name: str, turn: HeadlessTurn) -> None:
         ended = await turn.follow(self._interrupts)
         ended = turn.ended = _with_login_command(ended, name)
-        status = self._statuses[name] = self._interrupts.status or status_of(ended, refused=turn.refused)
+        status = self._statuses[name] = self._interrupts.status or turn.status_of(ended)
         self._answers.end(name, ended, status)
 
     async def _stand_at_first(self, db: Database, opened: Mapping[str, Window]) -> None:

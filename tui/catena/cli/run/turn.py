@@ -9,7 +9,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from catena.cli.run.elicitations import ask_elicitation
+from catena.cli.run.elicitations import InvalidAnswer, ask_elicitation
 from catena.cli.run.interrupts import Interrupts
 from catena.cli.run.output import Output
 from catena.cli.run.permissions import Terminal, policy_answer
@@ -83,6 +83,7 @@ class HeadlessTurn:
         self.started: asyncio.Future[Turn | None] = asyncio.get_running_loop().create_future()
         self.said = False  # the prompt is in the store
         self.refused = False  # a permission request was rejected
+        self.invalid = False  # a form was left at an answer that it does not take
         self._conversation = conversation
         self._window = window
         self._db = db
@@ -256,7 +257,11 @@ class HeadlessTurn:
         self._elicited[asked.ask_id] = (asked, question)
 
     async def _ask_elicited(self, asked: ElicitationOpened, terminal: Terminal) -> None:
-        answer = await ask_elicitation(terminal, asked)
+        try:
+            answer = await ask_elicitation(terminal, asked)
+        except InvalidAnswer as error:
+            answer, self.invalid = CANCEL, True
+            self._output.trouble(str(error), ExitStatus.USAGE)
         self._elicited.pop(asked.ask_id, None)
         await self._send_elicited(asked, answer, by="person")
 
@@ -271,8 +276,13 @@ class HeadlessTurn:
             question.cancel()
             self._output.elicitation_answered(asked, CANCEL, "agent")
 
+    def status_of(self, ended: TurnEnded) -> ExitStatus:
+        """The exit status of the turn."""
+        status = _status_of(ended, refused=self.refused)
+        return ExitStatus.USAGE if self.invalid and status is ExitStatus.ANSWERED else status
 
-def status_of(ended: TurnEnded, *, refused: bool) -> ExitStatus:
+
+def _status_of(ended: TurnEnded, *, refused: bool) -> ExitStatus:
     """The exit status of a turn; ``refused`` if a permission request was rejected in it."""
     if ended.problem is not None:
         match ended.problem.trouble:

@@ -96,11 +96,11 @@ def given_input(field: Field, line: str) -> Input:
             return line
         case BooleanField():
             said = line.lower()
-            return True if said in _YES else False if said in _NO else None
+            return True if said in _YES else False if said in _NO else line
         case ChoiceField(choices=choices):
             return _chosen(choices, line)
         case ChoicesField(choices=choices):
-            return tuple(_chosen(choices, part.strip()) for part in line.split(","))
+            return tuple(_chosen(choices, part.strip()) for part in line.split(",") if part.strip())
     assert_never(field)
 
 
