@@ -25,6 +25,13 @@ class Kind(StrEnum):
     SEAM = "seam"
 
 
+class Origin(StrEnum):
+    """Where the text of a user row came from, if the person did not type it here; kept as ``origin`` in its data."""
+
+    AGENT = "agent"  # an agent sent it as the person's words
+    IMPORT = "import"  # a file had it: a document of another Catena, or a transcript of another tool
+
+
 CONTENT_KINDS = frozenset({Kind.USER, Kind.AGENT, Kind.TOOL})
 SPOKEN_KINDS = frozenset({Kind.USER, Kind.AGENT})
 

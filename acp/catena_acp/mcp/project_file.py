@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from catena_acp.mcp.server import OWN_NAMES, McpServer, ServerOrigin, Transport
+from catena_acp.port.elicitation.addresses import address_of
 
 FILE_NAME = ".mcp.json"
 _MOST_BYTES = 256 * 1024
@@ -102,6 +103,8 @@ def _server(name: str, entry: Any, directory: str) -> McpServer:
     if transport is not Transport.STDIO:
         if not isinstance(url, str) or not url:
             raise _Unusable("has no `url`")
+        if refusal := address_of(url).refusal:
+            raise _Unusable(f"its `url` is not used: {refusal[:1].lower()}{refusal[1:].rstrip('.')}")
         headers = _pairs(entry, "headers")
         return McpServer(
             name, transport, ServerOrigin.PROJECT, url=_checked(url, "url"), headers=headers, enabled=enabled

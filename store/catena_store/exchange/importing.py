@@ -21,10 +21,11 @@ from catena_store.clients import leases
 from catena_store.conversations import messages
 from catena_store.conversations.checkpoints import MOST_CHARACTERS
 from catena_store.database.database import Database, Writer
+from catena_store.database.rows import as_json
 from catena_store.errors import NotImportable
 from catena_store.exchange.staging import digest, stage, staged_pages
 from catena_store.ids import new_id
-from catena_store.records import Kind, Lease, LinkState, MessageState, StopReason
+from catena_store.records import Kind, Lease, LinkState, MessageState, Origin, StopReason
 from catena_store.windows import windows
 
 LOST_WHY: Final = "imported from a file: what the session has heard since is not known"
@@ -316,7 +317,8 @@ class _Import:
         state = MessageState.INTERRUPTED if row["state"] == MessageState.OPEN else row["state"]
         turn = None if row["turn_id"] is None else self._here("turn", row["turn_id"])
         link = None if row["link_id"] is None else self._here("link", row["link_id"])
-        said = (row["agent_message_id"], row["barrier"], depth, row["created_at"], row["text"], row["data"])
+        data = _imported(row["data"]) if row["kind"] == Kind.USER else row["data"]
+        said = (row["agent_message_id"], row["barrier"], depth, row["created_at"], row["text"], data)
         return (number, uid, conversation, above, turn, row["kind"], state, link, *said)
 
     async def _parents(self, page: Sequence[Mapping[str, Any]]) -> dict[str | None, tuple[int, int]]:
@@ -571,3 +573,8 @@ class _Import:
 
 def _event(conversation: str, link: str, event: str, detail: str | None, at: int) -> dict[str, object]:
     return {"conversation_id": conversation, "link_id": link, "event": event, "detail": detail, "at": at}
+
+
+def _imported(data: str) -> str:
+    """The data of a prompt, which says that a file had it."""
+    return as_json({"origin": Origin.IMPORT} | json.loads(data))

@@ -83,10 +83,10 @@ async def test_w05_esc_stops_a_command_with_all_that_it_started(tmp_path: Path, 
 
 async def test_w05_nothing_runs_by_a_paste_alone(tmp_path: Path, shop: Path) -> None:
     async with at_the_screen(str(shop), agent=spec(tmp_path), environment=ENVIRONMENT) as person:
-        await person.writing()
+        await person.type("!")
         driver = person.app._driver
         assert driver is not None
-        for event in (events.Paste("!touch made\n"), events.Key("enter", "\r")):  # in one read
+        for event in (events.Paste("touch made\n"), events.Key("enter", "\r")):  # in one read
             event.set_sender(person.app)
             driver.send_message(event)
         await person.all_in()

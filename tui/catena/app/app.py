@@ -41,6 +41,7 @@ from catena.terminal.encoding import terminal_encoding
 from catena.terminal.images import TerminalImages
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.output import write_within
+from catena.text.safe_text import safe
 from catena.text.strips.safe_strips import SafeStrips
 from catena.themes.catalog import DARK, LIGHT, ThemeCatalog
 from catena.themes.depth import ColourDepth, colour_depth
@@ -447,7 +448,8 @@ class CatenaApp(App[None], inherit_bindings=False):
         self.push_screen(PageScreen(f"Help: {event.title}", partial(keys_text, event.keys)))
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Send the text to the terminal's clipboard; no terminal acknowledges it."""
+        """Send the text to the terminal's clipboard, as it was seen; no terminal acknowledges it."""
+        text = safe(text)
         self._clipboard = text
         self._clipboard_images.copied_here = True
         self._write_past_screen(clipboard(text, self._environment))

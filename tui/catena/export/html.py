@@ -17,6 +17,7 @@ from typing import assert_never
 from catena.export.contents import ExportPart, Head
 from catena.export.html_markdown import markdown_html
 from catena.text.formats import duration_of, duration_text
+from catena.text.prompt_notes import prompt_notes
 from catena.text.safe_text import safe, safe_line
 from catena.themes.colours import Grounds, ThemeColours
 from catena.themes.shipped import DARK, LIGHT, SHIPPED
@@ -200,10 +201,10 @@ def _versions(part: ExportPart) -> str:
 def _prompt(message: Message, versions: str) -> str:
     first, newline, rest = safe(message.text).strip("\n").partition("\n")
     below = [f'<span class="below">+ {_line(name)}</span>' for name in attachments_of(message)]
-    if message.data.get("steered"):
-        below.append('<span class="below">sent to the running turn</span>')
-    if message.state is MessageState.REFUSED:
-        below.append('<span class="below failed">not sent</span>')
+    refused = message.state is MessageState.REFUSED
+    for note in prompt_notes(message):
+        failed = " failed" if refused and note == "not sent" else ""
+        below.append(f'<span class="below{failed}">{escape(note)}</span>')
     return (
         f'<div class="prompt"><div class="said"><b>{escape(first)}</b>{escape(rest) if newline else ""}</div>'
         f'<div class="note">{message.created_at.astimezone():%H:%M}{versions}</div>{"".join(below)}</div>'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from catena.text.safe_text import safe, safe_line
@@ -11,13 +12,13 @@ from catena.transcript.drawing.highlight import MAX_CHARACTERS, MAX_LINES, lex
 from catena.transcript.markdown.code import language_of
 from catena.transcript.markdown.markdown import parser, references_in
 from catena.transcript.markdown.splitter import split
+from catena_acp.port.elicitation.addresses import address_of
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _LARGEST = 48_000  # characters of a block that is read as Markdown
 _MOST_ROWS, _MOST_BRACKETS = 1_000, 2_000
-_LINKED = ("http://", "https://", "mailto:", "ftp://")
 _ROLES = {"keyword": "kw", "string": "str", "number": "num", "comment": "com", "name": "def"}
 _SIMPLE = {
     "paragraph_open": "<p>",
@@ -122,17 +123,18 @@ def _take_task(after: Sequence[Token]) -> bool:
 
 def _inline(tokens: Sequence[Token]) -> Iterator[str]:
     links: list[str] = []  # what ends each open link
-    for token in tokens:
+    for index, token in enumerate(tokens):
         match token.type:
             case "code_inline":
                 yield f"<code>{_said(token.content)}</code>"
             case "link_open":
                 href = safe_line(str(token.attrs.get("href", "")))
-                if href.lower().startswith(_LINKED):
+                shown = f' <span class="address">({escape(href)})</span>' if href else ""
+                if _may_be_linked(href):
                     yield f'<a href="{escape(href)}" rel="noreferrer noopener">'
-                    links.append("</a>")
+                    links.append(f"</a>{shown if _names_another(tokens[index + 1 :], href) else ''}")
                 else:
-                    links.append(f' <span class="address">({escape(href)})</span>' if href else "")
+                    links.append(shown)
             case "link_close":
                 yield links.pop() if links else ""
             case "image":
@@ -143,6 +145,22 @@ def _inline(tokens: Sequence[Token]) -> Iterator[str]:
                 yield _SIMPLE[known]
             case _:
                 yield _said(token.content)
+
+
+def _may_be_linked(href: str) -> bool:
+    """False for an address that hides where it leads, and for what no browser opens as a page."""
+    if href.lower().startswith(("http://", "https://")):
+        return not address_of(href).refusal
+    return href.lower().startswith("mailto:")
+
+
+def _names_another(tokens: Sequence[Token], href: str) -> bool:
+    """True if the text of a link looks like an address, and is not the one that it leads to."""
+    inside = takewhile(lambda token: token.type != "link_close", tokens)
+    text = "".join(token.content for token in inside).strip()
+    host = text.partition("://")[2] or text
+    looks_like_one = "." in host and not any(map(str.isspace, text))
+    return looks_like_one and not href.partition("://")[2].startswith(host.rstrip("/"))
 
 
 def _said(text: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from catena.export.contents import ExportPart, Head
 from catena.text.formats import duration_text
+from catena.text.prompt_notes import prompt_notes
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.markdown.splitter import split
 from catena.transcript.messages.diff import change_of
@@ -141,8 +142,7 @@ class MarkdownRenderer:
         yield f"## {self._number}\\. {escaped(safe_line(heading))}"
         notes = [f"{message.created_at.astimezone():%H:%M}"]
         notes += [f"+ {escaped(name)}" for name in attachments_of(message)]
-        notes += ["sent to the running turn"] if message.data.get("steered") else []
-        notes += ["not sent"] if message.state is MessageState.REFUSED else []
+        notes += prompt_notes(message)
         yield f"*{' · '.join(notes)}*"
         if not whole and text:
             yield quoted(text)

@@ -9,12 +9,13 @@ from typing import Final
 
 from catena.linear.sentences import SpokenLine, spoken_lines
 from catena.text.formats import duration_text, size_in_words
+from catena.text.prompt_notes import prompt_notes
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.messages.tool_call import ToolCall, relative
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.diff import DiffLine, line_diff
 from catena_acp.port.session_events import ToolDiff
-from catena_store.records import Message, MessageState
+from catena_store.records import Message
 
 # Words that lines of ours begin with; a line of somebody else's that begins like one is set in by two spaces.
 WORDS: Final = frozenset(
@@ -126,8 +127,8 @@ def prompt_lines(message: Message, number: int, versions: str = "") -> Iterator[
     """A prompt, with what goes along with it."""
     first, *more = safe(message.text).split("\n")
     version = f" ({versions})" if versions else ""
-    sent = " (not sent)" if message.state is MessageState.REFUSED else ""
-    yield f"You {number}:{version}{sent} {first}".rstrip()
+    notes = "".join(f" ({note})" for note in prompt_notes(message))
+    yield f"You {number}:{version}{notes} {first}".rstrip()
     yield from (set_in(line) for line in more if line.strip())
     yield from attached_lines(message)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catena.text.safe_text import safe_line
-from catena.text.shell_text import shell_text
+from catena_acp.continuity.routing.slash_commands import as_prose
 from catena_store.errors import StoreError
 
 if TYPE_CHECKING:  # the first frame reads no store
@@ -66,8 +66,7 @@ class Template:
         text, places = _PLACES.subn(filled, self.text)
         if arguments and not places:
             text = f"{text}\n\n{arguments}"
-        text = text.strip()
-        return f" {text}" if text.startswith("/") or shell_text(text) is not None else text
+        return as_prose(text.strip())
 
 
 def find_templates(own: Path, project: str) -> tuple[Template, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from catena.text.safe_text import safe
 
 SIGN = "!"
-_BLOCKS = re.compile(r"(?:(?P<fence>`{3,})console\n\$ .*?\n(?P=fence)\n\s*)*", re.DOTALL)
+_BLOCKS = re.compile(r"(?:(?P<fence>`{3,})console\n\$ .*?\n(?P=fence)\n\n*)*", re.DOTALL)
 _FENCE = re.compile("`{3,}")
 # What programs write for a terminal: colours and movements, titles and links, and other sequences.
 _SEQUENCES = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.binding import BindingType
 from textual.content import Content
-from textual.document._document import Location
+from textual.document._document import EditResult, Location
+from textual.document._edit import Edit
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
@@ -18,12 +20,14 @@ from textual.style import Style
 
 from catena.keys.bindings import bindings
 from catena.widgets.fields.text_fields import SafeTextArea
+from catena_acp.continuity.routing.slash_commands import as_prose
 
 if TYPE_CHECKING:  # few people use it
     from catena.widgets.fields.vim_keys import VimKeys
 
 _WRITES_NOTHING = ("send", "leave_or_delete")  # by itself
 _TOGETHER = 0.015  # seconds between two keys of which no person pressed the second
+_NOTICED = 0.3  # seconds after which a person knows that a text came in by itself
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -100,8 +104,10 @@ class Composer(SafeTextArea):
             super().__init__()
             self.command = command
 
-    def __init__(self, *, id: str | None = None, vim: bool = False) -> None:
-        """``vim``: keys are those of vi, outside of its insert mode."""
+    def __init__(
+        self, *, id: str | None = None, vim: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """``vim``: keys are those of vi, outside of its insert mode. ``clock`` is that of events."""
         self._vim: VimKeys | None = None  # load_text asks for it
         super().__init__(id=id, highlight_cursor_line=False, compact=True)
         self.cursor_blink = False
@@ -110,6 +116,9 @@ class Composer(SafeTextArea):
         self._written_at = self._pressed_at = float(
             "-inf"
         )  # when something was typed or pasted; the last key
+        self._clock = clock
+        self._came_in_at = float("-inf")  # when a text came in that no key had asked for
+        self._typing = False  # a printable key is being inserted
         self.completing = False  # a list of completions is shown and takes ↑ ↓ Tab Enter
         self.enter: Callable[[str], None] = lambda text: None
         self.empty_row: Callable[[int], Content] = lambda width: Content("")  # drawn while nothing is written
@@ -191,6 +200,11 @@ class Composer(SafeTextArea):
         return self._pressed_at - self._written_at >= _TOGETHER
 
     @property
+    def pressed_unaware(self) -> bool:
+        """True if the last key was pressed before a person could know of a text that came in by itself."""
+        return self._pressed_at - self._came_in_at < _NOTICED
+
+    @property
     def pressed_at(self) -> float:
         """When the last key was pressed, in seconds of the clock of events."""
         return self._pressed_at
@@ -204,6 +218,11 @@ class Composer(SafeTextArea):
         """Restore a text that was not sent, before what was typed meanwhile."""
         meanwhile = self.text
         self.put(f"{text}\n{meanwhile}" if meanwhile.strip() else text)
+        self.came_in()
+
+    def came_in(self) -> None:
+        """Note that the text came in by itself: the next Enter may have been meant for something else."""
+        self._came_in_at = self._clock()
 
     def action_send(self) -> None:
         """Send the text, take a completion, or report that the composer is empty."""
@@ -222,7 +241,25 @@ class Composer(SafeTextArea):
         """Append a text, below what is written."""
         self.before_typing()
         before = self.text.rstrip()
-        self.put(f"{before}\n\n{text}" if before else text)
+        self.put(f"{before}\n\n{as_prose(text)}" if before else as_prose(text))
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Perform an edit. Only a sign that is typed begins a command; any other gets a space in front."""
+        if not self._typing and self._would_begin_command(edit):
+            text = f" {edit.text}"
+            edit = Edit(text, edit.from_location, edit.to_location, edit.maintain_selection_offset)
+        return super().edit(edit)
+
+    def _would_begin_command(self, edit: Edit) -> bool:
+        top, bottom = sorted((edit.from_location, edit.to_location))
+        first = self.document.get_line(0)
+        if top != (0, 0) and first.strip() and not first.startswith("`"):
+            return False
+        head = self.document.get_text_range((0, 0), top)
+        text = f"{head}{edit.text}{self.document.get_text_range(bottom, self.document.end)}"
+        if as_prose(text) == text or as_prose(head) != head:
+            return False
+        return self.text != f" {text}"  # the person may take that space away
 
     def action_newline(self) -> None:
         """Insert a line end."""
@@ -323,8 +360,13 @@ class Composer(SafeTextArea):
             event.prevent_default()
             return
         self.before_typing()
-        if not (event.is_printable and self._means_something_in_vi(event)):
+        if event.is_printable and self._means_something_in_vi(event):
+            return
+        self._typing = event.is_printable
+        try:
             await super()._on_key(event)
+        finally:
+            self._typing = False
 
     def _means_something_in_vi(self, event: events.Key) -> bool:
         """True if vi's keys are on and have taken the key; a list of completions is closed first."""

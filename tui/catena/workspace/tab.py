@@ -39,6 +39,7 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
     TurnStarted,
 )
+from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.growing_text import GrowingText
 from catena_acp.port.elicitation.requests import Form
 from catena_acp.trouble.reset_times import format_time
@@ -78,7 +79,7 @@ class Editing:
     @property
     def differs(self) -> bool:
         """True if the text or the attachments of the prompt were changed."""
-        return self.text != self.prompt.text or self.files != self.prompt_files
+        return self.text != draft_of(self.prompt) or self.files != self.prompt_files
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from catena_acp.continuity.cancellation import shielded
+from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.fork_points import is_part_of, point_at, settled_point
 from catena_acp.continuity.sessions.sessions import LiveSession
@@ -170,7 +171,7 @@ class ForkOperation:
                     await opened_window(tx, window_id=window_id)
             shown = await windows.get(tx, window_id)
             if point.prompt and shown and not shown.draft:
-                await windows.set_draft(tx, window_id, point.prompt.text)
+                await windows.set_draft(tx, window_id, draft_of(point.prompt))
                 files = await attachments.of_message(tx, point.prompt.id)
                 await attachments.set_draft(tx, window_id, files)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from catena_acp.continuity.conversation_events import LeafMoved, PromptReturned
+from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.continuity.services import Tenure
 from catena_acp.continuity.turns.tool_data import is_over
 from catena_acp.continuity.wording.problems import cut_off, kept
@@ -48,7 +49,7 @@ async def restore_unsent(tx: Writer, conversation_id: str) -> None:
         await windows.set_leaf(tx, window.id, row.parent_id)
         stands = await windows.get(tx, window.id)
         drafts = (window.draft, stands.draft if stands else "")
-        await windows.set_draft(tx, window.id, windows.restored_draft(row.text, *drafts))
+        await windows.set_draft(tx, window.id, windows.restored_draft(draft_of(row), *drafts))
         if files:
             kept = await attachments.of_draft(tx, window.id)
             await attachments.set_draft(tx, window.id, list(dict.fromkeys([*files, *kept])))

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from catena.errors import ExitStatus
 from catena.settings.agents import titles_in_settings
 from catena.text.json_shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
+from catena.text.prompt_notes import prompt_notes
 from catena.text.safe_text import safe, safe_line
 from catena.text.usage import Spending, spending, spending_shape
 from catena_acp.continuity.tool_calls.subagents import is_words, nested
@@ -312,7 +313,8 @@ def _block(message: Message) -> str | None:
         case Kind.USER:
             lines = safe(message.text).split("\n")
             lines += [f"+ {safe_line(name)}" for name in _attachment_names(message)]
-            return _with_state(message, "\n".join(f"▌ {line}".rstrip() for line in lines))
+            text = "\n".join(f"▌ {line}".rstrip() for line in lines)
+            return "\n".join([text, *(f"({note})" for note in prompt_notes(message))])
         case Kind.AGENT:
             return _with_state(message, safe(message.text).strip("\n"))
         case Kind.TOOL:

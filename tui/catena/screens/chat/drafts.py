@@ -220,6 +220,8 @@ class Drafts:
         """Restore a text that was not sent to the draft of its tab; to this draft, if the tab is closed."""
         draft = tab if tab in self._tabs.tabs else self._place
         self.rewrite(draft, lambda: draft.restore(text))
+        if draft is self._place:
+            self._composer.came_in()
 
     def restore_outgoing(self, outgoing: OutgoingText) -> None:
         """Restore an outgoing text, and what waits behind it, as ``restore`` does."""

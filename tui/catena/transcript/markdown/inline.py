@@ -81,8 +81,15 @@ def safe_line_ends(text: str) -> str:
 
 
 def link_style(href: str) -> Style:
-    """Return the style of a link: its address for clicks, and for the terminal where that can open it."""
+    """Return the style of a link: its address for clicks, and for the terminal where that can open it.
+
+    The terminal gets none that hides where it leads.
+    """
+    from catena_acp.port.elicitation.addresses import address_of  # few answers have a link
+
     terminal = href if href.lower().startswith(_TERMINAL_SCHEMES) else None
+    if terminal is not None and href.lower().startswith("http") and address_of(href).refusal:
+        terminal = None
     return Style(link=terminal, meta={HREF: href})
 
 

@@ -8,6 +8,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from catena.text.formats import truncate
+from catena.text.prompt_notes import IMPORTED, prompt_notes
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.drawing.lines import Line, line_of, on_ground, with_mark
 from catena.transcript.drawing.render_options import RenderOptions
@@ -34,7 +35,7 @@ def draw_prompt(
     first_rows: str, message: Message, siblings: Siblings | None, options: RenderOptions
 ) -> list[Line]:
     """Draw the beginning of a prompt: its first line bold, its time and siblings at the right of the first row."""
-    palette, width = options.palette, _text_width(siblings, options)
+    palette, width = options.palette, _text_width(message, siblings, options)
     head, newline, rest = safe(first_rows).partition("\n")
     lines = wrap_runs([(head.expandtabs(4), palette.prompt)], width)
     lines[0].note = tuple(Segment(text, style) for text, style in _note(message, siblings, options))
@@ -43,9 +44,10 @@ def draw_prompt(
     return _band(lines, options)
 
 
-def draw_more(rows: str, siblings: Siblings | None, options: RenderOptions) -> list[Line]:
+def draw_more(rows: str, message: Message, siblings: Siblings | None, options: RenderOptions) -> list[Line]:
     """Draw the rest of a long prompt."""
-    return _band(wrap_text(safe(rows), options.palette.prompt_text, _text_width(siblings, options)), options)
+    width = _text_width(message, siblings, options)
+    return _band(wrap_text(safe(rows), options.palette.prompt_text, width), options)
 
 
 def draw_footer(message: Message, options: RenderOptions) -> list[Line]:
@@ -56,20 +58,20 @@ def draw_footer(message: Message, options: RenderOptions) -> list[Line]:
         for attachment in attachments_of(message)
         for text in (line.shown for line in wrap_runs([(f"+ {attachment}", note)], options.width))
     ]
-    if message.data.get("steered"):
-        said = "sent to the running turn"
-        if message.data.get("doubtful"):
-            said += "; not confirmed by the agent"
-        lines.append(line_of((said, note), text=""))
-    if message.state is MessageState.REFUSED:
-        lines.append(line_of(("not sent", options.palette.prompt_failed), text=""))
+    refused = message.state is MessageState.REFUSED
+    for said in _notes_below(message):
+        style = options.palette.prompt_failed if refused and said == "not sent" else note
+        lines.append(line_of((said, style), text=""))
     return _band(lines, options)
 
 
 def has_footer(message: Message) -> bool:
     """True if there are lines below a prompt."""
-    refused = message.state is MessageState.REFUSED
-    return refused or bool(message.data.get("steered")) or bool(attachments_of(message))
+    return bool(_notes_below(message)) or bool(attachments_of(message))
+
+
+def _notes_below(message: Message) -> list[str]:
+    return [note for note in prompt_notes(message) if note != IMPORTED]
 
 
 def attachments_of(message: Message) -> list[str]:
@@ -90,16 +92,22 @@ def time_of(message: Message) -> str:
     return message.created_at.astimezone().strftime("%H:%M")
 
 
-def _text_width(siblings: Siblings | None, options: RenderOptions) -> int:
+def _time_words(message: Message, options: RenderOptions) -> str:
+    """The time of a prompt, and that it was imported, where there is room."""
+    imported = options.width >= _ROOMY and IMPORTED in prompt_notes(message)
+    return f"{IMPORTED} {time_of(message)}" if imported else time_of(message)
+
+
+def _text_width(message: Message, siblings: Siblings | None, options: RenderOptions) -> int:
     """The width of a prompt's text, which leaves room for what stands at its right."""
     marks = width_of(_marks_text(siblings, options)) + len(_BETWEEN) if siblings else 0
-    note = len("00:00") + marks + 2
+    note = len(_time_words(message, options)) + marks + 2
     return max(4, options.width - (max(_NOTE, note) if options.width >= _ROOMY else note))
 
 
 def _note(message: Message, siblings: Siblings | None, options: RenderOptions) -> list[Run]:
     palette = options.palette
-    time: Run = (time_of(message), palette.prompt_note)
+    time: Run = (_time_words(message, options), palette.prompt_note)
     if siblings is None:
         return [time]
     step = {by: palette.prompt_note + Style(meta={SIBLING_STEP: by}) for by in (-1, 1)}

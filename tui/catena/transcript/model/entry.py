@@ -373,7 +373,7 @@ class Entry:
             part.draw = (
                 partial(draw_prompt, text, message, self.siblings)
                 if first
-                else partial(draw_more, text, self.siblings)
+                else partial(draw_more, text, message, self.siblings)
             )
             first = False
             yield part

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from catena_acp.continuity.routing.slash_commands import as_prose
 from catena_acp.port.elicitation.checks import Input, default_of
 from catena_acp.port.elicitation.requests import Form, NumberField, TextField
 
@@ -17,16 +18,23 @@ class FormDraft:
 
     @property
     def typed(self) -> str:
-        """The texts that were typed into it, without secrets: what is returned where the form is not sent."""
+        """What the person typed into it, without secrets: what is returned where the form is not sent.
+
+        What the agent had filled in is not the person's. The text is never a command: it was typed for a form.
+        """
         texts = [
-            (field.label.title, text.strip())
+            (field.label.title, typed)
             for field in self.form.fields
             if isinstance(field, TextField | NumberField)
             and not field.label.secret
             and isinstance(text := self.inputs.get(field.label.name), str)
-            and text.strip()
-            and text != default_of(field)
+            and (typed := _without(text, default_of(field)).strip())
         ]
         if len(texts) == 1:
-            return texts[0][1]
-        return "\n".join(f"{title}: {text}" for title, text in texts)
+            return as_prose(texts[0][1])
+        return as_prose("\n".join(f"{title}: {text}" for title, text in texts))
+
+
+def _without(text: str, default: Input) -> str:
+    """A text without what stood there before, if that is still whole."""
+    return text.replace(default, "", 1) if isinstance(default, str) and default else text

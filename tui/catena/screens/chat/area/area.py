@@ -536,16 +536,23 @@ class ChatArea(Vertical):
         self.open_link(event)
 
     def open_link(self, event: Transcript.LinkOpened) -> None:
-        """Open a link on the person's machine: over SSH only the clipboard reaches it."""
-        if "SSH_TTY" in self.environment or event.href.startswith(("http://", "https://")):
-            self.open_address(event.href)
+        """Open a link on the person's machine, as ``open_address`` does."""
+        self.open_address(event.href)
 
     def open_address(self, address: str) -> None:
-        """Open a web page on the person's machine: over SSH only the clipboard reaches it."""
-        if "SSH_TTY" in self.environment:
-            self.app.copy_to_clipboard(address)
+        """Open a web page on the person's machine; over SSH only the clipboard reaches it.
+
+        An address that hides where it leads is neither opened nor copied.
+        """
+        from catena_acp.port.elicitation.addresses import address_of
+
+        page = address_of(address)
+        if page.refusal:
+            self.prompt.hints.say(f"Not opened: {page.refusal[:1].lower()}{page.refusal[1:]}", wrong=True)
+        elif "SSH_TTY" in self.environment:
+            self.app.copy_to_clipboard(page.opens)
         else:
-            self.app.open_url(address)
+            self.app.open_url(page.opens)
 
     # The end of the transcript.
 

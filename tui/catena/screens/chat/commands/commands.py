@@ -30,6 +30,7 @@ from catena.workspace.outgoing import OutgoingText, Stage, UnplacedDraft
 from catena.workspace.panes import Pane
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
+from catena_acp.continuity.routing.slash_commands import as_prose, draft_of
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
@@ -185,7 +186,7 @@ class Commands:
                 self.run(actions.prompts.answer_elicitation(event.ask, event.answer))
             case PermissionPanel.ReasonLeft():  # without its question it is a text like any other
                 if asking := actions.prompts.asks(event.ask):
-                    context.drafts.restore(asking, event.text)
+                    context.drafts.restore(asking, as_prose(event.text))
             case TroublePanel.Taken():
                 self.run(actions.trouble.take(event.offer))
             case (
@@ -350,7 +351,7 @@ class Submissions:
         else:
             context.tabs.outgoing.add(text, context.drafts.place)
             if tab is not None and tab.editing:  # the edited prompt takes the place of the command
-                context.parts.composer.put(tab.editing.prompt.text)
+                context.parts.composer.put(draft_of(tab.editing.prompt))
             context.drafts.write()
             if (context.drafts.nowhere or actions.start.heeds_keys) and not _is_command(text):
                 context.run(actions.start.take())

@@ -223,6 +223,9 @@ class PromptArea(Centred):
         self._key_pressed()
         if not self.commands.may_submit:
             return
+        if self.composer.pressed_unaware:
+            self.hints.say(self._keys.said("This text has just come back. Press {Send} again to send it."))
+            return
         if (shell := self.shell_command) is not None:
             self._run_shell(shell, text)
             return

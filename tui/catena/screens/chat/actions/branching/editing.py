@@ -19,6 +19,7 @@ from catena.workspace.files_along import FILES_STAY
 from catena.workspace.outgoing import OutgoingText, Stage
 from catena.workspace.tab import Editing, LeftEdit, Tab
 from catena_acp.continuity.conversation_events import Doing
+from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.port.port import AgentSpec
 from catena_store.records import Attachment, Message
 
@@ -100,7 +101,7 @@ class EditActions:
         left = tab.left_edits.get(prompt.id)
         editing = Editing(
             prompt,
-            *((left.text, left.files) if left else (prompt.text, ())),
+            *((left.text, left.files) if left else (draft_of(prompt), ())),
             read_at,
             along=self._along.along(),
         )
