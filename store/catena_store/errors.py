@@ -3,6 +3,7 @@
 StoreError
 ├── StoreUnusable            the file cannot be opened
 │   ├── StoreDamaged         the file is no longer sound
+│   ├── StoreUnlockable      its file system refuses locks
 │   └── StoreGone            the file was deleted or replaced while it was open
 ├── StoreFull                the disk is full
 ├── StoreReadOnly            the file may not be written
@@ -50,6 +51,14 @@ class StoreDamaged(StoreUnusable):
         super().__init__(
             path, f"is damaged ({how}): recover it with `catena doctor --salvage`", may_be_damaged=True
         )
+
+
+class StoreUnlockable(StoreUnusable):
+    """The file system refuses locks, so that two processes could write over each other."""
+
+    def __init__(self, path: Path, why: str) -> None:
+        where = "set CATENA_DATA_DIR to a directory on a local disk"
+        super().__init__(path, f"cannot be used: its file system refuses locks ({why}); {where}")
 
 
 class StoreGone(StoreUnusable):

@@ -104,6 +104,26 @@ def test_w13_a_terminal_login_runs_in_this_terminal_and_its_failure_is_one_line_
     assert failed.err.splitlines()[-1].endswith("exited with status 3. Nothing changed.")
 
 
+def test_w13_a_login_counts_if_the_agent_opens_a_session_afterwards(tmp_path: Path) -> None:
+    catena, log = Catena(tmp_path), tmp_path / "heard.jsonl"
+    ends_well = {**SHELL, "_meta": {"terminal-auth": {"command": sys.executable, "args": ["-c", ""]}}}
+    command = other_ways(tmp_path, "--auth=required")
+
+    believed = catena("login", "--agent-command", command, WAYS=json.dumps([ends_well]))
+    assert (believed.status, believed.out) == (6, "")
+    assert "still needs a login: Authentication required" in believed.err
+
+    faults = tmp_path / "faults.json"
+    faults.write_text(json.dumps({"new": {"error": [-32603, "out of order"], "times": 1}}))
+    env = {"CATENA_REHEARSAL_FLAGS": "--auth=required", "CATENA_REHEARSAL_LOG": str(log)}
+    unchecked = catena("login", "rehearsal", **env, CATENA_REHEARSAL_FAULTS=str(faults))
+    assert (unchecked.status, unchecked.out) == (1, "")
+    assert "could not be checked: out of order" in unchecked.err
+    assert catena("login", "rehearsal", **env).status == 0
+    assert heard(log)[-3:] == ["session/new", "session/close", "session/delete"]
+    assert catena("list", "--json").json == []
+
+
 def test_w13_the_ways_to_log_in_are_listed_and_one_is_named_where_nobody_can_be_asked(tmp_path: Path) -> None:
     catena, command = Catena(tmp_path), other_ways(tmp_path, "--auth=required")
     env = {"WAYS": json.dumps([WEB, KEY, SHELL]), "SHOP_KEY": "sesame"}
@@ -129,7 +149,11 @@ def test_w13_the_ways_to_log_in_are_listed_and_one_is_named_where_nobody_can_be_
     assert explained.status == 6
     assert "SHOP_KEY: is set" in explained.out and "OTHER_KEY: is not set" in explained.out
     assert "sesame" not in explained.out + explained.err
-    assert catena("login", "--agent-command", command, "--method", "key", **env, OTHER_KEY="x").status == 0
+    env["OTHER_KEY"] = "x"  # and yet this agent wants a login: the variables are set, and not right
+    unbelieved = catena("login", "--agent-command", command, "--method", "key", **env)
+    assert (unbelieved.status, "still needs a login" in unbelieved.err) == (6, True)
+    content = other_ways(tmp_path, "--auth=none")
+    assert catena("login", "--agent-command", content, "--method", "key", **env).status == 0
 
     refused = catena("login", "--agent-command", command, "--method", "web", **env)
     assert refused.status == 1

@@ -75,8 +75,8 @@ def test_s04_a_login_that_is_needed_is_done_and_its_prompt_goes_out(tmp_path: Pa
     said = lines_told(catena, "say Hello.", "/login", CATENA_REHEARSAL_FLAGS="--auth=required")
     trouble = next(line for line in said if line.startswith("Trouble: "))
     assert "login" in trouble and "/login: Log in" in said[said.index(trouble) + 1]
-    assert "Catena: Logged in to Rehearsal." in said
-    assert said.index("Rehearsal 2: Hello.") > said.index("Catena: Logged in to Rehearsal.")
+    done = "Catena: Logged in to Rehearsal: the prompt that needed it is sent again."
+    assert said.index("Rehearsal 2: Hello.") > said.index(done) > said.index(trouble)
 
 
 def test_s04_quiet_says_answers_and_failures_and_verbose_says_everything(tmp_path: Path) -> None:

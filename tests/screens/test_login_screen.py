@@ -93,7 +93,7 @@ async def test_r06_after_a_login_the_same_prompt_goes_out_in_its_tab_and_the_oth
         await person.until(lambda: person.area.place == "trouble", "the keys to go to the panel")
         await person.press("l")
 
-        await person.sees("Logged in to Rehearsal.")
+        await person.sees("Logged in to Rehearsal: the prompt that needed it is sent again.")
         await person.until(
             lambda: [each[-1] for each in prompts(tmp_path)[2:]] == ["echo", "echo"], "the prompt"
         )
@@ -131,8 +131,11 @@ async def test_r06_a_login_typed_in_place_of_the_prompt_sends_the_prompt_and_a_c
         await person.idle()
         person.composer.put("say three")
         do(person, "login")
-        await person.sees("You edited the prompt")
+        text = await person.sees(
+            "Logged in to Rehearsal. You edited the prompt that needed it: press Enter to"
+        )
         assert person.draft == "say three"
+        assert "needs a login" not in text  # nor the panel that says so, above a sentence that it is done
     assert prompts(tmp_path) == [["say one"]]
 
 

@@ -8,14 +8,32 @@ from pathlib import Path
 
 import aiosqlite
 
-from catena_store.database.location import on_network
+from catena_store.database.location import lock_refusal, on_network
 from catena_store.database.schema import Migration, check_version, migrate
-from catena_store.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly, StoreUnusable
+from catena_store.errors import (
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnlockable,
+    StoreUnusable,
+)
 
 _UNDECODED = "Could not decode to UTF-8"  # comes from Python, without a code
 # Codes of a write that found no room, by a quota or a limit of the process rather than a full disk.
 _NO_ROOM = frozenset(
     {sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE}
+)
+
+_OF_LOCKS = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CANTOPEN,
+    }
 )
 
 
@@ -29,12 +47,16 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
     """The store's error for one of SQLite while the store is in use."""
     if _UNDECODED in str(error):
         return StoreDamaged(path, "a text in it is none")
-    match primary_code(error):
+    code = primary_code(error)
+    # SQLite calls a lock that is refused one that somebody holds, or a failure to read.
+    if code in _OF_LOCKS and (refusal := lock_refusal(path.parent)) is not None:
+        return StoreUnlockable(path, refusal)
+    match code:
         case sqlite3.SQLITE_FULL:
             return StoreFull(path)
         case sqlite3.SQLITE_READONLY:
             return StoreReadOnly(path)
-        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
             return StoreBusy(path)
         case sqlite3.SQLITE_NOTADB:
             return StoreUnusable(

@@ -25,10 +25,25 @@ from catena_store.database.connection import (
     primary_code,
     store_error,
 )
-from catena_store.database.location import data_directory, default_path, identity, make_private, may_write
+from catena_store.database.location import (
+    data_directory,
+    default_path,
+    identity,
+    lock_refusal,
+    make_private,
+    may_write,
+    on_network,
+)
 from catena_store.database.repair import repair
 from catena_store.database.schema import Migration, shipped
-from catena_store.errors import StoreDamaged, StoreError, StoreGone, StoreReadOnly, StoreUnusable
+from catena_store.errors import (
+    StoreDamaged,
+    StoreError,
+    StoreGone,
+    StoreReadOnly,
+    StoreUnlockable,
+    StoreUnusable,
+)
 from catena_store.ids import to_milliseconds, utc_now
 
 __all__ = ["Database", "Reader", "Writer", "data_directory", "default_path"]
@@ -202,6 +217,9 @@ class Database:
                 make_private(path)
         except OSError as error:
             raise StoreUnusable(path, f"cannot be opened: {error.strerror}") from error
+        # SQLite would wait for a lock that is refused as for one that somebody holds.
+        if not read_only and on_network(path.parent) and (refusal := lock_refusal(path.parent)):
+            raise StoreUnlockable(path, refusal)
         try:
             connection = connect_to_read(path) if read_only else connect_to_write(path, busy_seconds)
         except sqlite3.Error as error:

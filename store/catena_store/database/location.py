@@ -1,7 +1,8 @@
-"""The location of the file: its directory, its permissions, and whether the file system can carry a write-ahead log."""
+"""The location of the file: its directory, its permissions, and what the file system can carry: a log, and locks."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 
@@ -48,6 +49,26 @@ def may_write(path: Path) -> bool:
         return True  # creating it will tell
     effective = {"effective_ids": True} if os.access in os.supports_effective_ids else {}
     return os.access(path, os.W_OK, **effective) and os.access(path.parent, os.W_OK, **effective)
+
+
+def lock_refusal(directory: Path) -> str | None:
+    """The system's words if it locks no file in a directory, as on a network without a lock service; else None.
+
+    It is tried on a file of its own, which is gone at once; where none can be made, nothing is known.
+    """
+    trial = directory / f".catena-{os.getpid()}.lock-trial"
+    try:
+        handle = os.open(trial, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return None
+    try:
+        trial.unlink()
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.strerror or "no locks available"
+    finally:
+        os.close(handle)
+    return None
 
 
 def identity(path: Path) -> tuple[int, int] | None:

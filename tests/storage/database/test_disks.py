@@ -8,6 +8,7 @@ import resource
 import shutil
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -16,10 +17,13 @@ import pytest
 
 from catena.screens.history.picker import HistoryScreen
 from catena_store.database.database import Database
+from catena_store.database.location import lock_refusal
 from support.clients.command_line import EXECUTABLE, Catena, run
+from support.places import ROOT
 from support.screen.pilot import at_the_screen
 from support.screen.terminal import Place, Terminal
 from support.storage.files import as_somebody_else, public_directory
+from support.storage.refused_locks import CAN_REFUSE
 
 pytestmark = pytest.mark.skipif(
     not hasattr(resource, "prlimit"), reason="limits a running process as Linux can"
@@ -239,3 +243,40 @@ async def test_s05_a_store_on_a_read_only_disk_shows_what_another_process_left_i
                     assert db.read_only
                     assert await r.one("SELECT text FROM input") == ("still in the log",)
             os.chmod(path, 0o600)  # noqa: PTH101 - the connection that writes goes on
+
+
+@pytest.mark.skipif(not CAN_REFUSE, reason="the kernel takes no such filter")
+@pytest.mark.parametrize("network", [False, True])
+def test_s05_a_file_system_that_refuses_locks_is_said_to_and_nobody_else_is_accused(
+    tmp_path: Path, network: bool
+) -> None:
+    program = f"""
+import asyncio, sys
+from pathlib import Path
+from catena_store.database import database
+from support.storage.refused_locks import refuse_locks
+
+async def opened():
+    async with database.Database.open(Path(sys.argv[1]), busy_seconds=0.01):
+        pass
+
+asyncio.run(opened())
+refuse_locks()
+database.on_network = lambda directory: {network}
+try:
+    asyncio.run(opened())
+except database.StoreUnlockable as error:
+    print(error)
+"""
+    path = tmp_path / "catena.db"
+    done = subprocess.run(
+        [sys.executable, "-c", program, path], cwd=ROOT / "tests", capture_output=True, text=True, check=True
+    )
+    assert done.stdout == (
+        f"{path} cannot be used: its file system refuses locks (No locks available);"
+        " set CATENA_DATA_DIR to a directory on a local disk\n"
+    )
+    assert {each.name for each in tmp_path.iterdir()} == {"catena.db"}
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        assert lock_refusal(tmp_path) is None  # a lock that somebody holds is not one that is refused

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from catena.text.safe_text import safe_line
 from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL, Variable
 from catena_acp.port.abilities import AuthMethod
+
+if TYPE_CHECKING:
+    from catena_acp.conversation.access.logins import UnansweredPrompt
 
 
 def no_login_text(title: str, own_way: str | None) -> str:
@@ -44,6 +48,33 @@ def method_kind_text(method: AuthMethod) -> str:
             return "by an API key"
         case _:
             return "by the agent"
+
+
+def logged_in_text(title: str, owed: UnansweredPrompt | None, *, edited: str | None = None) -> str:
+    """Text after a login: it names the prompt that needed it, and what becomes of that.
+
+    ``edited`` is how to send that prompt if the person has changed it since.
+    """
+    done = f"Logged in to {safe_line(title)}"
+    if owed is None:
+        return f"{done}."
+    if owed.begun:
+        return f"{done}. The answer that needed it is incomplete: /retry asks again."
+    if edited is not None:
+        return f"{done}. You edited the prompt that needed it: {edited}."
+    return f"{done}: the prompt that needed it is sent again."
+
+
+def still_wanted_text(title: str, why: str, own_way: str | None) -> str:
+    """Text for a login that was done, and that the agent does not know of when it starts the next time."""
+    way = f" Try: {own_way}." if own_way else ""
+    return f"{safe_line(title)} still needs a login: {safe_line(why).rstrip('.')}.{way}"
+
+
+def unset_variables_text(title: str, names: Sequence[str]) -> str:
+    """Text for a login by environment variables of which some are missing."""
+    missing = f" ({', '.join(map(safe_line, names))} not set)" if names else ""
+    return f"{safe_line(title)} still needs its login{missing}"
 
 
 def login_wait_text(title: str, method: AuthMethod) -> str:

@@ -100,6 +100,11 @@ class TabTrouble:
         """End the trouble: something is tried again."""
         self.standing = None
 
+    def logged_in(self) -> None:
+        """End a trouble that a login ends."""
+        if self._is(Trouble.LOGIN_NEEDED):
+            self.standing = None
+
     def dismiss(self) -> None:
         """Dismiss the trouble: the person has read it."""
         if self.standing is not None:

@@ -80,10 +80,13 @@ def locked(id: str) -> Iterator[Path]:
     except OSError as error:
         raise InstallFailed(f"{home} cannot be written: {error.strerror}") from error
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InstallFailed("another Catena is installing or removing it") from error
+        except OSError as error:  # a file system without locks
+            raise InstallFailed(f"{home} cannot be locked: {error.strerror}") from error
         yield home
-    except BlockingIOError as error:
-        raise InstallFailed("another Catena is installing or removing it") from error
     finally:
         os.close(lock)
 

@@ -28,7 +28,7 @@ from catena_store.database.salvage.lost_rows import CUT_MARK, IndexedMessages, i
 from catena_store.database.salvage.pages import INDEX_INTERIOR, INDEX_LEAF, Cell, Pages
 from catena_store.database.salvage.tables import Table, is_page_of, orphan_pages, tables_of
 from catena_store.database.schema import APPLICATION_ID, Migration, create_schema, shipped
-from catena_store.errors import StoreBusy, StoreFull, StoreUnusable
+from catena_store.errors import StoreBusy, StoreFull, StoreUnlockable, StoreUnusable
 from catena_store.ids import new_id, to_milliseconds, utc_now
 
 _LOCK_BYTES = (0x40000000, 512)  # where SQLite's processes lock a database file
@@ -236,7 +236,7 @@ def _keep(new: sqlite3.Connection, table: Table, cells: Iterable[Cell], count: _
 
 @contextmanager
 def _nobody_else(path: Path) -> Iterator[bytes]:
-    """The bytes of the file, held against every other process. Raises StoreBusy, StoreUnusable."""
+    """The bytes of the file, held against every other process. Raises StoreBusy, StoreUnlockable, StoreUnusable."""
     try:
         handle = os.open(path, os.O_RDWR)
     except OSError as error:
@@ -246,8 +246,10 @@ def _nobody_else(path: Path) -> Iterator[bytes]:
             # Whoever has a file with a write-ahead log open holds a part of this.
             start, length = _LOCK_BYTES
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB, length, start)
-        except OSError as error:
+        except (BlockingIOError, PermissionError) as error:  # how a held lock is told
             raise StoreBusy(path) from error
+        except OSError as error:
+            raise StoreUnlockable(path, error.strerror or str(error)) from error
         yield file.read()
 
 

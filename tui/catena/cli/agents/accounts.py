@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -33,7 +34,7 @@ from catena_acp.agents.login_methods import (
 )
 from catena_acp.errors import AgentError, AgentGone, AgentMissing, AgentSilent, LoginNeeded, NotOffered
 from catena_acp.port.abilities import AuthMethod
-from catena_acp.port.port import AgentSpec
+from catena_acp.port.port import AgentSpec, SessionSetup
 from catena_store.conversations import conversations, logouts
 from catena_store.database.database import Database, data_directory, default_path
 
@@ -113,10 +114,34 @@ async def _log_in(spec: AgentSpec, settings: Settings, method_id: str | None) ->
                     login_text.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED
                 )
             await _authenticate(agent, spec, method)
-            return ExitStatus.ANSWERED
-    if method.kind == TERMINAL:
-        return await _run_login(spec, method)
-    return _explain(spec, settings, method)
+    if method.kind == ENVIRONMENT:
+        _explain(spec, settings, method)
+    elif method.kind == TERMINAL and (status := await _run_login(spec, method)) != ExitStatus.ANSWERED:
+        return status
+    return await _verify(spec)
+
+
+async def _verify(spec: AgentSpec) -> int:
+    """Open a session in the agent, started anew as for any prompt: one that still wants a login refuses that."""
+    title = safe_line(spec.title)
+    try:
+        agent = await start_agent(spec, cwd=_directory(), client_version=__version__)
+        try:
+            opened = await agent.new_session(SessionSetup(_directory()))
+            with contextlib.suppress(AgentError):
+                await agent.close_session(opened.session_id)
+                if agent.abilities.delete:
+                    await agent.delete_session(opened.session_id)
+        finally:
+            await agent.stop()
+    except LoginNeeded as error:
+        words = login_text.still_wanted_text(spec.title, str(error), login_hint(spec.name))
+        raise CommandRefused(words, ExitStatus.LOGIN_NEEDED) from error
+    except AgentError as error:
+        words = f"the login to {title} could not be checked: {safe_line(str(error))}"
+        raise CommandRefused(words, ExitStatus.FAILED) from error
+    print(f"Logged in to {title}.")
+    return ExitStatus.ANSWERED
 
 
 async def _choose_method(spec: AgentSpec, methods: Sequence[AuthMethod], method_id: str | None) -> AuthMethod:
@@ -148,7 +173,6 @@ def _method_text(method: AuthMethod) -> str:
 
 
 async def _authenticate(agent: Agent, spec: AgentSpec, method: AuthMethod) -> None:
-    title = safe_line(spec.title)
     print(login_text.login_wait_text(spec.title, method), file=sys.stderr, flush=True)
     try:
         await agent.authenticate(method.id)
@@ -157,7 +181,6 @@ async def _authenticate(agent: Agent, spec: AgentSpec, method: AuthMethod) -> No
         # Without the key, which nobody was asked for, a login is wanted as before.
         status = ExitStatus.LOGIN_NEEDED if method.by_key else ExitStatus.FAILED
         raise CommandRefused(words, status) from error
-    print(f"Logged in to {title}.")
 
 
 async def _run_login(spec: AgentSpec, method: AuthMethod) -> int:
@@ -177,18 +200,20 @@ async def _run_login(spec: AgentSpec, method: AuthMethod) -> int:
         return ExitStatus.STOPPED
     if status:
         raise CommandRefused(login_text.login_failed_text(login.argv[0], status), ExitStatus.FAILED)
-    print(f"Logged in to {safe_line(spec.title)}.")
     return ExitStatus.ANSWERED
 
 
-def _explain(spec: AgentSpec, settings: Settings, method: AuthMethod) -> int:
+def _explain(spec: AgentSpec, settings: Settings, method: AuthMethod) -> None:
+    """Print which variables the login takes. Raises CommandRefused if one of them is not set."""
     variables = variables_of(spec, method, os.environ)
     name = stored_agent_name(spec.name, spec.profile, settings)
     table = "NAME" if name.startswith("command:") else name
     for line in login_text.variable_lines(spec.title, table, method, variables, str(settings_path())):
         print(line)
-    all_set = bool(variables) and all(each.is_set for each in variables)
-    return ExitStatus.ANSWERED if all_set else ExitStatus.LOGIN_NEEDED
+    unset = [each.name for each in variables if not each.is_set]
+    if unset or not variables:
+        words = login_text.unset_variables_text(spec.title, unset)
+        raise CommandRefused(words, ExitStatus.LOGIN_NEEDED)
 
 
 async def _log_out(spec: AgentSpec) -> int:

@@ -230,18 +230,21 @@ class AgentCommands:
         """Send the prompt that needed the login again, if it got no answer."""
         context = self._context
         owed = await tab.conversation.logins.owed(tab.window)
-        context.say(f"Logged in to {context.title}.")
+        tab.trouble.logged_in()
+        returned = owed.returned if owed is not None and not owed.begun else None
+        edited = returned is not None and tab.draft.strip() not in ("", returned.strip())
+        context.say(
+            login_text.logged_in_text(context.title, owed, edited="/send sends it" if edited else None)
+        )
         if owed is None:
             await tab.window.prepare()
-        elif owed.begun:
-            context.say("The answer was incomplete: /retry asks again.")
-        elif owed.returned is None:
+        elif owed.begun or edited:
+            pass
+        elif returned is None:
             await tab.window.retry()
-        elif tab.draft.strip() in ("", owed.returned.strip()):
-            tab.draft = ""
-            await self._prompts.say(owed.returned)
         else:
-            context.say("You edited the prompt: /send sends it.")
+            tab.draft = ""
+            await self._prompts.say(returned)
 
     async def logout(self) -> None:
         """Log out of the agent."""

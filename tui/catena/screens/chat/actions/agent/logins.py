@@ -148,12 +148,14 @@ class LoginActions:
     async def _send_owed(self, tab: Tab) -> None:
         """Send the prompt that needed the login again, as the same row, if it got no answer."""
         owed = await tab.conversation.logins.owed(tab.window)
-        done = f"Logged in to {_title(tab)}."
+        tab.trouble.logged_in()
+        self._context.presenter.refresh()
+        done = login_text.logged_in_text(_title(tab), owed)
         if owed is None:
             self._say(tab, done)
             await tab.window.prepare()
         elif owed.begun:
-            self._say(tab, f"{done} The answer was incomplete: /retry asks again.")
+            self._say(tab, done)
         elif owed.returned is None:
             self._say(tab, done)
             await tab.window.retry()
@@ -161,8 +163,8 @@ class LoginActions:
             self._say(tab, done)
             await self._prompts.send(tab, owed.returned)
         else:
-            sends = self._context.keys.said("You edited the prompt: press {Send} to send it.")
-            self._say(tab, f"{done} {sends}")
+            sends = self._context.keys.said("press {Send} to send it")
+            self._say(tab, login_text.logged_in_text(_title(tab), owed, edited=sends))
 
     def _take_from_draft(self, tab: Tab, prompt: str) -> bool:
         """Remove the prompt from the draft and keep what was typed behind it; False if the prompt was changed."""
