@@ -33,7 +33,7 @@ from catena.themes.catalog import DARK, LIGHT
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.tabs import OpenTabs
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
-from catena_acp.continuity.services import WhileIdle
+from catena_acp.continuity.services import Printed, WhileIdle
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.protocol.files import FileAccess
@@ -317,7 +317,7 @@ def _snapshots(database: Database, clock: StageClock) -> FileSnapshots:
     return FileSnapshots(database, place, GIT, SnapshotScope.REPOSITORIES, clock=clock)
 
 
-async def _start_agent(spec: AgentSpec, cwd: str) -> AgentPort:
+async def _start_agent(spec: AgentSpec, cwd: str, printed: Printed) -> AgentPort:
     files = FileAccess(roots=(Path(cwd),), follows_sessions=True)
     return await start_agent(spec, cwd=cwd, client_version="0", files=files, terminals=True)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.services import Services, Tenure
+from catena_acp.continuity.services import Printed, Services, Tenure
 from catena_acp.continuity.wording.problems import problem_of_notice
 from catena_acp.conversation.recovery.recovery import recover
 from catena_acp.port.port import AgentPort, AgentSpec
@@ -62,7 +62,7 @@ class Left:
 
         own: list[AgentGroup] = []
 
-        async def no_agent(spec: AgentSpec, cwd: str) -> AgentPort:
+        async def no_agent(spec: AgentSpec, cwd: str, printed: Printed) -> AgentPort:
             raise AssertionError("recovery starts no agent")
 
         async def end_group(group: AgentGroup) -> bool:

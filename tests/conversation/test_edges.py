@@ -18,6 +18,7 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
 )
 from catena_acp.continuity.sending.claim import Claim
+from catena_acp.continuity.services import Printed
 from catena_acp.continuity.sessions.agent_pool import Agents
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.turn import RunningTurn
@@ -388,7 +389,7 @@ async def test_r16_an_agent_that_was_just_starting_when_its_conversation_was_clo
 ) -> None:
     begun, started = asyncio.Event(), list[AgentPort]()
 
-    async def start(spec: AgentSpec, cwd: str) -> AgentPort:
+    async def start(spec: AgentSpec, cwd: str, printed: Printed) -> AgentPort:
         begun.set()
         started.append(await start_agent(spec, cwd=cwd, client_version="test"))
         return started[0]

@@ -59,23 +59,25 @@ async def start_agent(
     environment: Mapping[str, str] | None = None,
     init_timeout: float = 60,
     limits: Limits | None = None,
+    printed: Callable[[str], None] = lambda _text: None,
 ) -> Agent:
     """Start an agent in ``cwd`` and initialise the connection.
 
-    The process inherits ``environment``, or ours, without the variables that would confuse it, and with those of the
-    spec. ``files`` is what the agent may read and write through the client, None for nothing; with ``terminals`` it may
-    run commands in its directories. Raises AgentMissing, AgentGone, AgentSilent (after ``init_timeout`` seconds),
-    LoginNeeded, AgentRefused and ProtocolBroken, with nothing left running.
+    The process inherits ``environment``, or ours, without the variables that would confuse it, and with those of
+    the spec. ``printed`` is told what it prints instead of a message that is waited for. ``files`` is what the
+    agent may read and write through the client, None for nothing; with ``terminals`` it may run commands in its
+    directories. Raises AgentMissing, AgentGone, AgentSilent (after ``init_timeout`` seconds), LoginNeeded,
+    AgentRefused and ProtocolBroken, with nothing left running.
     """
     inherited = os.environ if environment is None else environment
     env = agent_environment(inherited, spec.env)
     process = await AgentProcess.start(spec.command, cwd=cwd, env=env, log=log)
     commands = agent_environment(inherited, ()) if terminals and files is not None else None
-    agent = Agent(spec, process, files, commands, log)
+    agent = Agent(spec, process, files, commands, log, limits or Limits(), printed)
     async with AsyncExitStack() as undoing:
         undoing.push_async_callback(agent.stop)
         await asyncio.to_thread(import_sdk)
-        await agent.connect(client_version, init_timeout, limits or Limits())
+        await agent.connect(client_version, init_timeout)
         undoing.pop_all()
     return agent
 
@@ -90,6 +92,8 @@ class Agent:
         files: FileAccess | None,
         command_environment: Mapping[str, str] | None,
         log: Callable[[str], None],
+        limits: Limits,
+        printed: Callable[[str], None],
     ) -> None:
         """``command_environment`` is that of the commands that it may run in terminals, None if it may run none."""
         self._spec = spec
@@ -98,11 +102,15 @@ class Agent:
         self._delivery = EventDelivery(log)
         self._command_environment = command_environment
         self._log = log
+        self._limits = limits
+        self._printed = printed
         self._terminals: Terminals | None = None
         self._transport = StdioTransport(
             allowed_methods=_allowed_methods(files, terminals=command_environment is not None),
             switched_off=_SWITCHED_OFF,
             log=log,
+            printed=self._say_printed,
+            quiet=limits.quiet,
         )
         self._connection: Connection | None = None
         self._watch_task: asyncio.Task[None] | None = None
@@ -112,7 +120,14 @@ class Agent:
         self._exit_status: int | None = None
         self._exit_callbacks: list[Callable[[], None]] = []
 
-    async def connect(self, client_version: str, init_timeout: float, limits: Limits) -> None:
+    def _say_printed(self, text: str) -> None:
+        """Say what the agent printed while a message of it is waited for: in its turns, else where it was started."""
+        words = f"{self._spec.title} printed: “{text}”"
+        self._log(words)
+        if self._connection is None or not self._connection.notice(words):
+            self._printed(words)
+
+    async def connect(self, client_version: str, init_timeout: float) -> None:
         """Connect the pipes and initialise the connection."""
         from catena_acp.protocol.connection import Connection
 
@@ -125,7 +140,7 @@ class Agent:
             terminals=self._terminals_with if self._command_environment is not None else None,
             ask_id=lambda number: f"{self.pid}.{number}",
             exit_error=self._exit_error,
-            limits=limits,
+            limits=self._limits,
             log=self._log,
         )
         await self._connection.initialize(client_version, init_timeout)

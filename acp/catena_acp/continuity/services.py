@@ -132,7 +132,8 @@ def _readable(title: str) -> str:
 
 Observer = Callable[[str, ConversationEvent], None]  # told of each event of a conversation that is ours
 SpecOf = Callable[[str, str], AgentSpec]  # by the name and the profile that links are stamped with
-StartAgent = Callable[[AgentSpec, str], Awaitable[AgentPort]]
+Printed = Callable[[str], None]  # told what an agent prints instead of a message that is waited for
+StartAgent = Callable[[AgentSpec, str, Printed], Awaitable[AgentPort]]
 
 
 @dataclass(frozen=True, slots=True)

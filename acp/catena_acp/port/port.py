@@ -134,4 +134,7 @@ class Limits:
     replay: float = 20  # the end of a history that comes behind the answer
     setting: float = 60
     closing: float = 5
+    quiet: float = (
+        1  # without a byte, and a line without its end is looked at; five times that, and it is shown
+    )
     login: float = 600  # a person may be logging in in a browser

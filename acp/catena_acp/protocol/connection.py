@@ -498,8 +498,14 @@ class Connection:
         """Say in the log, and in every running turn, that a question was cancelled which belongs to none."""
         words = f"The agent asked a question in the unknown session {session_id[:100]!r}. It was cancelled."
         self._log(words)
-        for running in self._running_prompts:
-            self._deliver(running, NoticeReported(words, "warning"))
+        self.notice(words)
+
+    def notice(self, words: str) -> bool:
+        """Say something in every running turn; False if there is none."""
+        running = list(self._running_prompts)
+        for session_id in running:
+            self._deliver(session_id, NoticeReported(words, "warning"))
+        return bool(running)
 
     def _forget(self, session_id: str) -> None:
         self._callbacks.forget(session_id)

@@ -1,6 +1,7 @@
 """Framing: bytes of an agent as JSON-RPC messages in the form that the SDK accepts. Pure.
 
-A line that is not a message is dropped with a reason. Nothing that an agent writes may raise here, nor later in the
+What stands on a line before or behind a message (a byte order mark, colours, half a log line) is left out. A line that
+has no message is dropped with a reason. Nothing that an agent writes may raise here, nor later in the
 SDK, whose connection fails at an array, a number or an unhashable id.
 """
 
@@ -27,6 +28,13 @@ COMPLETE = "_catena/complete"
 ELICIT = "_catena/elicit"  # a request
 
 PERMISSION_KINDS = frozenset({"allow_once", "allow_always", "reject_once", "reject_always"})
+
+# What an agent may send: in what it printed around its messages, its log may repeat ours.
+_OF_AGENTS = re.compile(
+    r"(session/(update|request_permission)|fs/\w+|terminal/\w+|elicitation/(create|complete)|\$/cancel_request)\Z"
+)
+_OBJECT = re.compile(r'\{\s*"')
+_MAX_STARTS = 1_000  # of objects on one line that are looked at as messages
 
 _MAX_DEPTH = 200
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -65,8 +73,12 @@ class LineSplitter:
         return lines
 
     def rest(self) -> bytes:
-        """The bytes after the last line end."""
+        """Remove and return the bytes after the last line end."""
         return self._pop_line()
+
+    def unfinished(self, most: int) -> bytes:
+        """The bytes after the last line end; nothing of more than ``most``."""
+        return b"".join(self._parts) if self._size <= most else b""
 
     def _append(self, part: bytes) -> None:
         if self._skipping or not part:
@@ -89,11 +101,14 @@ class LineSplitter:
 
 def decode(line: bytes, drop: Drop) -> Iterator[Message]:
     """The messages on a line: one, or a batch. Invalid UTF-8 and lone surrogates are replaced."""
+    text = line.decode("utf-8", "replace").strip()
     try:
-        value = _DECODER.decode(line.decode("utf-8", "replace").strip())
+        value = _DECODER.decode(text)
     except (ValueError, RecursionError):
-        drop("line that is not JSON")
-        return
+        value = list(_messages_within(text))
+        if not value:
+            drop("line that is not JSON")
+            return
     if b"\\ud" in line or b"\\uD" in line:
         value = _replace_surrogates(value, _MAX_DEPTH)
     if isinstance(value, list) and len(value) > MAX_BATCH:
@@ -107,6 +122,37 @@ def decode(line: bytes, drop: Drop) -> Iterator[Message]:
             drop("JSON nested too deeply")
         else:
             yield item
+
+
+def _messages_within(text: str) -> Iterator[Message]:
+    """The messages of an agent that stand somewhere in a text; work is bounded by its length."""
+    at, work = 0, 4 * len(text) + 1_000_000
+    for _ in range(_MAX_STARTS):
+        start = _OBJECT.search(text, at)
+        if start is None or work < 0:
+            return
+        try:
+            value, end = _DECODER.raw_decode(text, start.start())
+        except json.JSONDecodeError as error:
+            work -= error.pos - start.start()
+            at = start.start() + 1
+            continue
+        except (ValueError, RecursionError):
+            return
+        work -= end - start.start()
+        at = end
+        if _is_message(value):
+            yield value
+
+
+def _is_message(value: Any) -> bool:
+    """True for a message that an agent may send."""
+    if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
+        return False
+    method = value.get("method")
+    if method is None:
+        return "id" in value and ("result" in value or "error" in value)
+    return isinstance(method, str) and _OF_AGENTS.match(method) is not None
 
 
 def encode(message: Message) -> bytes:

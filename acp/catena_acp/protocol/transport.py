@@ -17,6 +17,10 @@ from catena_acp.protocol.buffers import Inbox, Outbox
 from catena_acp.protocol.framing import Message
 
 _MESSAGES_PER_TURN = 64
+_MOST_SAID = 3  # times that it is said what an agent printed
+_MOST_UNFINISHED = 1024 * 1024  # bytes of a line without its end that are looked at
+_QUIET_TIMES = 5  # quiet intervals behind what is no message, and it is shown
+_SHOWN = 300  # characters of what was printed
 _LINES_IN_A_TURN = 4_096  # of the loop: a block of tiny lines is tens of thousands
 _BUSY = 0.005  # seconds that an iteration of a busy event loop takes
 
@@ -62,7 +66,19 @@ class StdioTransport:
         log: Callable[[str], None],
         switched_off: Mapping[str, str] | None = None,
         max_line: int = framing.MAX_LINE,
+        printed: Callable[[str], None] = lambda _text: None,
+        quiet: float = 1.0,
     ) -> None:
+        """``printed`` is told what the agent printed instead of a message that is waited for.
+
+        A line without its end is looked at after ``quiet`` seconds without another byte; ``printed`` is called after
+        five times as many.
+        """
+        self._printed = printed
+        self._quiet_seconds = quiet
+        self._quiet_timer: asyncio.TimerHandle | None = None
+        self._noise: deque[str] = deque(maxlen=3)  # lines without a message, since the last one with any
+        self._said = 0
         self._allowed_methods = allowed_methods
         self._switched_off = switched_off or {}
         self._log = log
@@ -184,6 +200,8 @@ class StdioTransport:
     def output_received(self, block: bytes) -> None:
         self._received_bytes += len(block)
         self._lines.extend(self._splitter.feed(block))
+        if self._quiet_timer is None:
+            self._look_when_quiet(1)
         self._take_lines(_LINES_IN_A_TURN)
         if self._lines:
             asyncio.get_running_loop().call_soon(self._take_more)
@@ -198,6 +216,39 @@ class StdioTransport:
         self._output_closed.set()
         self.lost.set()
         self._message_event.set()
+
+    # Output that is no message.
+
+    def _look_when_quiet(self, times: int) -> None:
+        """Look at what is left after as many quiet intervals, if no byte comes until then."""
+        loop = asyncio.get_running_loop()
+        self._quiet_timer = loop.call_later(self._quiet_seconds, self._is_quiet, self._received_bytes, times)
+
+    def _is_quiet(self, seen: int, times: int) -> None:
+        self._quiet_timer = None
+        if self._ended:
+            return
+        if self._received_bytes != seen or self._lines or self._paused:
+            self._look_when_quiet(1)
+            return
+        rest = self._splitter.unfinished(_MOST_UNFINISHED).strip()
+        if times == 1 and rest and any(True for _ in framing.decode(rest, lambda _reason: None)):
+            self._splitter.rest()
+            self._accept_line(rest)
+            self._message_event.set()
+        elif (self._noise or rest) and (self._calls or self._requests):
+            if times < _QUIET_TIMES:
+                self._look_when_quiet(times + 1)
+            else:
+                self._say_printed(rest)
+
+    def _say_printed(self, rest: bytes) -> None:
+        lines = [*self._noise, rest.decode("utf-8", "replace")]
+        self._noise.clear()
+        text = " ".join("".join(each if each.isprintable() else " " for each in "\n".join(lines)).split())
+        if text and self._said < _MOST_SAID:
+            self._said += 1
+            self._printed(text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…")
 
     # Incoming.
 
@@ -214,7 +265,12 @@ class StdioTransport:
         self._resume_reading()
 
     def _accept_line(self, line: bytes) -> None:
-        for message in framing.decode(line, self._drop):
+        messages = list(framing.decode(line, self._drop))
+        if messages:
+            self._noise.clear()
+        else:
+            self._noise.append(line[:_SHOWN].decode("utf-8", "replace"))
+        for message in messages:
             fit = self._accept(message)
             if fit is not None:
                 self._inbox.put(fit, len(line))
@@ -302,6 +358,8 @@ class StdioTransport:
         self._message_event.set()
         if self._output_pipe is not None:
             self._output_pipe.close()
+        if self._quiet_timer is not None:
+            self._quiet_timer.cancel()
         for waiting in self._requests.values():
             if not waiting.done():
                 waiting.set_exception(ConnectionError("the agent has exited"))

@@ -34,6 +34,7 @@ async def scripted(
     log: Callable[[str], None] = lambda _line: None,
     limits: Limits | None = None,
     init_timeout: float = 60,
+    printed: Callable[[str], None] = lambda _words: None,
 ) -> AsyncIterator[Agent]:
     """A scripted agent that has shaken hands; it is stopped at the end."""
     agent = await start_agent(
@@ -45,6 +46,7 @@ async def scripted(
         log=log,
         limits=limits,
         init_timeout=init_timeout,
+        printed=printed,
     )
     try:
         yield agent

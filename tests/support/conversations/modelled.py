@@ -8,6 +8,7 @@ from pathlib import Path
 
 from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.continuity.routing.prior_context import Budget
+from catena_acp.continuity.services import Printed
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.errors import AgentRefused
 from catena_acp.port.port import AgentPort, AgentSpec
@@ -48,7 +49,7 @@ async def client(
     """One life of a client whose agents are models; the first of them is the one that is talked to."""
     by_name = {upstream.name: upstream for upstream in upstreams}
 
-    async def start_agent(spec: AgentSpec, cwd: str) -> AgentPort:
+    async def start_agent(spec: AgentSpec, cwd: str, printed: Printed) -> AgentPort:
         return by_name[spec.name].start()
 
     async def end_group(group: AgentGroup) -> bool:

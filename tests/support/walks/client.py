@@ -19,7 +19,7 @@ from typing import Any, Protocol, cast
 import aiosqlite
 
 from catena_acp.continuity.routing.prior_context import Budget
-from catena_acp.continuity.services import Services, SessionPlace, WhileIdle
+from catena_acp.continuity.services import Printed, Services, SessionPlace, WhileIdle
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.prompts.idle_work import IdleWork
@@ -216,7 +216,7 @@ class Client:
 
     # --- what it does
 
-    async def start_agent(self, spec: AgentSpec, cwd: str) -> AgentPort:
+    async def start_agent(self, spec: AgentSpec, cwd: str, printed: Printed) -> AgentPort:
         await self.gate("start")
         agent = self._place.upstreams[spec.name].start(self.gate)
         self.agents.append(agent)

@@ -95,7 +95,7 @@ async def serve_conversations(
             return chosen
         return stored_agent(name, profile, settings)
 
-    async def start(spec: AgentSpec, cwd: str) -> AgentPort:
+    async def start(spec: AgentSpec, cwd: str, printed: Callable[[str], None]) -> AgentPort:
         access = settings.access
         files = FileAccess(
             roots=(Path(cwd),),
@@ -104,7 +104,9 @@ async def serve_conversations(
             follows_sessions=True,
         )
         terminals = access.terminals and may_write
-        return await start_agent(spec, cwd=cwd, client_version=__version__, files=files, terminals=terminals)
+        return await start_agent(
+            spec, cwd=cwd, client_version=__version__, files=files, terminals=terminals, printed=printed
+        )
 
     async def end(group: AgentGroup) -> bool:
         return await end_group(group.pid, group.started)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from catena_acp.agents.process import agent_environment
-from catena_acp.continuity.conversation_events import ConversationEvent, Doing, LinkChanged
+from catena_acp.continuity.conversation_events import ConversationEvent, Doing, LinkChanged, Remarked
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import Services, SessionPlace, Tenure
 from catena_acp.continuity.sessions.agent_pool import Agents, kept_powers
@@ -148,7 +148,11 @@ class SendContext:
         if self.agents.live(self.spec, self.record.family) is None:
             self.host.set_doing(window_id, Doing.STARTING)
         return await self.agents.running(
-            self.spec, self.record.family, self.record.cwd, self.host.agent_started
+            self.spec,
+            self.record.family,
+            self.record.cwd,
+            self.host.agent_started,
+            lambda words: self.host.publish(Remarked(window_id, words)),
         )
 
     async def situation(

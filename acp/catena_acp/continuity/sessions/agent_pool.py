@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from catena_acp.agents.sightings import keep_sighting
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing import route
-from catena_acp.continuity.services import StartAgent
+from catena_acp.continuity.services import Printed, StartAgent
 from catena_acp.errors import AgentGone
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_store.chains import agents, usage
@@ -47,9 +47,16 @@ class Agents:
         self._over = False  # none is started any more
 
     async def running(
-        self, spec: AgentSpec, family: str, cwd: str, started: Callable[[AgentPort], None]
+        self,
+        spec: AgentSpec,
+        family: str,
+        cwd: str,
+        started: Callable[[AgentPort], None],
+        printed: Printed = lambda _words: None,
     ) -> AgentPort:
         """The live agent of this family, started if there is none; ``started`` is called for a new one.
+
+        ``printed`` is told what that one prints instead of messages, in words.
 
         Raises AgentMissing, AgentGone, AgentSilent, LoginNeeded.
         """
@@ -59,7 +66,7 @@ class Agents:
             if place.agent is None or not place.agent.alive:
                 if self._over:
                     raise AgentGone(None)
-                agent = await self._start(spec, cwd)
+                agent = await self._start(spec, cwd, printed)
                 if self._places.get(key) is not place:  # its family was ended meanwhile
                     await agent.stop()
                     raise AgentGone(None)

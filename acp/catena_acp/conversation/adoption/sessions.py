@@ -77,7 +77,8 @@ class ForeignSessions:
         if session.path is not None:
             return await read(lambda: read_session(session))
         spec = agent or self._spec_of(session.source, session.profile)
-        started = await self._services.start_agent(spec, await asyncio.to_thread(_directory, session.cwd))
+        directory = await asyncio.to_thread(_directory, session.cwd)
+        started = await self._services.start_agent(spec, directory, lambda _printed: None)
         try:
             cwd = await asyncio.to_thread(_directory, session.cwd)
             return await replayed_transcript(started, session, cwd, self._services.replay_wait)
@@ -94,7 +95,9 @@ class ForeignSessions:
         running = list(self._running())
         known = {(agent.spec.name, agent.spec.profile) for agent in running}
         missing = [spec for spec in also if (spec.name, spec.profile) not in known]
-        starting = (self._services.start_agent(spec, str(Path.home())) for spec in missing)
+        starting = (
+            self._services.start_agent(spec, str(Path.home()), lambda _printed: None) for spec in missing
+        )
         found = await asyncio.gather(*starting, return_exceptions=True)
         started = [agent for agent in found if not isinstance(agent, BaseException)]
         try:

@@ -19,6 +19,7 @@ from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.continuity.services import (
     Checkpointing,
     Observer,
+    Printed,
     ReplayWait,
     Services,
     SpecOf,
@@ -67,12 +68,14 @@ def this_machine(client_version: str, specs: Mapping[str, AgentSpec]) -> Machine
     """The real one; ``specs`` are agents beside those of the catalogue, by name."""
     from catena_acp import process_group
 
-    async def start(spec: AgentSpec, cwd: str) -> AgentPort:
+    async def start(spec: AgentSpec, cwd: str, printed: Printed) -> AgentPort:
         from catena_acp.agents.agent import start_agent
         from catena_acp.protocol.files import FileAccess
 
         files = FileAccess(roots=(Path(cwd),), follows_sessions=True)
-        return await start_agent(spec, cwd=cwd, client_version=client_version, files=files, terminals=True)
+        return await start_agent(
+            spec, cwd=cwd, client_version=client_version, files=files, terminals=True, printed=printed
+        )
 
     def spec_of(name: str, profile: str) -> AgentSpec:
         from catena_acp.agents.catalog import find_spec
