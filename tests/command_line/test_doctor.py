@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from catena.cli.doctor.findings import TRIED_PYTHONS, versions_finding
+from catena.cli.doctor.findings import TRIED_PYTHONS, print_findings, versions_finding
 from catena.cli.doctor.terminal import read_answers
 from support.clients.command_line import Catena
 from support.clients.listed import said
 from support.clients.on_terminal import on_terminal
 from support.places import ROOT
 from support.storage.damage import overwrite_pages, roots
+from support.storage.files import as_somebody_else, public_directory
 
 
 def test_c04_doctor_tells_places_store_agents_and_terminal(tmp_path: Path) -> None:
@@ -49,6 +50,37 @@ def test_the_pythons_that_were_tried_are_the_same_in_doctor_readme_and_classifie
     assert f"Python 3.99.1 (tried with {named[0]} to {named[-1]}) ·" in versions_finding().text
     monkeypatch.setattr(platform, "python_version", lambda: f"{named[-1]}.1")
     assert f"Python {named[-1]}.1 ·" in versions_finding().text
+
+
+def test_doctor_says_that_nothing_works_where_home_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said() -> tuple[int, dict[str, str]]:
+        with as_somebody_else():
+            status = print_findings(json=False)
+        return status, dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+
+    with public_directory() as place:
+        home, elsewhere = place / "home", place / "elsewhere"
+        home.mkdir(mode=0o555)
+        elsewhere.mkdir()
+        elsewhere.chmod(0o777)
+        monkeypatch.setenv("HOME", str(home))
+        for variable in ("CATENA_DATA_DIR", "CATENA_CONFIG_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+            monkeypatch.delenv(variable, raising=False)
+
+        status, lines = said()
+        assert status == 1, "and so it does not say that all is well"
+        assert "nothing can be kept there (Permission denied): set CATENA_DATA_DIR" in lines["data"]
+        assert lines["store"] == "catena.db: none, and it cannot be created"
+        assert lines["settings"].endswith("none (using defaults); none can be saved there")
+        assert "cannot be written (Permission denied): agents keep" in lines["home"]
+
+        monkeypatch.setenv("CATENA_DATA_DIR", str(elsewhere / "data"))
+        status, lines = said()
+        assert (status, lines["data"]) == (0, str(elsewhere / "data"))
+        assert "agents keep logins and sessions there" in lines["home"]
+        assert list(elsewhere.iterdir()) == []
 
 
 def test_doctor_names_what_is_wrong_with_status_1(tmp_path: Path) -> None:

@@ -51,6 +51,18 @@ def may_write(path: Path) -> bool:
     return os.access(path, os.W_OK, **effective) and os.access(path.parent, os.W_OK, **effective)
 
 
+def write_refusal(directory: Path) -> str | None:
+    """The system's words if no file can be made in a directory, or in the nearest above it that is there; else None."""
+    nearest = next(each for each in (directory, *directory.parents) if os.path.isdir(each))  # noqa: PTH112
+    trial = nearest / f".catena-{os.getpid()}.trial"
+    try:
+        os.close(os.open(trial, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600))
+        trial.unlink()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
 def lock_refusal(directory: Path) -> str | None:
     """The system's words if it locks no file in a directory, as on a network without a lock service; else None.
 

@@ -32,7 +32,7 @@ from catena_acp.agents.registry.data import load_registry
 from catena_acp.continuity.wording.counts import counted
 from catena_store.database import health
 from catena_store.database.database import Database, data_directory, default_path
-from catena_store.database.location import on_network
+from catena_store.database.location import on_network, write_refusal
 from catena_store.errors import StoreError
 from catena_store.ids import utc_now
 
@@ -57,6 +57,7 @@ def _findings() -> Iterator[Finding]:
     settings = _settings()
     yield versions_finding()
     yield _data()
+    yield from _home()
     yield asyncio.run(_store())
     yield _log()
     yield settings
@@ -79,18 +80,32 @@ def versions_finding() -> Finding:
 
 def _data() -> Finding:
     directory = data_directory()
-    nearest = next((each for each in (directory, *directory.parents) if each.exists()), Path("/"))
-    free, remote = shutil.disk_usage(nearest).free, on_network(nearest)
+    nearest = next(each for each in (directory, *directory.parents) if os.path.isdir(each))  # noqa: PTH112
+    free, remote, refusal = shutil.disk_usage(nearest).free, on_network(nearest), write_refusal(directory)
     notes = [f"only {size_text(free)} free"] if free < _SCARCE else []
     notes += ["on a network file system, which a database cannot be shared on"] if remote else []
+    if refusal is not None:
+        elsewhere = "set CATENA_DATA_DIR to a directory that can be written"
+        notes.append(f"nothing can be kept there ({refusal}): {elsewhere}")
     text = " · ".join([str(directory), *notes])
-    return Finding("data", text, values={"path": str(directory), "free": free, "network": remote})
+    values = {"path": str(directory), "free": free, "network": remote, "writable": refusal is None}
+    return Finding("data", text, ok=refusal is None, values=values)
+
+
+def _home() -> Iterator[Finding]:
+    """Said only if nothing can be written there."""
+    refusal = write_refusal(Path.home())
+    if refusal is not None:
+        text = f"{Path.home()} cannot be written ({refusal}): agents keep logins and sessions there, and may fail"
+        yield Finding("home", text, values={"path": str(Path.home()), "writable": False})
 
 
 async def _store() -> Finding:
     path = default_path()
     if not path.exists():
-        return Finding("store", f"{path.name}: created with the first conversation", values={"exists": False})
+        created = "created with the first conversation"
+        words = created if write_refusal(path.parent) is None else "none, and it cannot be created"
+        return Finding("store", f"{path.name}: {words}", values={"exists": False})
     notes: list[str] = []
     try:
         async with Database.open(path) as db:
@@ -131,7 +146,8 @@ def _settings() -> Finding:
     except InvalidSettings as error:
         return Finding("settings", str(error), ok=False, values={"path": str(path), "valid": False})
     if text is None:
-        words = f"{path}: none (using defaults)"
+        unwritable = "" if write_refusal(path.parent) is None else "; none can be saved there"
+        words = f"{path}: none (using defaults){unwritable}"
         return Finding("settings", words, values={"path": str(path), "valid": True, "set": []})
     import tomllib
 
