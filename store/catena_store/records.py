@@ -214,6 +214,7 @@ class Turn:
     mode: str | None
     started_at: datetime
     ended_at: datetime | None
+    kept: str | None = None  # what its session was taken to keep of a bad end: "prompt" or "all"
 
     @property
     def clean(self) -> bool:

@@ -231,6 +231,37 @@ _MOTIFS: tuple[tuple[tuple[object, ...], ...], ...] = (
     ),
     # A client dies over it.
     (("turn", ...), ("crash", 1, 5), ("turn", ...), ("edit_last", 0), ("turn", ...), ("turn", ...)),
+    # What sessions keep of stopped turns is seen twice when they are opened, and believed of the third.
+    *(
+        (
+            *(
+                act
+                for _ in range(2)
+                for act in (
+                    ("turn", 0, "whole", False),
+                    ("send", 0, None, "whole", False),
+                    ("stream", 0, "text", False, False),
+                    (kind, *arguments),
+                    ("kill_agent", 1, "A"),
+                    ("turn", 0, "whole", False),
+                    ("lie", "A", "open", "gone"),
+                    ("kill_agent", 1, "A"),
+                )
+            ),
+            ("turn", 0, "whole", False),
+            ("send", 0, None, "whole", False),
+            ("stream", 0, "text", False, False),
+            (kind, *arguments),
+            ("turn", 0, "whole", False),
+            ("kill_agent", 1, "A"),
+            ("turn", 0, "whole", False),
+            ("send", 0, None, "whole", False),
+            ("stream", 0, "text", False, False),
+            (kind, *arguments),
+            ("turn", 0, "whole", False),
+        )
+        for kind, arguments in (("end", (0, "cancelled")), ("end", (0, "error")), ("kill_agent", (1, "A")))
+    ),
     # What was abridged is forked.
     (
         ("turn", ...),
@@ -321,8 +352,9 @@ def _profile(r: random.Random, *, faithful: bool) -> Profile:
         fork_empty_refused=often(),
         delete=often(),
         kill_keeps=r.choice(["user", "user", "partial", "nothing"]),
-        cancel_keeps=r.choice(["user", "partial", "nothing"]),
-        error_keeps=r.choice(["user", "partial", "nothing"]),
+        cancel_keeps=r.choice(["user", "partial", "partial", "nothing"]),
+        error_keeps=r.choice(["user", "partial", "partial", "nothing"]),
+        changes_mind=r.choice([None, None, r.randrange(8)]),
         orphan_finishes=often(),
         greets=r.choice(["", "", "behind", "before"]),
         replays_late=late,

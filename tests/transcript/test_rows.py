@@ -671,12 +671,13 @@ def test_in_a_column_of_a_hundred_and_twenty_cells_both_versions_stand_beside_ea
         ({"how": "forked_at"}, False),
         ({"how": "resumed", "told_total": 0}, False),
         ({"how": "told", "told_total": 14}, True),
-        ({"how": "told", "told_total": 14, "after_stop": True}, False),
+        ({"how": "resumed", "after_stop": True, "cause": "it was stopped"}, False),
+        ({"how": "caught_up", "told_total": 2, "after_stop": True}, True),
         ({"how": "resumed", "cause": "the agent stopped"}, True),
         ({"cleared": True}, True),
     ],
 )
-def test_a_seam_is_drawn_where_something_changed_for_the_agent_and_not_after_a_stop(
+def test_a_seam_is_drawn_where_more_than_the_prompt_went_out_or_something_changed_for_the_agent(
     data: dict[str, object], drawn: bool
 ) -> None:
     assert (column([Writer().row(Kind.SEAM, "Session resumed", data=data)], 60) != []) == drawn

@@ -91,7 +91,7 @@ CAUSES = {
         "Rehearsal is rate limited until {until}. Its partial answer is saved. Retry then, "
         "or continue with another agent.",
         (Offer.WAIT, Offer.RETRY, Offer.OTHER_AGENT),
-        "rate limit until {until} · 2 missed messages replayed",
+        "rate limit until {until} · 2 messages replayed that it may have lost",
     ),
     "r01 rate limit without a time": Cause(
         "error -32603 Too many requests",
@@ -99,7 +99,7 @@ CAUSES = {
         "Rehearsal is rate limited: Too many requests. Its partial answer is saved. Retry later, "
         "or continue with another agent.",
         (Offer.RETRY, Offer.OTHER_AGENT),
-        "rate limit at {began} · 2 missed messages replayed",
+        "rate limit at {began} · 2 messages replayed that it may have lost",
     ),
     "r02 credit": Cause(
         "credit",
@@ -107,7 +107,7 @@ CAUSES = {
         "Rehearsal has no credit left: Your credit balance is too low for this month. Its partial answer is saved. "
         "Continue with another agent, or retry when that is settled.",
         (Offer.OTHER_AGENT, Offer.RETRY, Offer.LOGIN),
-        "no credit left at {began} · 2 missed messages replayed",
+        "no credit left at {began} · 2 messages replayed that it may have lost",
     ),
     "r03 overload": Cause(
         "overload",
@@ -115,14 +115,14 @@ CAUSES = {
         "Rehearsal's provider is overloaded or failing: API Error: 529 Overloaded. Its partial answer is saved. "
         "Retry in a while, or continue with another agent.",
         (Offer.RETRY, Offer.OTHER_AGENT),
-        "overload at {began} · 2 missed messages replayed",
+        "overload at {began} · 2 messages replayed that it may have lost",
     ),
     "not known": Cause(
         "error -32603 Something broke",
         Trouble.REFUSED,
         "Rehearsal refused: Something broke. Its partial answer is saved.",
         (Offer.RETRY, Offer.OTHER_AGENT),
-        "Something broke · 2 missed messages replayed",
+        "Something broke · 2 messages replayed that it may have lost",
     ),
 }
 

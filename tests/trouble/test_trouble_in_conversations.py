@@ -99,8 +99,8 @@ async def test_w05_the_line_of_a_seam_leaves_out_the_trouble_that_the_row_above_
         await desk.window.retry()
         await desk.window.wait_idle()
         seams = [row for row in await desk.branch() if row.kind is Kind.SEAM]
-    assert seams[0].text == "Rehearsal was killed by signal 9 · 2 missed messages replayed"
-    assert line_words(seams[0]) == "session resumed · 2 missed messages replayed"
+    assert seams[0].text == "Rehearsal was killed by signal 9 · 1 message replayed that it may have lost"
+    assert line_words(seams[0]) == "same session · 1 message replayed that it may have lost"
     assert all("line" not in seam.data for seam in seams[1:]), (
         "a prompt that is sent again hangs from above it"
     )
@@ -130,7 +130,7 @@ async def test_p09_each_turn_records_how_its_context_got_there_and_a_seam_surviv
     async with world.client(resume=desk) as again:
         kept = [row.text for row in await again.branch() if row.kind is Kind.SEAM]
         turns = await again.turns()
-    assert seams == kept == ["Rehearsal was killed by signal 9 · 2 missed messages replayed"]
+    assert seams == kept == ["Rehearsal was killed by signal 9 · 1 message replayed that it may have lost"]
     assert [turn.how for turn in turns] == [
         ContextSource.FRESH,
         ContextSource.CONTINUED,

@@ -78,6 +78,7 @@ async def end(
     model: str | None = None,
     mode: str | None = None,
     unabridged_from: str | None = None,
+    kept: str | None = None,
 ) -> Turn:
     """End an open turn; a field that is None keeps its value.
 
@@ -88,7 +89,8 @@ async def end(
         "UPDATE turn SET"
         " stop_reason = ?, ended_at = ?, error = coalesce(?, error), usage = coalesce(?, usage),"
         " cost = coalesce(?, cost), currency = coalesce(?, currency), model = coalesce(?, model),"
-        " mode = coalesce(?, mode), whole_id = coalesce(?, whole_id) WHERE id = ? AND stop_reason IS NULL",
+        " mode = coalesce(?, mode), whole_id = coalesce(?, whole_id), kept = ?"
+        " WHERE id = ? AND stop_reason IS NULL",
         (
             stop_reason,
             tx.now(),
@@ -99,6 +101,7 @@ async def end(
             model,
             mode,
             unabridged_row,
+            kept,
             turn_id,
         ),
     )
@@ -282,6 +285,34 @@ async def clean_among(r: Reader, turn_ids: Collection[str]) -> set[str]:
         (rows.as_list(list(turn_ids)), *_CLEAN),
     )
     return {row[0] for row in found}
+
+
+@dataclass(frozen=True, slots=True)
+class BadlyEnded:
+    """A turn that ended, and not cleanly."""
+
+    id: str
+    link_id: str
+    stop_reason: StopReason
+    told: bool  # prior context went out with its prompt
+    has_tools: bool
+    kept: str | None  # what its session was taken to keep of it
+
+
+async def badly_ended(r: Reader, turn_ids: Collection[str]) -> dict[str, BadlyEnded]:
+    """Those of the turns that were sent and did not end cleanly, by id."""
+    places = ", ".join("?" * len(_CLEAN))
+    found = await r.all(
+        "SELECT t.id, t.link_id, t.stop_reason, t.told_total + t.tools_listed > 0,"
+        " EXISTS (SELECT 1 FROM message m WHERE m.turn_id = t.id AND m.kind = 'tool'), t.kept FROM turn t"
+        " WHERE t.id IN (SELECT value FROM json_each(?)) AND t.stop_reason IS NOT 'not_sent'"
+        f" AND NOT (t.error IS NULL AND t.stop_reason IN ({places}))",
+        (rows.as_list(list(turn_ids)), *_CLEAN),
+    )
+    return {
+        id: BadlyEnded(id, link, StopReason(stop), bool(told), bool(tools), kept)
+        for id, link, stop, told, tools, kept in found
+    }
 
 
 async def seconds_of(r: Reader, turn_ids: Collection[str]) -> float:

@@ -51,7 +51,7 @@ TURN = (
     f"t.id, t.conversation_id, {_uid('t.prompt_id')}, t.link_id, t.base_link_id, t.window_id, "
     f"{_uid('t.last_id')}, t.how, t.cause, {_uid('t.told_from')}, {_uid('t.told_to')}, t.told, t.told_total, "
     f"t.tools_listed, t.left_out, {_uid('t.whole_id')}, t.prior_context, t.stop_reason, t.error, t.usage, "
-    "t.cost, t.currency, t.model, t.mode, t.started_at, t.ended_at"
+    "t.cost, t.currency, t.model, t.mode, t.started_at, t.ended_at, t.kept"
 )
 LINK = (
     "l.id, l.conversation_id, l.agent, l.profile, l.session_id, l.cwd, l.cause, l.source_id, "
@@ -139,7 +139,7 @@ def turn(row: Row) -> Turn:
         stop_reason,
         *rest,
     ) = rest
-    (error, usage, cost, currency, model, mode, started_at, ended_at) = rest
+    (error, usage, cost, currency, model, mode, started_at, ended_at, kept) = rest
     return Turn(
         id=id,
         conversation_id=conversation_id,
@@ -167,6 +167,7 @@ def turn(row: Row) -> Turn:
         mode=mode,
         started_at=from_milliseconds(started_at),
         ended_at=None if ended_at is None else from_milliseconds(ended_at),
+        kept=kept,
     )
 
 

@@ -60,6 +60,7 @@ class Profile:
     kill_keeps: str = "user"  # user | partial | nothing
     cancel_keeps: str = "user"  # user | partial | nothing
     error_keeps: str = "user"
+    changes_mind: int | None = None  # after so many turns that ended badly it keeps nothing of any
     orphan_finishes: bool = False  # when the client dies, the agent finishes its turn before it goes
     reopen_keeps: bool = False  # opening a session that is open keeps what is in memory
     reuses_ids: bool = False  # session ids are counted from 0 in every process, and nothing is kept
@@ -148,7 +149,7 @@ class Running:
         self.flush()
         match stop_reason:
             case "cancelled":
-                self._settle(self.agent.upstream.profile.cancel_keeps)
+                self._settle(self.agent.upstream.keeps("cancel"))
             case "refusal":
                 self._settle("nothing")
             case _:
@@ -166,7 +167,7 @@ class Running:
     def fail(self, error: AgentRefused) -> None:
         """Answer the prompt with an error."""
         self.flush()
-        self._settle(self.agent.upstream.profile.error_keeps)
+        self._settle(self.agent.upstream.keeps("error"))
         self.answer.set_exception(error)
         self.answer.exception()  # whoever waited for it may be gone
 
@@ -197,7 +198,7 @@ class Running:
 
     def cut(self) -> None:
         """The process ended in the middle."""
-        match self.agent.upstream.profile.kill_keeps:
+        match self.agent.upstream.keeps("kill"):
             case "nothing":
                 del self.live.transcript.content[self.kept_before :]
             case "partial":
@@ -242,6 +243,7 @@ class Upstream:
             f"{text} was run here"
         )  # gives what it says of it
         self.tells_when_opened: Event | None = None  # behind the answer, of a session that is opened again
+        self._bad_ends = 0
         self._sessions = itertools.count(1)
         self._messages = itertools.count(1)
         self._pids = itertools.count(1)
@@ -270,6 +272,14 @@ class Upstream:
                 fork_at_key="air" if profile.fork_at else None,
             ),
         )
+
+    def keeps(self, end: str) -> str:
+        """What it keeps of another turn that ends so."""
+        self._bad_ends += 1
+        until = self.profile.changes_mind
+        changed = until is not None and self._bad_ends > until
+        kept: str = "nothing" if changed else getattr(self.profile, f"{end}_keeps")
+        return kept
 
     def start(self, gate: Gate = open_gate) -> ModelAgent:
         """A new process."""

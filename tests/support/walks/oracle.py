@@ -132,6 +132,10 @@ def judge_delivery(
     held = tokens_of([*(said.text for said in live.content), *texts])
     shown = " ".join(f"{row.kind}:{','.join(TOKEN.findall(row.text))}" for row in path)
     start = next((at for at, row in enumerate(path) if row.id == delivery.unabridged_from), 0)
+    fickle = agent.upstream.profile.changes_mind is not None
+    assumed = (
+        {turn for (turn,) in file.all("SELECT id FROM turn WHERE kept IS NOT NULL")} if fickle else set()
+    )
     commanded = False  # the row is of a turn whose prompt was a command
     for at, row in enumerate(path):
         commanded = row.text.startswith("/") if row.kind == "user" else commanded
@@ -139,6 +143,8 @@ def judge_delivery(
             continue
         if (row.kind == "tool" or commanded) and live.session_id in agent.upstream.spoilt:
             continue  # a replay is compared by what was said, and a command proves nothing in it
+        if row.turn_id in assumed:
+            continue  # it was believed, until a replay shows less
         missing = tokens_of([row.text]) - held - noise
         if row.kind in _CONTENT and missing:
             yield f"P1: {row.kind} {sorted(missing)} of [{shown}] is unknown to {live.session_id}: {sorted(held)}"
@@ -224,6 +230,11 @@ def judge_file(file: File, texts: Iterable[str]) -> Iterable[str]:
             yield f"P11: {token} was said once, and stands in the rows {sorted(rows)}"
     if file.all(f"SELECT 1 FROM message WHERE text LIKE '%{GREETING}%' AND kind <> 'notice'"):
         yield "P10: what a session said before its first prompt is no notice"
+    if file.all(
+        "SELECT 1 FROM ability b JOIN link l ON l.agent = b.agent_name JOIN turn t ON t.link_id = l.id"
+        " WHERE b.name = 'kept' AND t.kept IS NOT NULL AND t.ended_at > b.learnt_at"
+    ):
+        yield "P12: an agent was believed after it had shown less than was believed of it"
     kept = {str(text) for (text,) in file.all("SELECT text FROM input")}
     shown = {
         str(text)

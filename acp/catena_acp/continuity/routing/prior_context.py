@@ -24,6 +24,7 @@ __all__ = [
     "PriorContext",
     "build_prior_context",
     "harmless",
+    "is_doubtful",
     "read_prior_context",
     "tool_call_line",
     "without_prior_context",
@@ -70,6 +71,11 @@ class PriorContext:
     @property
     def left_out(self) -> int:
         return self.told_total - self.told
+
+
+def is_doubtful(prior_context: str) -> bool:
+    """True for a text that tells what its session may hold all the same."""
+    return _MAYBE_SEEN in prior_context
 
 
 def build_prior_context(

@@ -62,7 +62,7 @@ def verdict(replay: Iterable[Event], expected: Expected, notes: Sequence[str] = 
 
     ``notes`` are patterns of the messages that this agent itself adds to those of the person.
     """
-    pieces = _pieces(replay)
+    pieces = pieces_of(replay)
     if expected.holds and not pieces:
         return Verdict.EMPTY
     place = (0, 0)
@@ -85,8 +85,8 @@ def verdict(replay: Iterable[Event], expected: Expected, notes: Sequence[str] = 
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
-    """What one side said at a stretch."""
+class Piece:
+    """What one side of a replay says at a stretch."""
 
     said: Speaker
     words: str  # as they stand
@@ -98,7 +98,7 @@ class _Piece:
 _Place = tuple[int, int]  # a piece, and how much of what was said in it was found
 
 
-def _find(said: Speaker, text: str, pieces: Sequence[_Piece], place: _Place) -> _Place | None:
+def _find(said: Speaker, text: str, pieces: Sequence[Piece], place: _Place) -> _Place | None:
     """Where to go on looking: at the same piece after something told, behind it after something said.
 
     Prompts that follow one another, since the first brought nothing, may be one piece: agents that give their messages
@@ -117,7 +117,8 @@ def _find(said: Speaker, text: str, pieces: Sequence[_Piece], place: _Place) -> 
     return None
 
 
-def _pieces(replay: Iterable[Event]) -> list[_Piece]:
+def pieces_of(replay: Iterable[Event]) -> list[Piece]:
+    """What each side says in a replay, in its order."""
     stretches: list[tuple[Speaker, str | None, list[str]]] = []
     for event in replay:
         if not isinstance(event, TextChunk) or event.role not in ("user", "agent"):
@@ -131,12 +132,12 @@ def _pieces(replay: Iterable[Event]) -> list[_Piece]:
     return [_piece(said, "".join(parts), joined=mark is None) for said, mark, parts in stretches]
 
 
-def _piece(said: Speaker, text: str, *, joined: bool) -> _Piece:
+def _piece(said: Speaker, text: str, *, joined: bool) -> Piece:
     if said is Speaker.AGENT:
-        return _Piece(said, text, bare(text), "")
+        return Piece(said, text, bare(text), "")
     words = without_prior_context(text)
     told = bare(text) if words != text.strip() else ""
-    return _Piece(said, words, bare(words), told, joined)
+    return Piece(said, words, bare(words), told, joined)
 
 
 def _own_form(said: Speaker, text: str) -> str:

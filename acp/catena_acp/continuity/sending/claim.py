@@ -51,8 +51,8 @@ class Claim:
         context, row = self._context, self._row
         git = await context.host.environment.git(context.record.cwd)
         async with context.tenure.write() as tx:
-            link = await links.get(tx, live.link_id)
             situation = await context.situation(tx, agent, self._window_id, row.parent_id, prompt_id=row.id)
+            link = next((known for known in situation.links if known.id == live.link_id), None)
             if link is None or live.version != link.version or not route.may_claim(link, situation):
                 return None
             prior = await self._prior_context(tx, situation.path, link)

@@ -432,12 +432,14 @@ async def read_situation(
     ids = [link.id for link in family_links]
     clean = await _fork_points(reader, ids, above, powers) if powers.forks_at else []
     looked_at = [*family_links, *(link for link in others if link.id not in ids)]
+    # One that surely kept this very prompt, when it was sent before, holds all above it.
+    looked_at = [replace(link, knows=above) if link.knows == prompt_id else link for link in looked_at]
     pointers = {row for link in looked_at for row in (link.knows, link.reach) if row}
     path = await ancestry.path(
         reader, above, pointers | {turn.last_id for turn in clean}, prompt_id=prompt_id
     )
-    unsure = {link.reach for link in looked_at if link.reach and link.reach != link.knows}
-    ceilings = [row for row in unsure if path.holds_before_prompt(row)]
+    reached = {link.reach for link in looked_at if link.reach}
+    ceilings = [row for row in reached if path.holds_before_prompt(row)]
     answered = await ancestry.answered(reader, above, ceilings) if ceilings else set()
     carriers = await turns.carriers(reader, answered) if answered else {}
     return route.Situation(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from catena_acp.continuity.routing.late_history import Recorded
 from catena_acp.continuity.routing.replay_check import (
@@ -13,9 +13,11 @@ from catena_acp.continuity.routing.replay_check import (
     Verdict,
     bare,
     is_unproven,
+    pieces_of,
     verdict,
 )
 from catena_acp.continuity.routing.slash_commands import command_name
+from catena_acp.continuity.routing.surely_kept import BadTurn, Shown, bad_end, shown_of
 from catena_acp.port.session_events import Event
 from catena_store import ancestry
 from catena_store.chains import turns
@@ -61,6 +63,25 @@ class ReplayRecord:
         """What a history of the session may tell, from what it was told in full on."""
         return (await self._read_from(self._link.unabridged_from)).texts
 
+    @property
+    def assumes(self) -> bool:
+        """True if it counts something as held that no replay has shown yet."""
+        return any(record.assumes for record in self._read.values())
+
+    async def shown(self, replay: Sequence[Event]) -> list[Shown]:
+        """What a replay that agreed shows of the turns of this link that did not end well."""
+        record = await self._read_from(self._link.unabridged_from)
+        if not record.bad:
+            return []
+        return await asyncio.to_thread(_shown, record, replay, self._notes)
+
+    async def proved(self, shown: Sequence[Shown]) -> str | None:
+        """The row to which the session surely holds the branch by now; None where that is what the link knows."""
+        record = await self._read_from(self._link.unabridged_from)
+        rows = [each.row_id for each in shown if each.row_id is not None]
+        below = [row_id for row_id in rows if record.depths[row_id] > record.known]
+        return max(below, key=record.depths.__getitem__, default=None)
+
     async def _compared(self, replay: Sequence[Event], since: str | None) -> Verdict:
         return await asyncio.to_thread(verdict, replay, await self._read_from(since), self._notes)
 
@@ -87,7 +108,7 @@ class ReplayRecord:
                 rows += reversed(await _rows(reader, page))
             leaf = page[0].parent_id if len(page) == _ROWS else None
         start, known = top + path.position(link.unabridged_from), top + path.position(link.knows)
-        return await asyncio.to_thread(_record_of, rows[::-1], start, known)
+        return await asyncio.to_thread(_record_of, link.id, rows[::-1], start, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,36 +116,48 @@ class _Record(Expected):
     """What has to be in a replay, and the texts that may be in it."""
 
     texts: Sequence[Recorded] = ()
+    bad: Sequence[BadTurn] = ()  # the link's own that did not end well
+    depths: Mapping[str, int] = field(default_factory=dict)  # of their rows, by id
+    known: int = -1  # the depth of the row that the link knows
+    assumes: bool = False  # something of a turn that did not end well is taken to be held
 
 
 @dataclass(frozen=True, slots=True)
 class _ComparedRow:
     """What is compared of a prompt or an answer."""
 
+    id: str
     kind: Kind
     text: str
     depth: int
     turn_id: str | None
     steered: bool
     proves: bool  # the answer of a turn that ended cleanly
+    words: bool  # it is all words
+    bad: turns.BadlyEnded | None  # its turn, if that did not end well
 
 
 async def _rows(reader: Reader, page: Sequence[Message]) -> list[_ComparedRow]:
-    clean = await turns.clean_among(reader, {row.turn_id for row in page if row.turn_id})
+    turn_ids = {row.turn_id for row in page if row.turn_id}
+    clean = await turns.clean_among(reader, turn_ids)
+    bad = await turns.badly_ended(reader, turn_ids - clean)
     return [
         _ComparedRow(
+            id=row.id,
             kind=row.kind,
             text=row.text,
             depth=row.depth,
             turn_id=row.turn_id,
             steered=bool(row.data.get("steered")),
             proves=row.turn_id in clean and row.state is MessageState.FINAL,
+            words="other" not in row.data,
+            bad=bad.get(row.turn_id or ""),
         )
         for row in page
     ]
 
 
-def _record_of(rows: Sequence[_ComparedRow], start: int, known: int) -> _Record:
+def _record_of(link_id: str, rows: Sequence[_ComparedRow], start: int, known: int) -> _Record:
     """What has to be in a replay, of the rows at these depths, and what may be in it, of all."""
     prompts = [row for row in rows if row.kind is Kind.USER]
     commands = {row.turn_id for row in prompts if command_name(row.text) and not row.steered}
@@ -140,7 +173,7 @@ def _record_of(rows: Sequence[_ComparedRow], start: int, known: int) -> _Record:
             and start <= row.depth <= known
             and not (row.turn_id and row.turn_id in commands)
             and not row.steered  # agents keep what was said into a turn elsewhere, or as something else
-            and (row.kind is Kind.USER or row in longest)
+            and (row.kind is Kind.USER or row in longest or _is_assumed(row))
         )
         said = Speaker.PERSON if row.kind is Kind.USER else Speaker.AGENT
         if row.depth >= start and not row.steered:
@@ -148,7 +181,43 @@ def _record_of(rows: Sequence[_ComparedRow], start: int, known: int) -> _Record:
         if held:
             holds.append((said, row.text))
             unproven = 0
-    return _Record(holds, [row.text for row in prompts], unproven, texts)
+    bad = [row for row in rows if row.depth >= start and row.bad and row.bad.link_id == link_id]
+    return _Record(
+        holds,
+        [row.text for row in prompts],
+        unproven,
+        texts,
+        bad=_bad_turns(bad),
+        depths={row.id: row.depth for row in bad},
+        known=known,
+        assumes=any(row.depth <= known and row.bad and row.bad.kept for row in rows),
+    )
+
+
+def _is_assumed(row: _ComparedRow) -> bool:
+    """True for the answer of a turn that did not end well, of which its session was taken to keep all."""
+    return row.kind is Kind.AGENT and row.bad is not None and row.bad.kept == "all"
+
+
+def _bad_turns(rows: Sequence[_ComparedRow]) -> list[BadTurn]:
+    """The turns of these rows, whose prompts are among them."""
+    by_turn: dict[str, list[_ComparedRow]] = {}
+    for row in rows:
+        if row.bad:
+            by_turn.setdefault(row.bad.id, []).append(row)
+    found = []
+    for prompt, *rest in by_turn.values():
+        turn = prompt.bad
+        if turn and prompt.kind is Kind.USER and not prompt.steered:
+            plain = not turn.has_tools and all(row.kind is Kind.AGENT and row.words for row in rest)
+            answers = [(row.id, row.text) for row in rest if row.kind is Kind.AGENT]
+            end = bad_end(turn.stop_reason)
+            found.append(BadTurn(turn.id, end, prompt.id, prompt.text, answers, plain, turn.told))
+    return found
+
+
+def _shown(record: _Record, replay: Sequence[Event], notes: Sequence[str]) -> list[Shown]:
+    return shown_of(record.bad, record.possible, pieces_of(replay), notes)
 
 
 def _longest_answers(rows: Sequence[_ComparedRow]) -> set[_ComparedRow]:

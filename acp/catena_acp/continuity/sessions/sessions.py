@@ -14,6 +14,7 @@ from catena_acp.continuity.routing.late_history import LateHistory
 from catena_acp.continuity.routing.replay_check import Verdict
 from catena_acp.continuity.services import Services
 from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
+from catena_acp.continuity.sessions.kept_turns import learn, take_back
 from catena_acp.continuity.sessions.loading import Loaded, load, tells
 from catena_acp.continuity.sessions.replay_habits import ReplayHabits, keep_faith, keep_late, read_habits
 from catena_acp.continuity.sessions.replay_record import ReplayRecord
@@ -318,7 +319,7 @@ class Sessions:
             await agent.close_session(opened.session_id)
             raise SessionContradicts(f"{agent.spec.title} opened a different session than the one requested")
         if look:
-            await self._compare(record, agent, opened)
+            link = await self._compared(link, record, agent, opened)
         history = await self._history(opened, link)
         how = ContextSource.RESUMED
         return self.adopt(link, agent, opened, how, listener, place, history=history, behind=loaded.behind)
@@ -395,20 +396,44 @@ class Sessions:
             return forked
         return opened
 
-    async def _compare(self, record: ReplayRecord, agent: AgentPort, opened: SessionOpened) -> None:
+    async def _compared(
+        self, link: Link, record: ReplayRecord, agent: AgentPort, opened: SessionOpened
+    ) -> Link:
+        """Compare a replay; the link, with what it proves of that. Raises SessionContradicts if it does not agree."""
         found = await record.verdict(opened.replay)
         habits = await self._habits(agent)
         if not habits.proves(found):
-            return
-        if habits.faithful is None and record.proves:
-            async with self._services.db.write() as tx:
+            return link
+        if found is Verdict.AGREES:
+            return await self._learnt(link, record, agent, opened, learn_faith=habits.faithful is None)
+        async with self._services.db.write() as tx:
+            if record.assumes:
+                await take_back(tx, agent.abilities)
+            elif habits.faithful is None and record.proves:
                 await keep_faith(tx, agent.abilities, found)
-        if found is not Verdict.AGREES:
-            await agent.close_session(opened.session_id)
-            what = "nothing" if found is Verdict.EMPTY else "something else"
-            raise SessionContradicts(
-                f"{agent.spec.title} opened the session, but it holds {what} where the conversation was"
-            )
+        await agent.close_session(opened.session_id)
+        what = "nothing" if found is Verdict.EMPTY else "something else"
+        raise SessionContradicts(
+            f"{agent.spec.title} opened the session, but it holds {what} where the conversation was"
+        )
+
+    async def _learnt(
+        self, link: Link, record: ReplayRecord, agent: AgentPort, opened: SessionOpened, *, learn_faith: bool
+    ) -> Link:
+        """Keep what a replay that agrees tells of the agent, and of the turns of its session that did not end well."""
+        shown = await record.shown(opened.replay)
+        learn_faith = learn_faith and record.proves
+        if not (shown or learn_faith):
+            return link
+        proved = await record.proved(shown)
+        async with self._services.db.write() as tx:
+            if learn_faith:
+                await keep_faith(tx, agent.abilities, Verdict.AGREES)
+            await learn(tx, agent.abilities, link.session_id, shown)
+            now = await links.get(tx, link.id)
+            if proved and now and now.version == link.version:
+                return await links.move(tx, link.id, knows=proved)
+        return link
 
     async def _habits(self, agent: AgentPort) -> ReplayHabits:
         async with self._services.db.read() as reader:

@@ -180,6 +180,7 @@ class Reducer:
     clock: Callable[[], datetime]
     keeps_user_text: bool = False
     answered: bool = False  # an agent or tool row came
+    only_words: bool = True  # … and none but answers in words
     compacted: bool = False
     rows: int = 0  # inserted so far
     last_kind: Kind | None = None  # of the last of them
@@ -330,7 +331,7 @@ class Reducer:
             return []
         ops = self._end_text(voice=content.subagent_of)
         kind = _KINDS[content.role]
-        self.answered = self.answered or kind is Kind.AGENT
+        self.answered, self.only_words = self.answered or kind is Kind.AGENT, False
         other: dict[str, Any] = {"kind": content.kind, "description": content.description}
         if content.address:
             other["address"] = content.address
@@ -345,7 +346,7 @@ class Reducer:
     def _change_tool(self, call: ToolCallChanged) -> list[Op]:
         known = self._tools.get(call.tool_call_id)
         images = [each.image for each in call.content or () if isinstance(each, ToolOther)]
-        self.answered = True
+        self.answered, self.only_words = True, False
         if known:
             known.data = with_outputs(changed_tool(known.data, call, self._now()), self._terminals)
             known.over = is_over(known.data)
@@ -396,7 +397,7 @@ class Reducer:
         return ops
 
     def _add_elicitation(self, asked: ElicitationRequested) -> list[Op]:
-        self.answered = True
+        self.answered, self.only_words = True, False
         request = asked.request
         ops = self._end_text()
         insert = self._insert(Kind.NOTICE, asked_text(request), kept_data(request), state=MessageState.OPEN)

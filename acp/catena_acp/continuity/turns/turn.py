@@ -22,9 +22,12 @@ from catena_acp.continuity.conversation_events import (
     Remarked,
 )
 from catena_acp.continuity.routing.late_history import LateHistory
+from catena_acp.continuity.routing.replay_check import is_unproven
+from catena_acp.continuity.routing.surely_kept import Kept, bad_end
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.environment import note_end
 from catena_acp.continuity.sessions.fork_points import id_said_back
+from catena_acp.continuity.sessions.kept_turns import believed
 from catena_acp.continuity.sessions.replay_habits import keep_late
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.tool_calls.tool_record import ToolRecord
@@ -57,6 +60,7 @@ from catena_acp.port.session_events import (
 )
 from catena_store.chains import links, turns
 from catena_store.chains import usage as expenses
+from catena_store.chains.links import Unset
 from catena_store.conversations import messages
 from catena_store.database.database import Writer
 from catena_store.errors import StoreError
@@ -217,7 +221,8 @@ class RunningTurn:
             events = await self.recorder.apply(tx, ops)
             marked = await self._mark_last(tx, outcome)
             notice = await self._add_notice(tx, outcome)
-            link = await self._move_link(tx, outcome, notice, unabridged_from)
+            kept = await self._surely_kept(tx, ending, compacted=compacted)
+            link = await self._move_link(tx, outcome, notice, unabridged_from, kept)
             usage = self.live.state.usage
             turn = await turns.end(
                 tx,
@@ -230,6 +235,7 @@ class RunningTurn:
                 model=self.live.state.model,
                 mode=self.live.state.mode,
                 unabridged_from=unabridged_from,
+                kept=kept.name.lower() if kept else None,
             )
             if self._history and self._history.found:
                 await keep_late(tx, self.live.agent.abilities)
@@ -436,8 +442,25 @@ class RunningTurn:
         self.rejected = self.rejected or not answer.allowed
         await self.recorder.write(self.reducer.note_rule(call_id, answer.why, allowed=answer.allowed))
 
+    async def _surely_kept(self, tx: Writer, ending: Ending, *, compacted: bool) -> Kept:
+        """How much of the turn its session surely kept though it did not end well, by what its agent has shown."""
+        end = bad_end(ending.stop)
+        prompt = await messages.get(tx, self.turn.prompt_id)
+        if end is None or compacted or isinstance(ending.error, NotKept) or prompt is None:
+            return Kept.NOTHING
+        if is_unproven(prompt.text):
+            return Kept.NOTHING
+        kept = await believed(tx, self.live.agent.abilities, end)
+        whole = self.reducer.only_words and not self._interjected
+        return kept if whole else min(kept, Kept.PROMPT)
+
     async def _move_link(
-        self, tx: Writer, outcome: Outcome, notice: Message | None, unabridged_from: str | None
+        self,
+        tx: Writer,
+        outcome: Outcome,
+        notice: Message | None,
+        unabridged_from: str | None,
+        kept: Kept,
     ) -> Link:
         last_id = self.reducer.last_id
         match outcome.reach:
@@ -447,11 +470,16 @@ class RunningTurn:
                 reach = last_id
             case Bound.NOTICE:
                 reach = notice.id if notice else last_id
+        knows: str | Unset | None = links.UNSET
+        if outcome.clean or (kept is Kept.ALL and outcome.reach is Bound.LAST):
+            knows = last_id
+        elif kept is not Kept.NOTHING:
+            knows = self.turn.prompt_id
         event, detail = outcome.link_event or (None, None)
         link = await links.move(
             tx,
             self.live.link_id,
-            knows=last_id if outcome.clean else links.UNSET,
+            knows=knows,
             reach=reach,
             unabridged_from=unabridged_from,
             event=event,

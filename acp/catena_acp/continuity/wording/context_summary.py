@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from catena_acp.continuity.routing.prior_context import PriorContext
+from catena_acp.continuity.routing.prior_context import PriorContext, is_doubtful
 from catena_acp.continuity.wording.counts import counted
 from catena_store.records import ContextSource, Turn
 
@@ -20,20 +20,22 @@ class ContextSummary:
     tools: int = 0  # tool calls that are listed
     tokens: int = 0  # about: a quarter of the characters of the very text that is sent
     left_out: int = 0
+    doubtful: bool = False  # the session may hold what it is told
 
     @classmethod
     def of_turn(cls, turn: Turn) -> Self:
         """The summary of what a turn's session was told."""
-        tokens = _tokens(turn.prior_context or "")
-        return cls(turn.how, turn.told, turn.told_total, turn.tools_listed, tokens, turn.left_out)
+        text = turn.prior_context or ""
+        told = (turn.told, turn.told_total, turn.tools_listed)
+        return cls(turn.how, *told, _tokens(text), turn.left_out, is_doubtful(text))
 
     @classmethod
     def of_prior(cls, how: ContextSource, prior: PriorContext | None) -> Self:
         """The summary of what a session is told with a prior context, if there is one."""
         if prior is None:
             return cls(how)
-        tokens = _tokens(prior.text)
-        return cls(how, prior.told, prior.told_total, prior.tools_listed, tokens, prior.left_out)
+        told = (prior.told, prior.told_total, prior.tools_listed)
+        return cls(how, *told, _tokens(prior.text), prior.left_out, is_doubtful(prior.text))
 
     @property
     def native(self) -> bool:
@@ -42,10 +44,15 @@ class ContextSummary:
 
     @property
     def replayed_words(self) -> str:
-        """`2 of 14 messages replayed`; `4 missed messages replayed` to a session that goes on."""
-        missed = "missed " if self.how is ContextSource.CAUGHT_UP else ""
+        """`2 of 14 messages replayed`; `4 missed messages replayed` to a session that goes on.
+
+        Or `2 messages replayed that it may have lost`, if they belong to turns of its own that did not end well.
+        """
+        goes_on = self.how is ContextSource.CAUGHT_UP
+        missed = "missed " if goes_on and not self.doubtful else ""
         part = f"{self.told:,} of " if self.told != self.told_total else ""
-        return f"{part}{counted(self.told_total, f'{missed}message')} replayed"
+        why = " that it may have lost" if goes_on and self.doubtful else ""
+        return f"{part}{counted(self.told_total, f'{missed}message')} replayed{why}"
 
     @property
     def tools_words(self) -> list[str]:
@@ -81,6 +88,8 @@ def how_words(summary: ContextSummary, *, again: bool = False) -> str:
     """How a turn's context reached the agent; ``again``: a session that was told before and may have heard nothing."""
     match summary.how:
         case ContextSource.CONTINUED:
+            session = "same session"
+        case ContextSource.CAUGHT_UP if summary.doubtful:
             session = "same session"
         case ContextSource.RESUMED | ContextSource.CAUGHT_UP:
             session = "session resumed"

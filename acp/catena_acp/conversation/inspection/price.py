@@ -102,7 +102,9 @@ async def _price(
         situation = replace(situation, conversation_id="", window_id="")
     step = route.candidates(situation)[0]
     knows, how, unabridged_from = _first_step(step, context.sessions)
-    prior = await read_prior_context(reader, situation.path, knows, leaf_id, context.services.budget)
+    prior = await read_prior_context(
+        reader, situation.path, knows, leaf_id, context.services.budget, unsure=_unsure(step)
+    )
     spec = context.spec
     return replace(
         Price.of_prior(_with_telling(how, knows, prior), prior),
@@ -133,7 +135,7 @@ async def price_when_closed(
         situation = replace(situation, conversation_id="")
     step = route.candidates(situation)[0]
     knows, how, unabridged_from = _first_step(step, None)
-    prior = await read_prior_context(reader, situation.path, knows, leaf_id, budget)
+    prior = await read_prior_context(reader, situation.path, knows, leaf_id, budget, unsure=_unsure(step))
     return replace(
         Price.of_prior(_with_telling(how, knows, prior), prior),
         exact=await _is_certain(reader, situation, step, record),
@@ -168,6 +170,11 @@ def _first_step(step: route.Step, sessions: Sessions | None) -> tuple[str | None
             return link.knows, ContextSource.RESUMED, link.unabridged_from
         case route.New():
             return None, ContextSource.FRESH, None
+
+
+def _unsure(step: route.Step) -> bool:
+    """True if the session may hold more than is known of it."""
+    return isinstance(step, route.Use) and step.link.reach != step.link.knows
 
 
 def _copied(step: route.Step, context: SendContext) -> str:

@@ -100,17 +100,20 @@ def line_words(message: Message) -> str:
 
 
 def is_drawn(message: Message) -> bool:
-    """Return whether a seam is worth a line: something changed for the agent, and not because the person stopped it."""
+    """Return whether a seam is worth a line: more than the prompt went out, or something changed for the agent.
+
+    Not so for what changed only because the person stopped it.
+    """
     data = message.data
     if message.barrier or data.get("cleared") or not data.get("how"):
+        return True
+    if data.get("told_total") or data.get("tools_listed") or data.get("left_out"):
         return True
     if data.get("after_stop"):
         return False
     if data.get("cause") or data.get("abridged"):
         return True
-    same = data["how"] not in (ContextSource.TOLD, ContextSource.FRESH)
-    nothing_replayed = not (data.get("told_total") or data.get("tools_listed") or data.get("left_out"))
-    return not (same and nothing_replayed)
+    return data["how"] in (ContextSource.TOLD, ContextSource.FRESH)
 
 
 def draw_seam(message: Message, folded: bool, options: RenderOptions) -> list[Line]:

@@ -1,0 +1,89 @@
+"""What agent versions were seen to keep of turns that did not end well, learnt by their replays.
+
+Two replays in different sessions that showed the same, and none that showed less: that is believed of a version and a
+kind of end. The first replay that shows less than was believed ends that for the version, for good.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from catena_acp.continuity.routing.surely_kept import BadEnd, Kept, Shown
+from catena_acp.port.abilities import Abilities
+from catena_store.chains import agents
+from catena_store.database.database import Reader, Writer
+
+_KEPT: Final = "kept"  # "inconsistent" once a replay showed less than was believed
+_INCONSISTENT: Final = "inconsistent"
+_ENOUGH: Final = 2  # sessions that showed the same
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was seen of a kind of end: the sessions that kept so much, and the most that all of them kept."""
+
+    prompt: tuple[str, ...] = ()
+    all: tuple[str, ...] = ()
+    most: Kept = Kept.ALL
+
+    @property
+    def believed(self) -> Kept:
+        if len(self.all) >= _ENOUGH and self.most is Kept.ALL:
+            return Kept.ALL
+        if len(self.prompt) >= _ENOUGH and self.most >= Kept.PROMPT:
+            return Kept.PROMPT
+        return Kept.NOTHING
+
+    def with_shown(self, session_id: str, shown: Shown) -> _Seen:
+        return replace(
+            self,
+            prompt=_with(self.prompt, session_id) if shown.least >= Kept.PROMPT else self.prompt,
+            all=_with(self.all, session_id) if shown.least is Kept.ALL else self.all,
+            most=min(self.most, shown.most),
+        )
+
+
+async def believed(r: Reader, abilities: Abilities, end: BadEnd) -> Kept:
+    """What a session of this agent version surely keeps of a turn with such an end."""
+    known = await agents.abilities(r, abilities.name, abilities.version)
+    return Kept.NOTHING if known.get(_KEPT) == _INCONSISTENT else _seen(known, end).believed
+
+
+async def learn(tx: Writer, abilities: Abilities, session_id: str, shown: Sequence[Shown]) -> None:
+    """Learn from what the replay of a session shows of its turns."""
+    name, version = abilities.name, abilities.version
+    known = await agents.abilities(tx, name, version)
+    for each in shown:
+        if each.turn.end is None:
+            continue
+        before = _seen(known, each.turn.end)
+        if each.most < before.believed:
+            await take_back(tx, abilities)
+        seen = before.with_shown(session_id, each)
+        if seen != before:
+            known[_name(each.turn.end)] = written = json.dumps([seen.prompt, seen.all, seen.most])
+            await agents.set_ability(tx, name, version, _name(each.turn.end), written)
+
+
+async def take_back(tx: Writer, abilities: Abilities) -> None:
+    """Believe nothing of this agent version any more: a session held less than was believed."""
+    await agents.set_ability(tx, abilities.name, abilities.version, _KEPT, _INCONSISTENT)
+
+
+def _name(end: BadEnd) -> str:
+    return f"{_KEPT}_{end}"
+
+
+def _seen(known: dict[str, str], end: BadEnd) -> _Seen:
+    if (written := known.get(_name(end))) is None:
+        return _Seen()
+    prompt, whole, most = json.loads(written)
+    return _Seen(tuple(prompt), tuple(whole), Kept(most))
+
+
+def _with(sessions: tuple[str, ...], session_id: str) -> tuple[str, ...]:
+    known = session_id in sessions or len(sessions) >= _ENOUGH
+    return sessions if known else (*sessions, session_id)
