@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from catena_store import places
 from catena_store.conversations import messages
 from catena_store.database.database import Writer
 from catena_store.snapshots import turns, unfinished
 from catena_store.snapshots.repository import existing
 from catena_store.snapshots.restoring import RestoreStep
 from catena_store.snapshots.unfinished import WindowMove
-from catena_store.windows import windows
 from catena_store.windows.journal import Act
 from support.clients.command_line import Catena, Finished, turns_kept, wait_until
 
@@ -117,7 +117,7 @@ def test_g06_a_restore_that_was_killed_is_finished_or_undone(catena: Catena, way
     assert repository is not None
 
     async def killed_half_way(tx: Writer) -> None:
-        leaf = await windows.newest_leaf(tx, id)
+        leaf = await places.of(tx, id)
         kept = await turns.of_span(tx, leaf, await messages.depth(tx, second) - 1, None)
         assert kept and kept[0].after
         steps = [
@@ -242,7 +242,7 @@ def test_g06_a_window_goes_where_the_files_were_on_their_way_to(catena: Catena) 
     assert repository is not None
 
     async def killed_before_the_first_step(tx: Writer) -> None:
-        leaf = await windows.newest_leaf(tx, id)
+        leaf = await places.of(tx, id)
         kept = await turns.of_span(tx, leaf, await messages.depth(tx, second) - 1, None)
         assert kept and kept[0].after
         before, after = kept[0].before, kept[0].after

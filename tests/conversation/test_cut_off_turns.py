@@ -11,6 +11,7 @@ from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import RestoreNote, carry_out, plan_restore
 from catena_acp.snapshots.scope import SnapshotScope
+from catena_store import places
 from catena_store.chains import turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
@@ -91,7 +92,7 @@ class Keeper:
 
 async def window_of(world: World, record: ConversationRecord) -> str:
     async with Database.open(world.store) as db, db.read() as reader:
-        leaf = await windows.newest_leaf(reader, record.id)
+        leaf = await places.of(reader, record.id)
     async with Database.open(world.store) as db, db.write() as tx:
         id = new_id()
         await windows.open(tx, id=id, conversation_id=record.id, leaf_id=leaf)

@@ -37,6 +37,7 @@ from catena_acp.errors import ReadOnly
 from catena_acp.port.elicitation.requests import DECLINE
 from catena_acp.process_group import parse_start_time, process_start_time
 from catena_acp.trouble.troubles import Trouble
+from catena_store import places
 from catena_store.chains import turns
 from catena_store.clients import leases, progress
 from catena_store.conversations import conversations as kept_conversations
@@ -75,7 +76,7 @@ async def follower(world: World, conversation_id: str, home: str = "rehearsal") 
     ):
         conversation = await served.open(conversation_id)
         async with db.read() as reader:
-            leaf = await windows.newest_leaf(reader, conversation_id)
+            leaf = await places.of(reader, conversation_id)
         window_id = await open_window(db, conversation_id, leaf)
         conversation.window(window_id)
         desk = Desk(db, served, conversation, window_id)

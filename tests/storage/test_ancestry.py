@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_store import ancestry
+from catena_store import ancestry, places
 from catena_store.chains import turns
 from catena_store.clients import progress
 from catena_store.conversations import branches, logouts, messages
@@ -19,7 +19,7 @@ from catena_store.database import repair
 from catena_store.database.database import Database, Reader, Writer
 from catena_store.database.schema import shipped
 from catena_store.records import SPOKEN_KINDS, Kind, MessageState, NewMessage, StopReason
-from catena_store.windows import journal, windows
+from catena_store.windows import journal
 from catena_store.windows.journal import Act, WindowPlace
 from support.counted_work import queries_counted
 from support.storage.rows import a_turn, every_prompt_carried, new_conversation, new_link, say_much, store
@@ -137,7 +137,7 @@ async def test_a_climb_gives_what_a_walk_from_row_to_row_gives(tmp_path: Path, s
                 assert await messages.newest(tx, conversation) == (born[-1] if born else None)
                 taken = [id for id in born if forest.rows[id].state is not MessageState.REFUSED]
                 left = forest.fork_point if conversation == "c2" else None
-                assert await windows.newest_leaf(tx, conversation) == (taken[-1] if taken else left)
+                assert await places.of(tx, conversation) == (taken[-1] if taken else left)
                 has = bool(await branches.sibling_positions(tx, prompts, conversation))
                 assert await branches.fork_above(tx, leaf, conversation) is has
 
@@ -207,7 +207,7 @@ QUESTIONS: Mapping[str, Question] = {
     "the links at work": lambda r, _: turns.busy_links(r, ["early", "late", "all"]),
     "the turns at work": lambda r, _: turns.open_in(r, "c1"),
     "the newest row": lambda r, _: messages.newest(r, "c1"),
-    "the leaf that nobody left": lambda r, _: windows.newest_leaf(r, "c1"),
+    "the leaf that nobody left": lambda r, _: places.of(r, "c1"),
     "a leaf that another client moved": lambda r, leaf: progress.passes_through(r, "m1", leaf),
     "a message by its id": lambda r, _: messages.find(r, "c2", "m0"),
 }

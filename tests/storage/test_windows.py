@@ -109,29 +109,19 @@ async def test_a_closed_tab_comes_back_where_it_was(tmp_path: Path) -> None:
         assert [(window.id, window.draft) for window in found] == [("w1", "unsent"), ("w2", ""), ("w3", "")]
 
 
-async def test_a_conversation_goes_on_where_it_was_last_looked_at_else_at_its_newest_row(
-    tmp_path: Path,
-) -> None:
+async def test_every_window_of_a_conversation_is_found_the_last_used_first(tmp_path: Path) -> None:
     clock = Clock()
     async with store(tmp_path, clock) as db:
         async with db.write() as tx:
             await a_table(tx)
-            await new_conversation(tx, "never shown")
-            for id in ("v1", "v2"):
-                await say(tx, id, None, conversation="never shown")
             await windows.open(tx, id="w3", conversation_id="c1", leaf_id="u3")
-        for closed, leaf in (("w3", "u2"), ("w1", "u2"), ("w2", "u2")):
+        for closed in ("w3", "w1", "w2"):
             clock.forward()
             async with db.write() as tx:
                 await windows.close(tx, closed)
-                read = Explained(tx)
-                assert await windows.newest_leaf(read, "c1") == leaf
-                assert await windows.newest_leaf(read, "never shown") == "v2"
-                assert read.scans("w", "m", "message") == []
         async with db.read() as r:
             closed_windows = await windows.of_conversation(r, "c1")
             assert [window.id for window in closed_windows] == ["w2", "w1", "w3"]
-            assert await windows.newest_leaf(r, "nobody") is None
 
 
 async def test_a_window_can_go_over_to_another_conversation(tmp_path: Path) -> None:

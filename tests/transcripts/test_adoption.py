@@ -21,13 +21,13 @@ from catena_acp.errors import NotAdopted
 from catena_acp.transcripts.folding import fold, merged
 from catena_acp.transcripts.session import ForeignSession, time_of
 from catena_acp.transcripts.sources import read_session
+from catena_store import places
 from catena_store.chains import deleted_sessions, links, turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.finding import search
 from catena_store.ids import new_id
 from catena_store.records import Cause, ContextSource, Kind, Link, LinkState, Message, NewLink
-from catena_store.windows import windows
 from support.agents.model import Said, Transcript, Upstream
 from support.conversations.modelled import answering, client, how
 from support.conversations.rehearsed import Desk, open_window
@@ -57,7 +57,7 @@ def kept(upstream: Upstream, rows: list[Message], session_id: str = CLAUDE) -> N
 
 async def branch_of(db: Database, conversation_id: str) -> list[Message]:
     async with db.read() as reader:
-        return await messages.page(reader, await windows.newest_leaf(reader, conversation_id), 10_000)
+        return await messages.page(reader, await places.of(reader, conversation_id), 10_000)
 
 
 async def link_of(db: Database, conversation_id: str) -> Link:
@@ -71,7 +71,7 @@ async def resumed(desk: Desk, session: ForeignSession) -> AsyncIterator[Desk]:
     """A window on the conversation of a session."""
     adopted = await desk.conversations.foreign.adopt(session)
     async with desk.db.read() as reader:
-        leaf = await windows.newest_leaf(reader, adopted.conversation_id)
+        leaf = await places.of(reader, adopted.conversation_id)
     window_id = await open_window(desk.db, adopted.conversation_id, leaf)
     conversation = await desk.conversations.open(adopted.conversation_id)
     opened = Desk(desk.db, desk.conversations, conversation, window_id)

@@ -17,6 +17,7 @@ from catena_acp.blame.authorship import Author, BlamedFile, BlamedTurn, Block, D
 from catena_acp.blame.reports import by_report, reported_runs
 from catena_acp.blame.timeline import Timeline, timeline
 from catena_acp.errors import NotBlamed
+from catena_store import places
 from catena_store.chains import turn_prompts
 from catena_store.conversations import messages
 from catena_store.conversations.tree import prompts_of_branch
@@ -29,7 +30,6 @@ from catena_store.snapshots.line_history import LineOrigin, line_origins
 from catena_store.snapshots.repository import SnapshotRepository, snapshots_beside
 from catena_store.snapshots.trees import LARGEST, TreeEntry, is_among
 from catena_store.snapshots.turns import DirectoryTurn
-from catena_store.windows import windows
 
 MOST_LINES = 100_000
 _SECONDS = 30.0  # that the search may take
@@ -264,7 +264,7 @@ async def _blamed_turns(reader: Reader, blocks: Sequence[Block]) -> dict[str, Bl
     numbers: dict[str, int] = {}
     here: set[str] = set()
     for conversation in {each.conversation_id for each in prompts.values()}:
-        leaf = await windows.newest_leaf(reader, conversation)
+        leaf = await places.of(reader, conversation)
         branch = [id for id, _ in await prompts_of_branch(reader, leaf)]
         here.update(branch)
         numbers |= {id: number for number, id in enumerate(branch, start=1)}

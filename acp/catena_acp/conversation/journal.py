@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from catena_acp.snapshots.restoring import FilesMoved
+from catena_store import places
 from catena_store.conversations import conversations
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound
@@ -31,12 +32,15 @@ async def move_window(
 ) -> None:
     """Let a window stand on another leaf, of this or another conversation; with ``agent`` (and profile) from there on.
 
-    ``files`` came along. The only place where a person's act moves a window. Raises NotFound.
+    The conversation goes on there, too: it is its place. ``files`` came along. No act of a person moves a window
+    otherwise, but for what undoes this. Raises NotFound.
     """
     window = await _window(tx, window_id)
     before: dict[str, Any] = WindowPlace(window.conversation_id, window.leaf_id).as_mapping()
     after: dict[str, Any] = WindowPlace(conversation_id, leaf_id).as_mapping()
     await windows.show(tx, window_id, conversation_id, leaf_id)
+    if (window.conversation_id, window.leaf_id) != (conversation_id, leaf_id):
+        await places.move(tx, conversation_id, leaf_id)
     if agent is not None:
         record = await _conversation(tx, conversation_id)
         before |= {"agent": record.agent, "profile": record.profile}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from catena_store import ancestry
+from catena_store import ancestry, places
 from catena_store.conversations import conversations
 from catena_store.database.database import Reader
 from catena_store.errors import NotFound
@@ -30,7 +30,6 @@ from catena_store.exchange.document import (
 )
 from catena_store.exchange.fields import Row, sound, time_text
 from catena_store.ids import to_milliseconds
-from catena_store.windows import windows
 
 _PAGE = 200  # rows that are read at a time
 _POINTERS = frozenset(
@@ -110,7 +109,7 @@ async def select_tree(r: Reader, conversation_id: str) -> ExportSelection:
         (conversation.family, conversation_id),
     )
     rows = array("q", sorted(id for (id,) in found))
-    leaf = await windows.newest_leaf(r, conversation_id)
+    leaf = await places.of(r, conversation_id)
     return await _selection(r, conversation_id, leaf, rows, tree=True)
 
 
@@ -374,7 +373,7 @@ class _Written:
     async def _leaf(self, conversation: str) -> int | None:
         """The row number of the leaf to go on from; on a branch, of the last row that the export has of it."""
         if self.selected.tree:
-            leaf = await windows.newest_leaf(self.r, conversation)
+            leaf = await places.of(self.r, conversation)
             found = await self.r.one("SELECT id FROM message WHERE uid = ?", (leaf,))
             return None if found is None else int(found[0])
         if conversation == self.selected.conversation_id:

@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, Final
 
+from catena_store import places
 from catena_store.chains.links import IMPORTED
 from catena_store.clients import leases
 from catena_store.conversations import messages
@@ -24,9 +25,7 @@ from catena_store.database.database import Database, Writer
 from catena_store.database.rows import as_json
 from catena_store.errors import NotImportable
 from catena_store.exchange.staging import digest, stage, staged_pages
-from catena_store.ids import new_id
 from catena_store.records import Kind, Lease, LinkState, MessageState, Origin, StopReason
-from catena_store.windows import windows
 
 LOST_WHY: Final = "imported from a file: what the session has heard since is not known"
 COMMAND: Final = "command:"  # how the name of an agent begins that is any command
@@ -565,10 +564,8 @@ class _Import:
                 "UPDATE conversation SET fork_point_id = ? WHERE id = ?", (point, conversation.id)
             )
         wanted = await self.tx.one("SELECT uid FROM message WHERE id = ?", (leaf,))
-        if wanted is not None and await windows.newest_leaf(self.tx, conversation.id) != wanted[0]:
-            window = new_id()
-            await windows.open(self.tx, id=window, conversation_id=conversation.id, leaf_id=wanted[0])
-            await windows.close(self.tx, window)
+        if wanted is not None:
+            await places.move(self.tx, conversation.id, wanted[0])
 
 
 def _event(conversation: str, link: str, event: str, detail: str | None, at: int) -> dict[str, object]:

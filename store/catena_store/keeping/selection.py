@@ -63,6 +63,7 @@ SPARED = " ".join(f"WHEN {condition} THEN '{reason.value}'" for reason, conditio
 # The rows that conversations point to, those of a table ``kin``.
 POINTED_TO = """
         SELECT c.fork_point_id FROM kin CROSS JOIN conversation c ON c.id = kin.id
+        UNION SELECT c.place_id FROM kin CROSS JOIN conversation c ON c.id = kin.id
         UNION SELECT w.leaf_id FROM kin CROSS JOIN window w ON w.conversation_id = kin.id
         UNION SELECT l.knows FROM kin CROSS JOIN link l ON l.conversation_id = kin.id
         UNION SELECT l.reach FROM kin CROSS JOIN link l ON l.conversation_id = kin.id

@@ -32,6 +32,7 @@ _SEEN = (
     "     (j.act IN ('close', 'delete', 'archive', 'pin') OR (j.act = 'fork' AND j.workspace_id IS NOT NULL))"
     " AND EXISTS (SELECT 1 FROM window w WHERE w.id = j.window_id AND w.closed_at IS NOT NULL)))))"
 )
+_FOR_GOOD = 2  # undone, and another act came after it
 
 
 class Act(StrEnum):
@@ -91,9 +92,13 @@ async def record(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
 ) -> None:
-    """Add an act to the journal, unless it changed nothing."""
+    """Add an act to the journal, unless it changed nothing; what was undone before it is not done again."""
     if before == after:
         return
+    await tx.run(
+        f"UPDATE journal AS j SET undone = {_FOR_GOOD} WHERE {_SEEN} AND j.undone = 1",
+        (window_id, workspace_id),
+    )
     await tx.run(
         "INSERT INTO journal (workspace_id, window_id, conversation_id, act, before, after, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",

@@ -114,26 +114,6 @@ async def of_conversation(r: Reader, conversation_id: str) -> list[WindowRecord]
     return [rows.window(row) for row in found]
 
 
-async def newest_leaf(r: Reader, conversation_id: str) -> str | None:
-    """The leaf to go on from in a conversation: of its most recently used window, else its newest row.
-
-    That row is no refused prompt; in a fork without messages it is the fork point. None is the root.
-    """
-    row = await r.one(
-        "SELECT m.uid FROM window w JOIN message m ON m.id = w.leaf_id WHERE w.conversation_id = ?"
-        " ORDER BY w.closed_at IS NOT NULL, w.closed_at DESC, w.rowid DESC LIMIT 1",
-        (conversation_id,),
-    ) or await r.one(
-        "SELECT uid FROM message WHERE id = coalesce("
-        " (SELECT max(m.id) FROM (SELECT message_id AS id FROM branch_end WHERE conversation_id = ?1"
-        "    UNION SELECT parent_id FROM message WHERE conversation_id = ?1 AND state = 'refused') AS e"
-        "  CROSS JOIN message m ON m.id = e.id WHERE m.conversation_id = ?1 AND m.state <> 'refused'),"
-        " (SELECT fork_point_id FROM conversation WHERE id = ?1))",
-        (conversation_id,),
-    )
-    return None if row is None else str(row[0])
-
-
 async def set_leaf(tx: Writer, id: str, leaf_id: str | None) -> None:
     """Set the leaf; draft and scroll position become those stored for that leaf. Raises NotFound."""
     leaf = (await rows.rowids(tx, [leaf_id]))[leaf_id]

@@ -20,6 +20,7 @@ from catena_acp.transcripts.claude import encoded_directory
 from catena_acp.transcripts.folding import fold, merged
 from catena_acp.transcripts.session import ForeignSession
 from catena_acp.transcripts.sources import Scanner, places, read_session
+from catena_store import places as stored_places
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Database
@@ -98,7 +99,7 @@ async def test_h07_a_real_session_is_listed_previewed_resumed_and_forked_with_it
     ):
         adopted = await conversations.foreign.adopt(session, agent=spec)
         async with db.read() as reader:
-            leaf = await windows.newest_leaf(reader, adopted.conversation_id)
+            leaf = await stored_places.of(reader, adopted.conversation_id)
         async with db.write() as tx:
             await windows.open(tx, id="window", conversation_id=adopted.conversation_id, leaf_id=leaf)
         conversation = await conversations.open(adopted.conversation_id)
@@ -135,7 +136,7 @@ async def test_a_real_session_that_went_on_elsewhere_is_told_and_not_mixed_up(ag
         await other.prompt(session_id, [TextBlock("said in the other tool")])
         await other.stop()
         async with db.read() as reader:
-            leaf = await windows.newest_leaf(reader, adopted.conversation_id)
+            leaf = await stored_places.of(reader, adopted.conversation_id)
         async with db.write() as tx:
             await windows.open(tx, id="window", conversation_id=adopted.conversation_id, leaf_id=leaf)
         conversation = await conversations.open(adopted.conversation_id)

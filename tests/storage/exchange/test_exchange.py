@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catena_acp.continuity.sessions.settings import wanted_on
+from catena_store import places
 from catena_store.chains import links, turns
 from catena_store.clients import leases
 from catena_store.conversations import conversations, messages
@@ -27,7 +28,6 @@ from catena_store.exchange.reading import document_members
 from catena_store.exchange.staging import is_document
 from catena_store.finding import search
 from catena_store.records import Kind, LinkState, MessageState, NewMessage
-from catena_store.windows import windows
 from support.storage.rows import Clock, a_turn, an_owner, new_conversation, new_link, say, say_much, store
 from support.storage.trees import ACTS, Acts, Family
 
@@ -42,9 +42,7 @@ async def exported(
         if tree:
             selected = await select_tree(r, conversation)
         else:
-            selected = await select_branch(
-                r, conversation, leaf or await windows.newest_leaf(r, conversation)
-            )
+            selected = await select_branch(r, conversation, leaf or await places.of(r, conversation))
         return "".join([piece async for piece in write_document(r, selected, at=AT)])
 
 

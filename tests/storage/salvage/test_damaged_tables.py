@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from catena_store import places
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.database.repair import CORE, _is_search_sound, repair
@@ -95,7 +96,7 @@ async def test_r18_with_one_damaged_table_or_index_the_messages_open_and_a_promp
             window = await windows.get(r, desk.window_id)
         if window is None:
             async with db.write() as tx:
-                leaf = await windows.newest_leaf(tx, desk.conversation.id)
+                leaf = await places.of(tx, desk.conversation.id)
                 await windows.open(tx, id=desk.window_id, conversation_id=desk.conversation.id, leaf_id=leaf)
     async with world.client(resume=desk) as again:
         again.db.on_repair(told.append)

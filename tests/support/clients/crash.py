@@ -25,6 +25,7 @@ from catena_acp.continuity.conversation_events import ConversationEvent, Message
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentSpec
+from catena_store import places
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.windows import windows
@@ -104,7 +105,7 @@ async def follow(store: str) -> None:
         while not ended.done():
             async with db.read() as reader:
                 newest = await conversations.latest(reader)
-                leaf = await windows.newest_leaf(reader, newest.id) if newest else None
+                leaf = await places.of(reader, newest.id) if newest else None
                 await messages.page(reader, leaf, 100)
             await asyncio.wait((ended,), timeout=0.02)
 

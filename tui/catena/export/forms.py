@@ -12,11 +12,10 @@ from typing import Protocol
 
 from catena.export.contents import Contents, ExportPart, Head, Titles
 from catena.text.secrets import SecretMask
-from catena_store.conversations import messages
+from catena_store import places
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
 from catena_store.exchange.exporting import ExportSelection, select_branch, select_tree, write_document
-from catena_store.windows import windows
 
 _CHARACTERS, _PARTS = 100_000, 100  # that are drawn at a time
 
@@ -110,8 +109,7 @@ def mask_for(request: ExportRequest, rules: Sequence[str]) -> SecretMask | None:
 async def _select(reader: Reader, request: ExportRequest) -> ExportSelection:
     if request.tree:
         return await select_tree(reader, request.conversation_id)
-    leaf = request.leaf_id or await windows.newest_leaf(reader, request.conversation_id)
-    leaf = leaf or await messages.newest(reader, request.conversation_id)  # a prompt that no agent accepted
+    leaf = request.leaf_id or await places.to_show(reader, request.conversation_id)
     return await select_branch(reader, request.conversation_id, leaf)
 
 

@@ -12,11 +12,11 @@ from catena.history.finding import HitPlace, MessageHit
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.conversation.inspection.price import price_when_closed
 from catena_acp.conversation.inspection.todos import left_open_on
+from catena_store import places
 from catena_store.chains import links
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, Reader
 from catena_store.records import Cause, Kind, Message
-from catena_store.windows import windows
 
 _FIRST_ROWS = 12  # of a branch, among which its first answer is looked for
 _AROUND = 40  # rows above a hit, among which its prompt is looked for
@@ -67,7 +67,7 @@ async def read_preview(
         record = await conversations.get(reader, conversation_id)
         if record is None:
             return None
-        leaf = await windows.newest_leaf(reader, conversation_id)
+        leaf = await places.of(reader, conversation_id)
         opened_at = place.leaf_id if place else leaf
         chain = [
             link
@@ -156,7 +156,7 @@ async def read_prices(
         record = await conversations.get(reader, conversation_id)
         if record is None:
             return ActPrices()
-        leaf = place.leaf_id if place else await windows.newest_leaf(reader, conversation_id)
+        leaf = place.leaf_id if place else await places.of(reader, conversation_id)
         at = hit.message_id if hit else leaf
         prompt = await prompt_at(reader, at)
         at_prompt = prompt is not None and prompt.id == at
@@ -180,7 +180,7 @@ async def read_rows(
 ) -> list[Message]:
     """The end of a conversation's branch, or of that of a hit, with the hit and some rows above it."""
     async with db.read_concurrently() as reader:
-        leaf = place.leaf_id if place else await windows.newest_leaf(reader, conversation_id)
+        leaf = place.leaf_id if place else await places.of(reader, conversation_id)
         if leaf is None:
             return []
         limit = _READ_ROWS

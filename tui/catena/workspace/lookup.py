@@ -5,11 +5,11 @@ from __future__ import annotations
 from catena.errors import CommandRefused
 from catena.workspace.directories import is_directory
 from catena.workspace.moved_directories import moved_directories
+from catena_store import places
 from catena_store.chains import environments, turns
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, Reader, default_path
 from catena_store.records import ConversationRecord
-from catena_store.windows import windows
 
 _LOOKED_AT = 200  # directories, the most recently used ones
 
@@ -34,7 +34,7 @@ async def _moved_here(reader: Reader, directory: str) -> ConversationRecord | No
     known = await conversations.directories_in_use(reader)
     for gone in [each for each in known[:_LOOKED_AT] if not is_directory(each)]:
         newest = await conversations.latest(reader, cwd=gone)
-        leaf_id = await windows.newest_leaf(reader, newest.id) if newest else None
+        leaf_id = await places.of(reader, newest.id) if newest else None
         turn_id = await turns.newest_on(reader, leaf_id) if leaf_id else None
         last = await environments.of_turn(reader, turn_id) if turn_id else None
         if any(each.path == directory for each in moved_directories(gone, last, [directory])):

@@ -40,6 +40,7 @@ from catena_acp.continuity.conversation_events import (
     TurnStarted,
 )
 from catena_acp.continuity.routing.slash_commands import draft_of
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.growing_text import GrowingText
 from catena_acp.port.elicitation.requests import Form
 from catena_acp.trouble.reset_times import format_time
@@ -90,6 +91,18 @@ class FilesBehind:
     along: FilesAlong
 
 
+@dataclass(frozen=True, slots=True)
+class TurnsElsewhere:
+    """Turns that a conversation has on another branch since a tab stood on its leaf."""
+
+    leaf_id: str | None  # of the tab
+    count: int
+
+    def words(self, way: str) -> str:
+        """How many they are, and the way there."""
+        return f"{counted(self.count, 'later turn')} elsewhere: {way} goes there"
+
+
 STOP_PATIENCE = 5.0  # seconds after which ending the agent's process is offered
 _EVENT_DELAY = 1.0  # seconds that the beginning of a turn may lie back when its event comes
 
@@ -126,6 +139,8 @@ class Tab:
     editing: Editing | None = None  # a prompt is in the composer to be sent again, and the draft waits
     left_edits: dict[str, LeftEdit] = field(default_factory=dict)  # by prompt
     behind: FilesBehind | None = None  # it went elsewhere, and its files did not
+    later: TurnsElsewhere | None = None  # as it was restored
+    added: int = 0  # turns from elsewhere that it went along with, and the person has not been told of
     cut: CutRestore | None = None  # a change of files that was cut off, and waits for a decision
 
     @property
@@ -151,6 +166,16 @@ class Tab:
         """The stored names of the agents that its conversation was led with lately, and what they are called."""
         chain = await self.conversation.chain.read(self.window)
         return {entry.link.agent: entry.agent_title for entry in chain.entries}
+
+    @property
+    def elsewhere(self) -> TurnsElsewhere | None:
+        """Where the conversation went on from another point, while the tab stands where it stood."""
+        return self.later if self.later is not None and self.later.leaf_id == self.leaf_id else None
+
+    def added_words(self) -> str:
+        """What is to be told of turns from elsewhere, once; "" where there are none."""
+        count, self.added = self.added, 0
+        return f"{counted(count, 'later turn')} from elsewhere." if count else ""
 
     @property
     def untouched(self) -> bool:

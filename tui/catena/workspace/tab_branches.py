@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from catena.transcript.model.reading_position import ReadingPosition
 from catena.workspace.tab import Tab
-from catena_store import ancestry
+from catena_store import ancestry, places
 from catena_store.chains import turns
 from catena_store.conversations import branches, messages
 from catena_store.database.database import Database, Reader
@@ -145,12 +145,17 @@ class TabBranches:
         depth = await self.depth_of(message_id)
         return None if depth is None else ReadingPosition(depth, 0, 0).pack()
 
+    async def place_of(self, tab: Tab) -> str | None:
+        """Where the conversation of a tab goes on."""
+        async with self._db.read() as reader:
+            return await places.of(reader, tab.conversation.id)
+
     async def message(self, message_id: str | None, *, of: str) -> Message | None:
         """A message, or without its id the last answer of a conversation."""
         async with self._db.read() as reader:
             if message_id is not None:
                 return await messages.get(reader, message_id)
-            leaf = await windows.newest_leaf(reader, of)
+            leaf = await places.of(reader, of)
             answers = await branches.newest_answers(reader, leaf, limit=1, within=_PAGES_OF_ANSWERS)
         return answers[-1] if answers else None
 

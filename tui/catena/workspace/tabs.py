@@ -12,7 +12,7 @@ from catena.workspace.keeping import TabKeeping
 from catena.workspace.moved_directories import MovedDirectory, moved_directories
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.panes import Pane, Panes, TabEvents
-from catena.workspace.tab import Tab
+from catena.workspace.tab import Tab, TurnsElsewhere
 from catena.workspace.tab_branches import TabBranches
 from catena.workspace.undo import TabUndo
 from catena_acp.continuity.conversation_events import ConversationEvent, PromptReturned
@@ -20,6 +20,7 @@ from catena_acp.conversation import journal
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentSpec
 from catena_acp.process_group import is_running
+from catena_store import places
 from catena_store.chains import environments, turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
@@ -170,7 +171,7 @@ class OpenTabs:
             if tab.conversation.id == conversation_id:
                 return tab
         async with self._db.read() as reader:
-            leaf_id = await windows.newest_leaf(reader, conversation_id)
+            leaf_id = await places.of(reader, conversation_id)
         return await self._open_window(conversation_id, leaf_id=leaf_id)
 
     async def _open_window(self, conversation_id: str, *, leaf_id: str | None) -> Tab:
@@ -188,10 +189,11 @@ class OpenTabs:
 
     async def _add(self, window: WindowRecord) -> Tab:
         conversation = await self._conversations.open(window.conversation_id)
+        opened = conversation.window(window.id)
         # What a client that is gone had left there is in order only now.
+        later = await opened.follow_place()
         async with self._db.read() as reader:
             window = await windows.get(reader, window.id) or window
-        opened = conversation.window(window.id)
         tab = Tab(
             opened,
             conversation,
@@ -203,6 +205,11 @@ class OpenTabs:
             session=opened.session,
             asks=opened.asked,
         )
+        if later is not None and later.turns and later.place is not None:
+            if window.leaf_id == later.place:
+                tab.unread, tab.added = True, later.turns
+            else:
+                tab.later = TurnsElsewhere(window.leaf_id, later.turns)
         await self._read_about(tab)
         self._listen(tab)
         self.tabs.append(tab)
@@ -519,7 +526,7 @@ class OpenTabs:
             found = await conversations.page(reader, limit=limit, cwd=self._directory)
             newest = []
             for summary in found:
-                leaf_id = await windows.newest_leaf(reader, summary.id)
+                leaf_id = await places.of(reader, summary.id)
                 newest.append((summary, await messages.get(reader, leaf_id) if leaf_id else None))
             return newest, await conversations.count(reader, cwd=self._directory)
 

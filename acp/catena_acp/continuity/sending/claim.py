@@ -18,7 +18,7 @@ from catena_acp.continuity.wording import context_summary
 from catena_acp.continuity.wording.problems import cause_words
 from catena_acp.errors import NotSent
 from catena_acp.port.port import AgentPort
-from catena_store import ancestry
+from catena_store import ancestry, places
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Reader, Writer
@@ -199,6 +199,7 @@ class Claim:
             ),
         )
         await turns.set_last(tx, turn.id, added.id)
+        await places.grow(tx, turn.conversation_id, below, added.id)
         window = await windows.get(tx, self._window_id)
         if window and window.leaf_id == below:
             await windows.advance(tx, self._window_id, added.id)

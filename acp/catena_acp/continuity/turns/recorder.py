@@ -21,6 +21,7 @@ from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.reducer import Append, Attach, Change, Insert, Op, Reducer
 from catena_acp.growing_text import GrowingText
 from catena_acp.port.session_events import ElicitationRequested, Event, PermissionRequested
+from catena_store import places
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Writer
@@ -144,9 +145,10 @@ class Recorder:
                 return False
 
     async def _follow(self, tx: Writer, inserts: Sequence[NewMessage]) -> bool:
-        """Move the session's pointers, the turn's last row and the window's leaf with the rows, in their transaction.
+        """Move the session's pointers, the turn's last row, the place and the window's leaf with the rows.
 
-        True if the rows can be seen in the window: always within a turn, and after it where the leaf stood there.
+        All in their transaction. True if the rows can be seen in the window: always within a turn, and after it where
+        the leaf stood there.
         """
         first, last = inserts[0], inserts[-1]
         link = await links.move(
@@ -160,11 +162,13 @@ class Recorder:
         self._live.version = link.version
         if last.turn_id:
             await turns.set_last(tx, last.turn_id, last.id)
-        window = await windows.get(tx, self._window_id)
-        here = window and (window.conversation_id, window.leaf_id) == (first.conversation_id, first.parent_id)
-        if here and await self._belongs(tx, first):
-            await windows.advance(tx, self._window_id, last.id)
-            return True
+        if await self._belongs(tx, first):
+            await places.grow(tx, first.conversation_id, first.parent_id, last.id)
+            window = await windows.get(tx, self._window_id)
+            stood = (window.conversation_id, window.leaf_id) if window else None
+            if stood == (first.conversation_id, first.parent_id):
+                await windows.advance(tx, self._window_id, last.id)
+                return True
         return first.turn_id is not None
 
     async def _belongs(self, tx: Writer, row: NewMessage) -> bool:

@@ -58,6 +58,7 @@ from catena_acp.port.session_events import (
     TextBlock,
     ToolCallChanged,
 )
+from catena_store import places
 from catena_store.chains import links, turns
 from catena_store.chains import usage as expenses
 from catena_store.chains.links import Unset
@@ -312,6 +313,7 @@ class RunningTurn:
                     unabridged_from=self._before.unabridged_from,
                 )
                 self.live.version = link.version
+            await places.grow(tx, self.turn.conversation_id, self.reducer.last_id, self.turn.prompt_id)
             window = await windows.get(tx, self.window_id)
             if window and window.leaf_id == self.reducer.last_id:
                 await windows.advance(tx, self.window_id, self.turn.prompt_id)
@@ -511,6 +513,7 @@ class RunningTurn:
                 data=outcome.notice.data,
             ),
         )
+        await places.grow(tx, self.turn.conversation_id, notice.parent_id, notice.id)
         window = await windows.get(tx, self.window_id)
         if window and window.leaf_id == notice.parent_id:
             await windows.advance(tx, self.window_id, notice.id)

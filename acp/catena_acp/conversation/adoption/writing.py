@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from catena_acp.conversation.adoption.rows import AdoptedRows
+from catena_store import places
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Writer
@@ -16,6 +17,9 @@ async def add_rows(tx: Writer, adopted: AdoptedRows, link_id: str) -> None:
         await messages.insert_many(tx, adopted.rows[start : start + _PIECE])
     for turn in adopted.turns:
         await turns.insert(tx, turn)
+    if adopted.rows:
+        first, last = adopted.rows[0], adopted.rows[-1]
+        await places.grow(tx, first.conversation_id, first.parent_id, last.id)
     since = adopted.unabridged_from
     await links.move(
         tx,

@@ -12,7 +12,7 @@ import contextlib
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.continuity.services import Tenure
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_store import ancestry
+from catena_store import ancestry, places
 from catena_store.conversations import logouts, messages
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
@@ -36,7 +36,7 @@ async def begin_anew_after_logout(tenure: Tenure, record: ConversationRecord) ->
             return moved
         shown = [window.leaf_id for window in await windows.open_in(tx, record.id)]
         every = await windows.of_conversation(tx, record.id)
-        for leaf_id in dict.fromkeys([*shown, await windows.newest_leaf(tx, record.id)]):
+        for leaf_id in dict.fromkeys([*shown, await places.of(tx, record.id)]):
             leaf = await messages.get(tx, leaf_id) if leaf_id else None
             if leaf is None or leaf.barrier:
                 continue
@@ -52,6 +52,7 @@ async def begin_anew_after_logout(tenure: Tenure, record: ConversationRecord) ->
                     barrier=True,
                 ),
             )
+            await places.grow(tx, record.id, leaf.id, barrier.id)
             for window in every:
                 if window.leaf_id == leaf.id:
                     await windows.advance(tx, window.id, barrier.id)

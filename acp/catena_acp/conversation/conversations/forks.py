@@ -24,6 +24,7 @@ from catena_acp.conversation.journal import move_window, opened_window
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import NotOfThisBranch, StillAtWork
 from catena_acp.port.port import AgentSpec
+from catena_store import places
 from catena_store.chains import links
 from catena_store.conversations import conversations, directories, mcp_servers, messages
 from catena_store.database.database import Reader
@@ -192,7 +193,7 @@ async def _point(reader: Reader, wanted: ForkRequest) -> _Point:
         if window and window.conversation_id == source.id:
             leaf_id = window.leaf_id
         else:
-            leaf_id = await windows.newest_leaf(reader, source.id)
+            leaf_id = await places.of(reader, source.id)
         return _Point(await settled_point(reader, leaf_id), None)
     message = await messages.get(reader, at)
     if message is None:

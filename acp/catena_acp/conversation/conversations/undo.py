@@ -16,6 +16,7 @@ from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.journal import marks_of, set_marks
 from catena_acp.errors import NotToBeUndone
 from catena_acp.snapshots.restoring import FilesMoved
+from catena_store import places
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, Reader, Writer
 from catena_store.errors import NotFound
@@ -158,6 +159,8 @@ async def _put(
         if await conversations.get(tx, wanted["conversation_id"]) is None:
             raise NotToBeUndone(_GONE)
         await windows.show(tx, entry.window_id, wanted["conversation_id"], wanted["leaf_id"])
+        if _went(present, wanted):
+            await places.move(tx, wanted["conversation_id"], wanted["leaf_id"])
     await set_marks(tx, _subject_of(entry), wanted)
     for conversation_id, values in wanted.get("conversations", {}).items():
         if conversation_id in present["conversations"]:  # else it was pruned
@@ -172,12 +175,10 @@ async def _put(
         await windows.reopen(tx, window_id)
     for window_id in closed:
         await windows.close(tx, window_id)
-    places = ("conversation_id", "leaf_id")
-    went = any(present.get(key) != wanted.get(key) for key in places)
     return UndoStep(
         entry=entry,
         undone=undone,
-        moved=entry.window_id if went else None,
+        moved=entry.window_id if _went(present, wanted) else None,
         opened=opened,
         closed=closed,
         # One more is wanted from where this one leads to.
@@ -205,6 +206,11 @@ async def _present(tx: Writer, entry: JournalEntry) -> dict[str, Any]:
             with suppress(NotFound):
                 present["conversations"][conversation_id] = await marks_of(tx, conversation_id, values)
     return present
+
+
+def _went(present: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """True if the window stands elsewhere then."""
+    return any(present.get(key) != wanted.get(key) for key in ("conversation_id", "leaf_id"))
 
 
 def _without_files(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from catena_acp.conversation.branches.branches import WindowLeaf
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FileChoice
+from catena_store import places
 from catena_store.chains import turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Writer
@@ -124,6 +125,7 @@ class PromptRows:
         async with self._runtime.writable().write() as tx:
             await self._leaf.move(tx, prompt.parent_id if as_sibling else prompt.id, Act.RETRY, agent)
             if not as_sibling:
+                await places.move(tx, self._runtime.record.id, prompt.id)
                 return prompt
             return await self.add(tx, prompt.text, await attachments.of_message(tx, prompt.id))
 
@@ -144,6 +146,7 @@ class PromptRows:
             ),
         )
         await windows.advance(tx, self._window_id, row.id)
+        await places.move(tx, row.conversation_id, row.id)
         return row
 
     async def add(self, tx: Writer, text: str, files: Sequence[Attachment] = ()) -> Message:
@@ -170,6 +173,7 @@ class PromptRows:
             )
             await attachments.add_to_message(tx, row.id, files)
         await windows.advance(tx, self._window_id, row.id)
+        await places.move(tx, row.conversation_id, row.id)
         await conversations.touch(tx, self._runtime.record.id)
         return row
 
@@ -190,6 +194,7 @@ class PromptRows:
             files = await attachments.of_message(tx, attempt.row.id) if attempt.typed else []
             left = await windows.get(tx, self._window_id)
             await windows.set_leaf(tx, self._window_id, attempt.came_from)
+            await places.give_back(tx, self._runtime.record.id, attempt.row.id, attempt.came_from)
             stands = await windows.get(tx, self._window_id)
             if attempt.typed and stands:
                 # What was typed meanwhile is kept where the prompt stands that is taken back. Whoever said it and was

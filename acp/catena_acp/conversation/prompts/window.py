@@ -32,10 +32,12 @@ from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, GivenUp, StillAtWork
 from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FileChoice, FilesMoved
+from catena_store import places
 from catena_store.errors import StoreError
+from catena_store.places import LaterTurns
 from catena_store.records import Attachment, Message
 from catena_store.snapshots.restoring import RestoreStep
-from catena_store.windows import attachments
+from catena_store.windows import attachments, windows
 from catena_store.windows.journal import Act
 
 T = TypeVar("T")
@@ -132,6 +134,19 @@ class Window:
         self._runtime.enter(self.id)
         if self._runtime.tenure is None:
             await self._take_over()
+
+    async def follow_place(self) -> LaterTurns | None:
+        """Go where the conversation went on elsewhere, if that was from here and no prompt waits; what it lacked.
+
+        None for a window that is gone. Raises StoreError.
+        """
+        db = self._runtime.services.db
+        if not db.read_only:
+            async with db.write() as tx:
+                return await places.follow(tx, self.id)
+        async with db.read() as reader:
+            window = await windows.get(reader, self.id)
+            return await places.later_than(reader, window.conversation_id, window.leaf_id) if window else None
 
     # --- prompts
 

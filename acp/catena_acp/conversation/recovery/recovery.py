@@ -13,6 +13,7 @@ from catena_acp.continuity.services import Tenure
 from catena_acp.continuity.turns.tool_data import is_over
 from catena_acp.continuity.wording.problems import cut_off, kept
 from catena_acp.conversation.runtime import ConversationRuntime
+from catena_store import places
 from catena_store.chains import links, turns
 from catena_store.clients import leases
 from catena_store.conversations import messages
@@ -45,6 +46,7 @@ async def restore_unsent(tx: Writer, conversation_id: str) -> None:
             continue
         await messages.update(tx, row.id, state=MessageState.REFUSED)
         refused.add(row.id)
+        await places.give_back(tx, conversation_id, row.id, row.parent_id)
         files = await attachments.of_message(tx, row.id)
         await windows.set_leaf(tx, window.id, row.parent_id)
         stands = await windows.get(tx, window.id)
@@ -148,6 +150,7 @@ async def _add_row(tx: Writer, item: QueueItem, turn: Turn, row_id: str) -> Turn
     )
     await settle(tx, item, row_id)
     await turns.set_last(tx, turn.id, row_id)
+    await places.grow(tx, turn.conversation_id, turn.last_id, row_id)
     for window in await windows.open_in(tx, turn.conversation_id):
         if window.leaf_id == turn.last_id:
             await windows.advance(tx, window.id, row_id)
@@ -210,6 +213,7 @@ async def _close(tx: Writer, turn: Turn, tenure: Tenure, *, proved: bool, agent_
         ),
     )
     await turns.set_last(tx, turn.id, notice.id)
+    await places.grow(tx, turn.conversation_id, turn.last_id, notice.id)
     await turns.end(tx, turn.id, stop_reason=StopReason.INTERRUPTED)
     for window in await windows.open_in(tx, turn.conversation_id):
         if window.leaf_id == turn.last_id:

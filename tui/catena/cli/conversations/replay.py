@@ -21,10 +21,10 @@ from catena.settings.settings import Settings, load_settings
 from catena.text.formats import from_home, title_of
 from catena.text.secrets import SecretMask
 from catena_acp.agents.catalog import catalog
+from catena_store import places
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Reader
 from catena_store.records import ConversationRecord, Kind, Message
-from catena_store.windows import windows
 
 if TYPE_CHECKING:
     from catena.films.replay import ReplaySubject
@@ -58,9 +58,7 @@ def replay(
         async def find(reader: Reader) -> tuple[ConversationRecord, list[Message]]:
             found = await conversations.find(reader, named)
             leaf = (await messages.find(reader, found.id, at)).id if at is not None else None
-            leaf = (
-                leaf or await windows.newest_leaf(reader, found.id) or await messages.newest(reader, found.id)
-            )
+            leaf = leaf or await places.to_show(reader, found.id)
             return found, await _branch(reader, leaf)
 
         record, branch = reading.read(find)

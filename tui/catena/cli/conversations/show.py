@@ -21,6 +21,7 @@ from catena.text.safe_text import safe, safe_line
 from catena.text.usage import Spending, spending, spending_shape
 from catena_acp.continuity.tool_calls.subagents import is_words, nested
 from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
+from catena_store import places
 from catena_store.chains import environments, links, turns
 from catena_store.conversations import conversations, directories, messages
 from catena_store.database.database import Database, Reader, default_path
@@ -158,7 +159,7 @@ async def read_contents(reader: Reader, found: ConversationRecord) -> Conversati
         open_windows=frozenset(each.id for each in await windows.open_in(reader, found.id)),
         directories=await _or_default(directories.of_conversation(reader, found.id), ()),
         environments=await _or_default(environments.of_conversation(reader, found.id), {}),
-        spending=await spending(reader, found.id, await windows.newest_leaf(reader, found.id)),
+        spending=await spending(reader, found.id, await places.of(reader, found.id)),
     )
 
 
@@ -170,14 +171,6 @@ async def _or_default(reading: Awaitable[T], otherwise: T) -> T:
         return otherwise
 
 
-async def shown_leaf(reader: Reader, conversation_id: str) -> str | None:
-    """The leaf of a conversation's newest branch."""
-    # There may be no leaf, but messages: prompts that no agent accepted.
-    return await windows.newest_leaf(reader, conversation_id) or await messages.newest(
-        reader, conversation_id
-    )
-
-
 async def _contents_of(reader: Reader, named: str) -> tuple[ConversationContents, str | None]:
     """A conversation without its messages, and the newest of them. Raises NotFound or Ambiguous."""
     found = await conversations.find(reader, named)
@@ -187,7 +180,7 @@ async def _contents_of(reader: Reader, named: str) -> tuple[ConversationContents
 async def _branch_of(reader: Reader, named: str) -> tuple[ConversationRecord, str | None]:
     """A conversation, and the leaf of its newest branch. Raises NotFound or Ambiguous."""
     found = await conversations.find(reader, named)
-    return found, await shown_leaf(reader, found.id)
+    return found, await places.to_show(reader, found.id)
 
 
 async def _turn_of(reader: Reader, named: str, message: str) -> tuple[ConversationRecord, Sequence[Message]]:
@@ -387,7 +380,6 @@ def print_chain(conversation_id: str) -> int:
     from catena_acp.continuity.services import AgentTitles
     from catena_acp.conversation.inspection.chain import Chain, read_chain
     from catena_store.conversations import conversations
-    from catena_store.windows import windows
 
     titles = AgentTitles()
 
@@ -396,7 +388,7 @@ def print_chain(conversation_id: str) -> int:
             await titles.load(db)
             async with db.read() as reader:
                 found = await conversations.find(reader, conversation_id)
-                leaf = await windows.newest_leaf(reader, found.id)
+                leaf = await places.of(reader, found.id)
                 return await read_chain(reader, found.id, leaf, title_of=title_of, cap=None)
 
     own_title = titles_in_settings()

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from catena.settings.agents import titles_in_settings
 from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
 from catena.text.safe_text import safe_line
+from catena_store import places
 from catena_store.conversations import conversations, lineage, tree
 from catena_store.conversations.tree import TreeNode
 from catena_store.database.database import Database
 from catena_store.records import ConversationRecord, MessageState, StopReason
-from catena_store.windows import windows
 
 _TITLE = 80
 _STOPS = {
@@ -45,7 +45,7 @@ async def read_tree(db: Database, named: str) -> TreeContents:
         found = await conversations.find(reader, named)
         kin = await lineage.of_conversation(reader, found.id)
         nodes = await tree.nodes_of_conversation(reader, found.id, {fork.id for fork in kin.forks})
-        leaf = await windows.newest_leaf(reader, found.id)
+        leaf = await places.of(reader, found.id)
         return TreeContents(found, leaf, await tree.prompt_at(reader, leaf), nodes)
 
 

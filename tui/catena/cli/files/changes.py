@@ -15,12 +15,12 @@ from catena_acp.changes.hunks import FileDiff, diff_of_file
 from catena_acp.changes.patch import hunk_text, patch_of
 from catena_acp.changes.reading import Changes, ChangeScope, Since, read_changes
 from catena_acp.continuity.wording.counts import counted
+from catena_store import places
 from catena_store.conversations import conversations, directories
 from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Database, Reader, default_path
 from catena_store.records import ConversationRecord
 from catena_store.snapshots.repository import existing
-from catena_store.windows import windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def print_changes(named: str, *, turn: int | None, json: bool, patch: bool) -> i
 async def _read(named: str, turn: int | None) -> _Found:
     async with Database.open(default_path()) as db, db.read() as reader:
         conversation = await conversations.find(reader, named)
-        leaf = await windows.newest_leaf(reader, conversation.id)
+        leaf = await places.of(reader, conversation.id)
         scope = ChangeScope() if turn is None else await _turn(reader, leaf, turn)
         further = await directories.of_conversation(reader, conversation.id)
         snapshots = existing(db.path, conversation.cwd)

@@ -28,6 +28,7 @@ from catena_acp.snapshots.restoring import (
     undo,
 )
 from catena_acp.snapshots.scope import SnapshotScope
+from catena_store import places
 from catena_store.clients import leases
 from catena_store.conversations import conversations, messages
 from catena_store.conversations.tree import prompts_of_branch
@@ -38,7 +39,6 @@ from catena_store.snapshots import turns, unfinished
 from catena_store.snapshots.git import executable
 from catena_store.snapshots.repository import SnapshotRepository, existing, snapshots_beside
 from catena_store.snapshots.restoring import RestoreStep
-from catena_store.windows import windows
 
 _SECONDS_OF_DAY = 86_400
 
@@ -114,7 +114,7 @@ async def _turns(named: str) -> tuple[ConversationRecord, list[_TurnLine]]:
     async with Database.open(default_path()) as db, db.read() as reader:
         conversation = await conversations.find(reader, named)
         repository = existing(db.path, conversation.cwd)
-        leaf = await windows.newest_leaf(reader, conversation.id)
+        leaf = await places.of(reader, conversation.id)
         prompts = await prompts_of_branch(reader, leaf)
         ends: list[int | None] = [*(depth - 1 for _, depth in prompts[1:]), None]
         lines = []
@@ -145,7 +145,7 @@ async def _restore(
     async with Database.open(default_path()) as db:
         async with db.read() as reader:
             conversation = await conversations.find(reader, named)
-            leaf = await windows.newest_leaf(reader, conversation.id)
+            leaf = await places.of(reader, conversation.id)
             target = await messages.find(reader, conversation.id, message)
         repository = _repository(db, conversation)
         if leaf is None:

@@ -13,6 +13,7 @@ from catena_acp.conversation.inspection.price import Price
 from catena_acp.errors import FilesNotKept
 from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FileChoice, RestorePlan
+from catena_store import places
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.ids import new_id
@@ -132,11 +133,11 @@ async def _fork(
 
 @asynccontextmanager
 async def open_window(db: Database, conversation_id: str, *, beside: str | None = None) -> AsyncIterator[str]:
-    """A window at the conversation's newest leaf, or where the one ``beside`` it stands, open in the block."""
+    """A window at the conversation's place, or where the one ``beside`` it stands, open in the block."""
     window_id = new_id()
     async with db.write() as tx:
         other = await windows.get(tx, beside) if beside else None
-        leaf = other.leaf_id if other else await windows.newest_leaf(tx, conversation_id)
+        leaf = other.leaf_id if other else await places.of(tx, conversation_id)
         await windows.open(tx, id=window_id, conversation_id=conversation_id, leaf_id=leaf)
     try:
         yield window_id

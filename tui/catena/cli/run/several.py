@@ -20,6 +20,7 @@ from catena_acp.conversation.prompts.window import Window
 from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FileChoice
 from catena_acp.trouble.troubles import Trouble
+from catena_store import places
 from catena_store.database.database import Database
 from catena_store.records import Attachment
 from catena_store.windows import windows
@@ -193,7 +194,7 @@ class SeveralTurns:
                 raise errors.exceptions[0] from errors
             if self._interrupts.status is None:
                 await asyncio.gather(*(turn.settle(self._interrupts) for turn in self._turns.values()))
-            await self._stand_at_first(db, opened)
+            await self._stand_at_first(db, target, opened)
 
     async def _followed(self, name: str, turn: HeadlessTurn) -> None:
         ended = await turn.follow(self._interrupts)
@@ -201,7 +202,7 @@ class SeveralTurns:
         status = self._statuses[name] = self._interrupts.status or turn.status_of(ended)
         self._answers.end(name, ended, status)
 
-    async def _stand_at_first(self, db: Database, opened: Mapping[str, Window]) -> None:
+    async def _stand_at_first(self, db: Database, target: PromptTarget, opened: Mapping[str, Window]) -> None:
         """Let the conversation go on from the first answer that there is, and with its agent."""
         name = next((name for name in opened if self._statuses.get(name) == ExitStatus.ANSWERED), None)
         if name is None:
@@ -209,8 +210,10 @@ class SeveralTurns:
         await opened[name].set_agent(self._specs[name])
         async with db.write() as tx:
             stands = await windows.get(tx, opened[name].id)
+            leaf_id = stands.leaf_id if stands else None
+            await places.move(tx, target.conversation.id, leaf_id)
             for window in opened.values():
-                await windows.set_leaf(tx, window.id, stands.leaf_id if stands else None)
+                await windows.set_leaf(tx, window.id, leaf_id)
 
 
 def _with_login_command(ended: TurnEnded, name: str) -> TurnEnded:

@@ -284,6 +284,15 @@ class BranchCommands:
         elif tab.conversation.id == node.conversation_id or not layout.foreign(node.id):
             await self.go_to(tab, node.end_id, f"Now at “{safe_line(title_of(node.preview))}”.")
 
+    async def follow(self) -> None:
+        """Go to where the conversation went on elsewhere."""
+        tab = self._context.here
+        place = await self._context.tabs.branches.place_of(tab)
+        if place is None or place == tab.leaf_id:
+            self._context.say("You are already there.")
+        else:
+            await self.go_to(tab, place, "Now where the conversation went on.")
+
     async def go_to(self, tab: Tab, leaf_id: str, said: str) -> None:
         """Go to a row, and say what the next prompt needs there."""
 

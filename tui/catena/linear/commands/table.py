@@ -143,6 +143,9 @@ COMMANDS: tuple[LinearCommand, ...] = (
         "[WORDS]",
     ),
     LinearCommand(
+        "follow", "go to where the conversation went on elsewhere", lambda do, _: do.branches.follow()
+    ),
+    LinearCommand(
         "lineage",
         "list the parent and the forks of this conversation",
         lambda do, _: do.branches.lineage(),

@@ -187,6 +187,10 @@ class TabCommands:
                 f"Read-only: {hold_words(conversation.holder, context.tabs.host, free=conversation.free)}"
             )
         await self._say_last(tab)
+        if added := tab.added_words():
+            context.out.line(f"Note: {added}")
+        if tab.elsewhere is not None:
+            context.say(f"{tab.elsewhere.words('/follow')}.")
         if tab.queue:
             context.say(f"{counted(len(tab.queue), 'prompt')} queued; /queue lists.")
         await self._say_draft(tab)

@@ -590,5 +590,6 @@ class TabPresenter:
         version = (siblings.position, siblings.of) if siblings is not None else None
         edges.show_edit(edit_words(tab.editing, version, busy=tab.at_work))
         edges.show_files(files_words(tab, self._keys()))
+        edges.show_elsewhere(tab.elsewhere)
         edges.show_queued(len(tab.queue))
         edges.show_status(status_of(tab, stopping_for=stopping_for, keys=self._keys()))

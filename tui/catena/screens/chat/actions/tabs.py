@@ -230,6 +230,8 @@ class TabActions:
             return
         context.screen.tab_shown()
         context.drafts.release()
+        if added := tab.added_words():
+            context.say(added)
         if not tab.prepared and not tab.conversation.read_only:
             tab.prepared = True
             if tab.untouched or (before is None and not context.panes.several):

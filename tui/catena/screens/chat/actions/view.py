@@ -46,10 +46,6 @@ class ViewActions:
         """Open the find bar."""
         await self._context.parts.find.open(text)
 
-    async def follow(self) -> None:
-        """Go to the end of the transcript, and follow it."""
-        self._context.parts.conversation.action_go_end()
-
     async def browse(self) -> None:
         """Give the keys to the transcript, or back to the composer."""
         conversation = self._context.parts.conversation

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.message import Message
@@ -13,6 +14,9 @@ from catena.keys.keymap import KeyMap
 from catena.text.safe_text import safe_line
 from catena.widgets.key_hints import Hint, hint_words
 from catena.widgets.typing_box import EdgeWord, TypingBox
+
+if TYPE_CHECKING:
+    from catena.workspace.tab import TurnsElsewhere
 
 CHIP = "chip"
 CANCEL = "cancel"
@@ -101,6 +105,7 @@ class ComposerEdges:
         self.edit: EditWords | None = None
         self.files: FilesWords | None = None
         self.away: Away | None = None
+        self.elsewhere: TurnsElsewhere | None = None
         self._frame = 0  # of the spinner
         self._queued = 0
         self._browsed = ""
@@ -126,6 +131,12 @@ class ComposerEdges:
         """Show what becomes of files."""
         if files != self.files:
             self.files = files
+            self.draw()
+
+    def show_elsewhere(self, turns: TurnsElsewhere | None) -> None:
+        """Show that the conversation went on from another point."""
+        if turns != self.elsewhere:
+            self.elsewhere = turns
             self.draw()
 
     def show_queued(self, count: int) -> None:
@@ -207,6 +218,10 @@ class ComposerEdges:
                 words.append(EdgeWord(Content.styled(stays, "$muted"), 0))
         if (files := self.files) is not None:
             words.append(_about_files(files))
+        if self.elsewhere is not None and edit is None:
+            key = self._keys_in_effect().shown("follow")
+            short = Content.styled(f"{self.elsewhere.count} later: {key}", "$asking")
+            words.append(EdgeWord(Content.styled(self.elsewhere.words(key), "$asking"), 5, short=short))
         if (waiting := self._queued) and not status.busy:
             opens = "" if self._narrow() else f"{{Queue}} opens {'it' if waiting == 1 else 'them'}"
             ways = self._keys_in_effect().fill(f"{{Send}} sends, {opens}" if opens else "{Send} sends")

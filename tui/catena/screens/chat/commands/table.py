@@ -378,7 +378,7 @@ COMMANDS: tuple[ChatCommand, ...] = (
     ChatCommand(
         "follow",
         "go to the end of the transcript and follow it",
-        lambda do, _: do.view.follow(),
+        lambda do, _: do.branches.to_end(),
         key="{follow} when empty",
     ),
     ChatCommand(

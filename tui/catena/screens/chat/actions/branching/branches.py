@@ -222,6 +222,20 @@ class BranchActions:
         elif browsed and tab is context.seen and (beside := transcript.prompt_below(prompt.parent_id)):
             transcript.focus_message(beside.id)
 
+    async def to_end(self) -> None:
+        """Go to the end of the transcript, and follow it; where the conversation went on elsewhere, to there."""
+        context, tab = self._context, self._context.seen
+        if tab is None or tab.elsewhere is None:
+            context.parts.conversation.action_go_end()
+            return
+        way = context.drafts.set_out(tab)
+
+        async def go() -> bool:
+            await tab.window.go_to(await context.tabs.branches.place_of(tab))
+            return True
+
+        await self.elsewhere(tab, go, way)
+
     async def elsewhere(self, tab: Tab, move: Callable[[], Awaitable[bool]], way: UnplacedDraft) -> bool:
         """Move a tab's window to another leaf, and show the draft and the scroll position kept there.
 
