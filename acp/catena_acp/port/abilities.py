@@ -34,6 +34,9 @@ class Quirks:
         None  # whose tokens it reports; by the protocol the session's
     )
     replay_notes: tuple[str, ...] = ()  # patterns of its own messages among the person's when it replays
+    notes_in_answers: str | None = (
+        None  # a pattern of its own words among the model's, which it does not replay
+    )
     load_twice_breaks: bool = False  # loading a loaded session fails, or doubles later chunks
     fork_at_key: str | None = None  # None | "air" | "message_id"
     unasked_modes: frozenset[str] = frozenset()  # modes of its own in which it acts without asking
@@ -145,7 +148,7 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
         ),
     ),
     ("kimi code cli", Quirks(replay_faithful=False)),
-    ("copilot", Quirks(load_twice_breaks=True, usage_of="turn")),
+    ("copilot", Quirks(load_twice_breaks=True, usage_of="turn", notes_in_answers=r"\bInfo: ")),
     (
         "@mistralai/mistral-vibe",
         Quirks(

@@ -207,9 +207,12 @@ class BackgroundWorkEnded:
     """The agent's word that some of its background work is over, without saying which."""
 
 
+RETRY = "retry"
+
+
 @dataclass(frozen=True, slots=True)
 class NoticeReported:
-    """A notice from the agent for the person."""
+    """A notice from the agent for the person; of level RETRY one that its model is asked again."""
 
     text: str
     level: str

@@ -315,6 +315,16 @@ async def badly_ended(r: Reader, turn_ids: Collection[str]) -> dict[str, BadlyEn
     }
 
 
+async def refused_prompts(r: Reader, link_id: str) -> list[str]:
+    """The prompts that a link's session refused, which it may have written down all the same."""
+    found = await r.all(
+        "SELECT DISTINCT m.text FROM turn t CROSS JOIN message m ON m.id = t.prompt_id"
+        " WHERE t.link_id = ? AND t.stop_reason = 'not_sent'",
+        (link_id,),
+    )
+    return [text for (text,) in found]
+
+
 async def seconds_of(r: Reader, turn_ids: Collection[str]) -> float:
     """The seconds that those of the turns took that have ended."""
     found = await r.one(
