@@ -20,6 +20,7 @@ from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
+from catena.cells import measure_by_clusters
 from catena.terminal.painter.cells import CellsOfStrips
 from catena.terminal.painter.looks import Looks
 from catena.terminal.painter.painter import Frame, Painter
@@ -49,6 +50,7 @@ WORDS = (
     ),  # sure
     *("世界", "한국어", "ひらがな", "，"),  # sure, and wide
     *("e\u0301", "ก็", "न्दी", "👩‍🚀", "👍🏽", "❤️", "❤", "☑", "🇩🇪", "🙂", "ﷺ", "שלום", "1️⃣"),
+    *("ක්\u200dරි", "x\u200dyz", "🏳️‍🌈", "🇩🇪🇫🇷"),
 )
 STYLES = (
     *(None, Style(), Style(color="red"), Style(bold=True), Style(color="#6fb3c8", bold=True, italic=True)),
@@ -57,6 +59,11 @@ STYLES = (
     *(Style(underline2=True, overline=True), Style(color="bright_black", reverse=True, bold=True)),
 )
 PLAIN, GROUND, BAND, CODE = (Style(), *(Style(bgcolor=each) for each in ("#14171b", "#1d262c", "#1c1f23")))
+
+
+@pytest.fixture(autouse=True)
+def _clusters() -> None:
+    measure_by_clusters()
 
 
 def all_narrow(text: str) -> Iterable[tuple[str, int]]:
@@ -327,6 +334,24 @@ def a_chat(width: int = 120, height: int = 40) -> Canvas:
         canvas.lines[y] = row(Segment(f"  line {y}", CODE + Style(bold=True)), within=CODE)
     canvas.lines[height - 3] = row(Segment("╭", GROUND + muted), Segment(" Reply", GROUND + text))
     return canvas
+
+
+@pytest.mark.parametrize("emoji", ["👩‍👩‍👧‍👦", "🏳️‍🌈", "👩‍💻", "🇩🇪"])
+def test_blanks_that_joined_emoji_may_reach_over_are_sent(emoji: str) -> None:
+    painter = Painter(erases_with_background=True)
+    strip = Strip([Segment(f"x {emoji}{' ' * 20}y")])
+    region = Region(0, 0, strip.cell_length, 1)
+    sent = painter.paint(LayoutUpdate([[strip]], region), ColorSystem.TRUECOLOR, (0, 0))
+    # kitty takes a cell that was only erased for room of the emoji's parts, and other terminals keep remains there.
+    at = f"{emoji}\x1b[1;5H"
+    assert at + " " * (2 * len(emoji) - 2) in sent
+
+
+def test_a_cursor_on_a_flag_or_a_joined_emoji_leaves_it_whole() -> None:
+    cells = CellsOfStrips(Looks(erases_with_background=True))
+    for emoji in ("🇩🇪", "👩‍💻", "🏳️‍🌈"):
+        line = Strip([Segment("🇫🇷x"), Segment(emoji[0], Style(reverse=True)), Segment(f"{emoji[1:]}🇫🇷")])
+        assert cells.of(line, ColorSystem.TRUECOLOR)[0] == ["🇫🇷", "", "x", emoji, "", "🇫🇷", ""]
 
 
 def test_a_ground_a_band_and_a_block_of_code_are_erased_and_not_sent_as_blanks() -> None:

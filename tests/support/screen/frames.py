@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from bench.screen import Clusters, Look, Screen
-from rich.cells import split_graphemes
 from rich.console import RenderableType
 from rich.control import Control
 from textual._compositor import ChopsUpdate, Compositor, LayoutUpdate
@@ -15,15 +14,15 @@ from textual.geometry import Region
 from textual.screen import Screen as TextualScreen
 
 from catena.app.app import CatenaApp
+from catena.cells import clusters
 from catena.terminal.painter.painter import Frame, Painter
 
 _SEEN_ON_BLANKS = {"underline", "underline2", "reverse", "strike", "frame", "encircle", "overline"}
 
 
 def joined(text: str) -> Iterable[tuple[str, int]]:
-    """Characters as Textual measures them: the terminal that agrees with it."""
-    spans, _ = split_graphemes(text)
-    return ((text[start:end], width) for start, end, width in spans)
+    """Characters as they are measured here: the terminal that agrees with it."""
+    return ((text[start:end], width) for start, end, width in clusters(text))
 
 
 class Frames:

@@ -17,7 +17,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
-from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.app import App
@@ -28,6 +27,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 from textual.worker import WorkerFailed
 
 from catena.app.attention import Attention
+from catena.cells import cell_len, measure_by_clusters
 from catena.desktop.clipboard import ImageClipboard
 from catena.keys.bindings import priority_bindings
 from catena.keys.sequences import KeySequences
@@ -109,6 +109,7 @@ class CatenaApp(App[None], inherit_bindings=False):
 
     def __init__(self, start: Start, *, environment: Mapping[str, str], demo: Demo | None = None) -> None:
         """``demo``: the screen is shown to others."""
+        measure_by_clusters()
         no_color = bool(environment.get("NO_COLOR"))
         # Textual asks for the theme as it begins.
         self._start = start if demo is None else replace(start, clock=demo.clock)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
+from catena.cells import cell_len
 from catena.keys.spelling import shown_key
 
 _MOST = 8  # keys

@@ -13,7 +13,7 @@ from enum import Enum
 from itertools import groupby
 from typing import overload
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -26,6 +26,7 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 
+from catena.cells import cell_len
 from catena.text.formats import whole_clauses
 from catena.text.safe_text import safe, safe_line
 from catena.widgets.scroll_bar import thin_scroll_bar

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rich.cells import cell_len
 from textual.content import Content
 
+from catena.cells import cell_len
 from catena.text.changes_text import shown_path, size_words
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.file_changes import FileTouched

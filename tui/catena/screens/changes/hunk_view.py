@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -15,6 +14,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
+from catena.cells import cell_len
 from catena.screens.changes.layout import DiffLayout
 from catena.screens.changes.shown_lines import place_words
 from catena.text.changes_text import note_words, shown_path, size_words, state_words

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import ClassVar
 
-from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -13,6 +12,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from catena.cells import cell_len
 from catena.keys.bindings import priority_bindings
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingPane, ReadingScreen
 from catena.text.safe_text import safe_line

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Literal
 
-from rich.cells import cell_len
 from textual import events
 from textual.content import Content
 from textual.geometry import Size
@@ -16,6 +15,7 @@ from textual.message import Message
 from textual.widget import Widget
 from textual.worker import WorkType
 
+from catena.cells import cell_len
 from catena.history.entries import HistoryEntry
 from catena.history.finding import HitPlace, MessageHit
 from catena.history.preview import ActPrices

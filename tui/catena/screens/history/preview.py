@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
-from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 from textual.worker import WorkType
 
+from catena.cells import cell_len
 from catena.history.entries import EntryState, HistoryEntry
 from catena.history.finding import HitPlace, MessageHit
 from catena.history.preview import Preview, PreviewTurn

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.segment import Segment
 from textual.strip import Strip
 
+from catena.cells import clusters, is_unusual
 from catena.terminal.control.placeholders import is_placeholder
 from catena.terminal.painter.looks import Look, Looks
 
@@ -29,7 +30,7 @@ _SURE_WIDE = (
     "\uff01-\uff60\uffe0-\uffe6"
 )
 _ALL_SURE = re.compile(f"[{_SURE}]*")
-_JOINER = "\u200d"
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 _MOST_CELLS = 2  # of a code point
 _MOST_STRIPS = 256
 
@@ -85,6 +86,21 @@ class CellRow:
             self.looks[:x] + [blank] * count,
             max(self.doubtful, len(self.texts)),
         )
+
+    def blanks_in_reach(self, start: int) -> set[int]:
+        """The blanks from ``start`` on that a doubtful character before them may reach over.
+
+        A terminal that draws joined emoji apart, or as wider than they are here, has them there. What is erased only is
+        taken for free room by some (kitty), and keeps remains in others (VTE, xterm); a blank that is sent is a blank.
+        """
+        reached: set[int] = set()
+        for x, text in enumerate(self.texts[start:], start):
+            if text and text != " " and not is_sure(text):
+                at = x + self.width_of(x)
+                while at < min(x + _MOST_CELLS * len(text), len(self.texts)) and self.texts[at] == " ":
+                    reached.add(at)
+                    at += 1
+        return reached
 
     def blanks_from(self, x: int) -> int:
         """How many cells from ``x`` on are blank and can be erased together."""
@@ -152,7 +168,7 @@ class CellsOfStrips:
 def _cells(segments: Iterable[Segment], looks: Looks, system: ColorSystem) -> _Cells:
     texts: list[str] = []
     of_texts: list[Look] = []
-    for text, style, _ in segments:
+    for text, style, _ in _whole(segments):
         look = looks.of_style(style, system)
         if _ALL_SURE.fullmatch(text):
             if text.isspace():
@@ -170,20 +186,28 @@ def _cells(segments: Iterable[Segment], looks: Looks, system: ColorSystem) -> _C
     return texts, of_texts
 
 
+def _whole(segments: Iterable[Segment]) -> Iterable[Segment]:
+    """The segments of a line, with no flag or joined emoji in two: a cursor may stand on its first code point."""
+    line = list(segments)
+    if not any(is_unusual(text) for text, _, _ in line):
+        return line
+    whole = "".join([text for text, _, _ in line])
+    ends = [end for _, end, _ in clusters(whole)]
+    pieces: list[Segment] = []
+    begin = passed = 0
+    for text, style, _ in line:
+        passed += len(text)
+        end = ends[bisect_left(ends, passed)] if passed > begin else begin
+        pieces.append(Segment(whole[begin:end], style))
+        begin = end
+    return pieces
+
+
 def _clusters(text: str) -> Iterator[tuple[str, int]]:
-    """Characters with what joins them, and how many cells Textual gives them; control characters are left out."""
-    cluster = ""
-    for character in text:
-        if character < " " or "\x7f" <= character < "\xa0":
-            continue
-        if cluster and (not cell_len(character) or cluster.endswith(_JOINER)):
-            cluster += character
-            continue
-        if cluster:
-            yield cluster, cell_len(cluster)
-        cluster = character
-    if cluster:
-        yield cluster, cell_len(cluster)
+    """Characters with what joins them, and how many cells they take; control characters are left out."""
+    text = _CONTROLS.sub("", text)
+    for begin, end, cells in clusters(text):
+        yield text[begin:end], cells
 
 
 def _join(cluster: str, texts: list[str]) -> None:

@@ -221,27 +221,34 @@ class Painter:
         # What a terminal made of a doubtful character may be anywhere behind it. It depends on nothing but this row
         # as it is now: from there on all is erased and drawn again as soon as anything is different.
         tail = min(shown.doubtful, wanted.doubtful)
+        sent_blanks: set[int] = set()
         if not wanted.is_same_from(tail, shown):
             ground = self._ground([wanted])
             erased = shown.erased_from(tail, ground)
             if erased != shown:
                 self._pen.erase(tail, y, ground)
             shown = erased
-        self._paint_cells(y, shown, wanted)
+            sent_blanks = wanted.blanks_in_reach(tail)
+        self._paint_cells(y, shown, wanted, sent_blanks)
 
-    def _paint_cells(self, y: int, shown: CellRow, wanted: CellRow) -> None:
-        """Send the characters that are different, and erase what is behind the last one."""
+    def _paint_cells(self, y: int, shown: CellRow, wanted: CellRow, sent_blanks: set[int]) -> None:
+        """Send the characters that are different and these blanks, and erase what is behind the last one."""
         texts, looks, pen = wanted.texts, wanted.looks, self._pen
         cells = zip(texts, shown.texts, looks, shown.looks, strict=True)
         different = [
             x
             for x, (text, before, look, other) in enumerate(cells)
-            if text != before or (look is not other and not _as_blank(text, look, other))
+            if text != before or (look is not other and not _as_blank(text, look, other)) or x in sent_blanks
         ]
         drawn = 0  # how many of them are
         end = 0  # behind the blanks that can be erased together
         while drawn < len(different):
             x = different[drawn]
+            if x in sent_blanks:
+                drawn += 1
+                pen.move(x, y)
+                pen.draw(" ", looks[x], 1)
+                continue
             if x >= end:
                 end = x + wanted.blanks_from(x)
             behind = bisect_left(different, end, drawn)

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from itertools import islice
 from unicodedata import normalize
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
+
+from catena.cells import cell_len
 
 _MARKS = {
     **dict.fromkeys("╭╮╰╯┌┐└┘┼┬┴┤", "+"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
 from textual.filter import LineFilter
 
+from catena.cells import cell_len
 from catena.text.safe_text import safe_cells
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
+
+from catena.cells import cell_len
 
 if TYPE_CHECKING:  # exports read messages without Textual
     from textual.strip import Strip

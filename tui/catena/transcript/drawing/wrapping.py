@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 
+from catena.cells import cell_len, clusters
 from catena.transcript.drawing.lines import Line
 
 Run = tuple[str, Style]
@@ -90,7 +90,6 @@ def _break_single(text: str, width: int, limit: int) -> list[WrappedRow]:
 
 
 def _break_wide(text: str, width: int, limit: int) -> list[WrappedRow]:
-    clusters, _ = split_graphemes(text)
     rows: list[WrappedRow] = []
     start = passed = 0  # where the row begins, and the cells before it
     position = 0  # cells before this cluster
@@ -98,7 +97,7 @@ def _break_wide(text: str, width: int, limit: int) -> list[WrappedRow]:
     before = ""
     before_cells = 0
     solid = False  # there was more than spaces
-    for begin, finish, cells in clusters:
+    for begin, finish, cells in clusters(text):
         character = text[begin]
         if character == " ":
             if begin == start and rows:
@@ -189,7 +188,7 @@ def fit(text: str, width: int) -> str:
     if is_single_width(text):
         return text[:width]
     used = 0
-    for begin, _, cells in split_graphemes(text)[0]:
+    for begin, _, cells in clusters(text):
         if used + cells > width:
             return text[:begin]
         used += cells
@@ -201,7 +200,7 @@ def fit_end(text: str, width: int) -> str:
     if is_single_width(text):
         return text[max(0, len(text) - width) :]
     used = 0
-    for _, finish, cells in reversed(split_graphemes(text)[0]):
+    for _, finish, cells in reversed(clusters(text)):
         if used + cells > width:
             return text[finish:]
         used += cells

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from rich.cells import split_graphemes
 from rich.style import Style
 
+from catena.cells import clusters
 from catena.text.safe_text import safe
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, indented
 from catena.transcript.drawing.render_options import Palette, RenderOptions
@@ -71,7 +71,7 @@ class Slicer:
 def _cluster_start(text: str, start: int, limit: int) -> int:
     """Return the start of the grapheme cluster at ``limit``, so that no cluster is cut."""
     begin = max(start, limit - _CLUSTER_WINDOW)
-    last = begin + split_graphemes(text[begin : limit + 1])[0][-1][0]
+    last = begin + clusters(text[begin : limit + 1])[-1][0]
     return last if last > begin else limit
 
 

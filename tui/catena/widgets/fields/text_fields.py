@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from typing import ClassVar, overload
 
-from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual._text_area_theme import TextAreaTheme
@@ -23,7 +22,9 @@ from textual.geometry import Offset, Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
+from textual.widgets.input import Selection
 
+from catena.cells import cell_len, cluster_end, cluster_start, clusters
 from catena.keys.bindings import bindings
 from catena.keys.keymap import KeyMap
 from catena.text.safe_text import safe, safe_cells, safe_line
@@ -96,6 +97,20 @@ class EditedText(Document):
         self._lines[top : bottom + 1] = inserted
         self._drawn[top : bottom + 1] = [safe_cells(line) for line in inserted]
         return EditResult((top + len(inserted) - 1, column), replaced)
+
+
+class ClusterNavigator(DocumentNavigator):
+    """Goes from one character that is drawn to the next, however many code points it has."""
+
+    def get_location_left(self, location: Location) -> Location:
+        """Where the character to the left begins; at the start of a line, the end of the line above."""
+        row, column = super().get_location_left(location)
+        return row, cluster_start(self._document[row], column)
+
+    def get_location_right(self, location: Location) -> Location:
+        """Where the character to the right ends; at the end of a line, the start of the line below."""
+        row, column = super().get_location_right(location)
+        return (row, cluster_end(self._document[row], column - 1)) if column else (row, column)
 
 
 TEXT_KEYS: Sequence[BindingType] = bindings(
@@ -197,7 +212,7 @@ class SafeTextArea(TextArea, inherit_bindings=False):
         """Edit another text. There are no languages here."""
         self.document = EditedText(text)
         self.wrapped_document = WrappedDocument(self.document, tab_width=self.indent_width)
-        self.navigator = DocumentNavigator(self.wrapped_document)
+        self.navigator = ClusterNavigator(self.wrapped_document)
         self._build_highlight_map()
         self.move_cursor((0, 0))
         self._rewrap_and_refresh_virtual_size()
@@ -225,6 +240,40 @@ class SafeInput(Input, inherit_bindings=False):
                     event.prevent_default()
                     return
         await super()._on_key(event)
+
+    def action_cursor_left(self, select: bool = False) -> None:
+        """Go to the character on the left."""
+        super().action_cursor_left(select)
+        self._go_on_to(cluster_start(_one_line(self.value), self.cursor_position), select)
+
+    def action_cursor_right(self, select: bool = False) -> None:
+        """Go to the character on the right, or take the suggestion."""
+        start = self.cursor_position
+        super().action_cursor_right(select)
+        if self.cursor_position == start + 1:
+            self._go_on_to(cluster_end(_one_line(self.value), start), select)
+
+    def _go_on_to(self, position: int, select: bool) -> None:
+        if select:
+            self.selection = Selection(self.selection.start, position)
+        else:
+            self.cursor_position = position
+
+    def action_delete_left(self) -> None:
+        """Delete what is selected, else the character on the left."""
+        end = self.cursor_position
+        if self.selection.is_empty and end:
+            self.delete(cluster_start(_one_line(self.value), end - 1), end)
+        else:
+            super().action_delete_left()
+
+    def action_delete_right(self) -> None:
+        """Delete what is selected, else the character on the right."""
+        start = self.cursor_position
+        if self.selection.is_empty and start < len(self.value):
+            self.delete(start, cluster_end(_one_line(self.value), start))
+        else:
+            super().action_delete_right()
 
     def validate_placeholder(self, placeholder: str) -> str:
         """A placeholder as it is drawn."""
@@ -264,10 +313,10 @@ class SafeInput(Input, inherit_bindings=False):
     def _cell_offset_to_index(self, offset: int) -> int:
         """The place in the value that is drawn at a cell."""
         offset += self.scroll_offset.x
-        for index, character in enumerate(_one_line(self.value)):
-            offset -= cell_len(character)
+        for begin, _, cells in clusters(_one_line(self.value)):
+            offset -= cells
             if offset < 0:
-                return index
+                return begin
         return len(self.value)
 
 

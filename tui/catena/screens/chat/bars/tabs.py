@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import set_cell_size
 from textual import events
 from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
+from catena.cells import cell_len
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
 

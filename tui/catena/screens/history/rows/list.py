@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
@@ -22,6 +21,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.worker import WorkType
 
+from catena.cells import cell_len
 from catena.history.entries import HistoryEntry
 from catena.history.finding import MessageHit
 from catena.screens.history.rows.details import RowDetails

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from rich.cells import cell_len
-
+from catena.cells import cell_len
 from catena.history.entries import EntryState, HistoryEntry
 from catena.history.finding import MessageHit
 from catena.history.ranking import Quality, Span, spans
