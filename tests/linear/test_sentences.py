@@ -100,6 +100,34 @@ def test_s04_code_waits_for_its_end_and_a_silence_reads_what_there_is() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        (r"So $x_{P}__y__\,z$ and \\(a\,[b](c)\\) hold", None),
+        ("x**2 + y**2 and 2*3*4", None),
+        ("In __init__.py and __init__ and __call__(self)", None),
+        ("a_{P} \\\\", None),
+        ("__Bold text__ and **bold**text", "Bold text and boldtext"),
+    ],
+)
+def test_s04_formulas_and_names_are_read_as_they_are_written(line: str, read: str | None) -> None:
+    assert [each.text for each in spoken_lines(line)] == [read or line]
+
+
+def test_s04_code_within_the_items_of_a_list_is_code() -> None:
+    answer = "1. First:\n\n    ```python\n    def f():\n        pass\n    ```\n2. Then\n- ```sh\n  ls **\n  ```\nEnd."
+    lines = [each.text for each in spoken_lines(answer)]
+    assert lines == [
+        "1. First:",
+        *("Code: python, 2 lines", "def f():", "    pass", "Code ends."),
+        "2. Then",
+        *("Code: sh, 1 line", "ls **", "Code ends."),
+        "End.",
+    ]
+    cutter = SentenceCutter()
+    assert [line for each in answer for line in cutter.feed(each)] + cutter.rest() == spoken_lines(answer)
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "You 4: hello",

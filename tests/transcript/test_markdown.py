@@ -9,8 +9,9 @@ from catena.transcript.drawing.highlight import HighlightCache, lex
 from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import Palette, RenderOptions, role_names
 from catena.transcript.markdown.inline import HREF
-from catena.transcript.markdown.markdown import draw_markdown
+from catena.transcript.markdown.markdown import draw_markdown, parser
 from catena.transcript.markdown.tables import fit_columns
+from support.counted_work import calls_counted
 from support.screen.transcript import texts
 
 
@@ -93,6 +94,63 @@ def test_w22_code_is_copied_with_its_tabs_and_without_its_indentation() -> None:
 )
 def test_the_inside_of_a_paragraph(text: str, drawn: str) -> None:
     assert "|".join(rows(text)) == drawn
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"so $x_{P}\,y_{Q}$ and $a*b*c$ end",
+        r"so \(a\,b_{P} *c* d\) end",
+        r"so \[a\_b \\ c\] end",
+        r"$$a_{P} __b__ \\ c$$",
+        "2*3*4 and a*(b+c)*d and x**2 + y**2",
+        "__init__.py, __init__ and pkg/__main__.py, _x_.y and __call__(self)",
+        "$5*2 and $10*2, $HOME_A and $B_C",
+        "snake_case_name and _private_name",
+    ],
+)
+def test_a_formula_and_a_name_stay_as_they_are_written(text: str) -> None:
+    assert rows(text, 80) == [text]
+
+
+def test_a_formula_on_lines_of_its_own_has_no_headings_and_lists_in_it() -> None:
+    formula = ["\\[", "a_{P} \\\\", "- b\\,c", "= d", "\\]"]
+    assert rows("\n".join(["so", *formula, "*end*"])) == ["so", "", *formula, "", "end"]
+    assert rows("- so\n  $$\n  x_{1} \\\\ *y*\n  $$\n- end") == [
+        "• so",
+        "  $$",
+        "  x_{1} \\\\ *y*",
+        "  $$",
+        "• end",
+    ]
+    assert rows("\\[ *no* end") == ["[ no end"]
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        (
+            "**bold**text and *em*phasis, *a* 2*3*4, __Bold text__ and _em_.",
+            "boldtext and emphasis, a 2*3*4, Bold text and em.",
+        ),
+        ("**粗体**文字*强调*文", "粗体文字强调文"),
+        ("costs $5 *or* $10", "costs $5 or $10"),
+        ("`\\(a\\)` and `$x_{1}$`", "`\\(a\\)` and `$x_{1}$`"),
+        (r"\*no\* \_no\_", "*no* _no_"),
+    ],
+)
+def test_marks_that_are_no_part_of_a_formula_or_a_name_are_markdown(text: str, drawn: str) -> None:
+    assert rows(text, 80) == [drawn]
+
+
+@pytest.mark.parametrize("marks", ["$x ", "\\(", "\\[\n", "$$ a\n", "a*b*", "*a", "__a", "_a_"])
+def test_marks_without_end_are_read_in_steps_that_grow_with_the_text(marks: str) -> None:
+    def steps(times: int) -> int:
+        with calls_counted() as calls:
+            parser().parse(marks * times)
+        return calls.made
+
+    assert steps(1) and steps(2_000) < 3 * steps(1_000)
 
 
 def test_w26_a_link_has_its_address_for_the_pointer_and_a_web_address_for_the_terminal_too() -> None:

@@ -10,16 +10,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from catena.text.formulas import formulas_in
+
 _END = re.compile(r"[.!?…。！？][\"'”’)\]*_`»]*(?:\s+(?=\S)|(?<=[。！？]))")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[“\"'])(?:\d{1,3}|[A-Za-z]|e\.g|i\.e|a\.m|p\.m|etc|vs|cf|al|Dr|Mr|Mrs|Ms|St|No|Fig|approx)\.$"
 )
-_FENCE = re.compile(r"^ {0,3}(?P<fence>`{3,}|~{3,})\s*(?P<language>[^\s`]*)[^`]*$")
-_FENCE_BEGINS = re.compile(r"^ {0,3}(?:`{1,}|~{1,})[^`]*$")
+_ITEM = r"(?:[-*+]|\d{1,9}[.)])[ \t]+"
+_FENCE = re.compile(rf"^(?P<before>\s*(?:{_ITEM})*)(?P<fence>`{{3,}}|~{{3,}})\s*(?P<language>[^\s`]*)[^`]*$")
+_FENCE_BEGINS = re.compile(rf"^\s*(?:{_ITEM})*(?:`{{1,}}|~{{1,}})[^`]*$")
 _HEADING = re.compile(r"^ {0,3}#{1,6}\s+(?P<title>.*?)\s*#*$")
 _RULE = re.compile(r"^ {0,3}(?:-{3,}|\*{3,}|_{3,}|=+)$")
 _TASK = re.compile(r"^(?P<before>\s*[-*+] )\[(?P<mark>[ xX])\] ")
-_STRONG = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_STRONG = re.compile(r"(?<![0-9A-Za-z)\]])(\*\*)(?=\S)(.+?)(?<=\S)\1|(?<!\w)(__)(?=\S)(.+?)(?<=\S)\3(?!\w)")
 _QUOTE = re.compile(r"^ {0,3}(?:> ?)+")
 _LINK = re.compile(r"(?<!!)\[([^\[\]\n]+)\]\(([^\s()]+)\)")
 _DIVIDER = frozenset("|:- \t")  # of the head of a table and its rows
@@ -44,6 +47,7 @@ class SentenceCutter:
     def __init__(self) -> None:
         self._held = ""
         self._fence = ""  # that ends the code which is being held
+        self._indent = 0  # of the fence, in a list
         self._language = ""
         self._code: list[str] = []
         self._characters = 0  # of that code
@@ -93,13 +97,19 @@ class SentenceCutter:
             if line.strip().startswith(self._fence) and not line.strip().strip(self._fence[0]):
                 yield from self._end_code()
                 return
-            self._code.append(line)
+            self._code.append(
+                line.removeprefix(line[: self._indent]) if line[: self._indent].isspace() else line
+            )
             self._characters += len(line)
             if self._characters > _MOST_CODE:
                 yield from map(SpokenLine, self._code)
                 self._code, self._characters = [], 0
         elif len(line) <= _LONGEST_FENCE and (fence := _FENCE.match(line)):
-            self._fence, self._language = fence["fence"], fence["language"]
+            self._fence, self._language, self._indent = (
+                fence["fence"],
+                fence["language"],
+                len(fence["before"]),
+            )
         else:
             yield from self._text(line)
 
@@ -195,7 +205,17 @@ def _is_divider(line: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    return _LINK.sub(r"\1 (\2)", _STRONG.sub(r"\2", text)).removesuffix("\\")
+    """A text without marks of Markdown; formulas and names stay as they are."""
+    parts, at = [], 0
+    for begin, end in [*formulas_in(text), (len(text), len(text))]:
+        parts += [_LINK.sub(r"\1 (\2)", _STRONG.sub(_without_marks, text[at:begin])), text[begin:end]]
+        at = end
+    plain = "".join(parts)
+    return plain.removesuffix("\\") if not plain.endswith("\\\\") else plain
+
+
+def _without_marks(strong: re.Match[str]) -> str:
+    return strong[2] or strong[4]
 
 
 def spoken_lines(text: str) -> list[SpokenLine]:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.style import Style
 
+from catena.text.formulas import leave_formulas
 from catena.text.safe_text import safe
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, blank
 from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.drawing.wrapping import wrap_runs
+from catena.transcript.drawing.wrapping import wrap_runs, wrap_text
 from catena.transcript.markdown.code import draw_code
 from catena.transcript.markdown.inline import inline_runs
 from catena.transcript.markdown.tables import draw_table
@@ -33,7 +34,7 @@ def parser() -> MarkdownIt:
     """Return the shared parser; the first call imports it, which takes about 20 ms."""
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return leave_formulas(MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]))
 
 
 def references_in(texts: Iterable[str]) -> References:
@@ -119,6 +120,8 @@ class _BlockRenderer:
             case "blockquote_open":
                 mark = LinePrefix("▎ ", "▎ ", self._palette.quote, "> ", "> ")
                 return add_prefix(self.sequence(group[1:-1], options.within(2), depth=0), mark)
+            case "formula":
+                return wrap_text(safe(token.content), self._base, options.width)
             case "hr":
                 return wrap_runs([("─" * options.width, self._palette.rule)], options.width)
             case "table_open":
