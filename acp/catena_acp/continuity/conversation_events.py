@@ -30,6 +30,7 @@ class Doing(StrEnum):
     IDLE = "idle"
     STARTING = "starting"  # the agent's process
     OPENING = "opening"  # a session: new, resumed, forked
+    LONG_OPENING = "long_opening"  # likewise, for so long that the person may go on without it
     LOGGING_IN = "logging_in"  # the agent waits until the person has logged in
     WORKING = "working"
     ASKING = "asking"  # the agent waits for a permission, or for what it asked the person

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections import Counter
@@ -19,12 +20,12 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from catena_acp.agents.catalog import is_untitled, short_title
 from catena_acp.continuity.conversation_events import ConversationEvent
 from catena_acp.continuity.routing.prior_context import Budget
-from catena_acp.errors import NotCopied
+from catena_acp.errors import AgentSilent, NotCopied
 from catena_acp.mcp.server import McpServer
 from catena_acp.permissions.rule import Rule
 from catena_acp.port.abilities import Abilities
@@ -158,6 +159,30 @@ class ReplayWait:
     most: float = 10.0  # in all
 
 
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningWait:
+    """How long an agent may take to load, resume or fork a session, in seconds; for a new one there is no limit."""
+
+    long: float = 120.0  # before the person may go on without it, if there is another step
+    most: float | None = None  # before a client without a person does
+
+    @property
+    def until_left(self) -> float | None:
+        """How long is waited for the person; None without a limit."""
+        return None if self.most is None else max(0.0, self.most - self.long)
+
+    async def bound(self, opening: Awaitable[T]) -> T:
+        """Wait for an opening that nobody waits to leave. Raises AgentSilent, or what the opening raises."""
+        try:
+            async with asyncio.timeout(self.long):
+                return await opening
+        except TimeoutError as error:
+            raise AgentSilent(f"no answer within {self.long:g} seconds") from error
+
+
 @dataclass(frozen=True, slots=True)
 class SessionPlace:
     """Where an agent keeps a session: its profile, the environment by which it finds its files, and a directory."""
@@ -223,6 +248,7 @@ class Services:
     budget: Budget = field(default_factory=Budget)
     while_idle: WhileIdle = field(default_factory=WhileIdle)
     replay_wait: ReplayWait = field(default_factory=ReplayWait)
+    opening_wait: OpeningWait = field(default_factory=OpeningWait)
     tries: Tries = field(default_factory=Tries)
     titles: AgentTitles = field(default_factory=AgentTitles)
     checkpointing: Checkpointing = field(default_factory=Checkpointing)

@@ -96,6 +96,9 @@ class ConversationRuntime:
         self._early_questions: dict[
             str, list[ElicitationRequested]
         ] = {}  # by link, before it carries a window
+        self._long_openings: dict[
+            str, asyncio.Event
+        ] = {}  # by window; set where the person goes on without it
         self._tasks: set[asyncio.Task[None]] = set()
 
     # --- publishing
@@ -132,7 +135,7 @@ class ConversationRuntime:
         changed = asyncio.Event()
         end = self.subscribe(lambda _: changed.set())
         try:
-            while self.doing(window_id) in (Doing.STARTING, Doing.OPENING):
+            while self.doing(window_id) in (Doing.STARTING, Doing.OPENING, Doing.LONG_OPENING):
                 changed.clear()
                 await changed.wait()
         finally:
@@ -152,6 +155,27 @@ class ConversationRuntime:
         if before is not doing:
             self._doing[window_id] = (doing, since)
             self.publish(DoingChanged(window_id, doing, since))
+
+    async def offer_to_leave(
+        self, window_id: str, opening: asyncio.Future[Any], seconds: float | None
+    ) -> None:
+        """Wait until an opening is over, the person goes on without it, or so many seconds have passed."""
+        left = self._long_openings[window_id] = asyncio.Event()
+        leaving = asyncio.ensure_future(left.wait())
+        self.set_doing(window_id, Doing.LONG_OPENING)
+        try:
+            await asyncio.wait({opening, leaving}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            leaving.cancel()
+            self._long_openings.pop(window_id, None)
+        self.set_doing(window_id, Doing.OPENING)
+
+    def leave_opening(self, window_id: str) -> bool:
+        """Go on without the opening that takes long; False if there is none."""
+        if (left := self._long_openings.get(window_id)) is None:
+            return False
+        left.set()
+        return True
 
     # --- writing
 

@@ -128,9 +128,8 @@ class AgentPort(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Time limits of requests, in seconds; a prompt has none."""
+    """Time limits of requests, in seconds; a prompt and the opening of a session have none."""
 
-    opening: float = 120  # a session: agents start servers and read long transcripts
     replay: float = 20  # the end of a history that comes behind the answer
     setting: float = 60
     closing: float = 5

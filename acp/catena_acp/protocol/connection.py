@@ -235,12 +235,11 @@ class Connection:
         known: str | None = None,
         anchor: str | None = None,
     ) -> Json:
-        """Open a session: ``session_id`` again, a fork of ``known``, or a new one."""
+        """Open a session: ``session_id`` again, a fork of ``known``, or a new one; as long as the agent takes."""
         self._opening.append(session_id)
         try:
             return await self._requests.send(
                 request,
-                limit=self._limits.opening,
                 session_id=session_id or known,
                 opening=bool(session_id or known),
                 anchor=anchor,

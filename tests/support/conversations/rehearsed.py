@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from catena_acp.continuity.conversation_events import ConversationEvent, PermissionOpened, TurnEnded
-from catena_acp.continuity.services import Checkpointing, ReplayWait, WhileIdle
+from catena_acp.continuity.services import Checkpointing, OpeningWait, ReplayWait, WhileIdle
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.prompts.window import Window
@@ -178,6 +178,7 @@ class World:
         mcp_servers: Sequence[McpServer] = (),
         snapshots: Callable[[Database], FileSnapshots | None] = lambda _: None,
         clock: Callable[[], datetime] = utc_now,
+        opening_wait: OpeningWait | None = None,
     ) -> AsyncIterator[Desk]:
         """One life of a client: a new conversation, or the one and the window of an earlier life."""
         known = {"rehearsal": self.spec(*flags), **(specs or {})}
@@ -194,6 +195,7 @@ class World:
                 checkpointing=checkpointing,
                 rules=rules,
                 mcp_servers=mcp_servers,
+                opening_wait=opening_wait,
             ) as served,
         ):
             if resume:

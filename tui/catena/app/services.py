@@ -19,7 +19,7 @@ from catena.settings.settings import Settings
 from catena.settings.tables.projects import additional_directories
 from catena.workspace.directories import is_directory
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
-from catena_acp.continuity.services import Checkpointing, WhileIdle
+from catena_acp.continuity.services import Checkpointing, OpeningWait, WhileIdle
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.protocol.files import FileAccess
@@ -78,16 +78,18 @@ async def serve_conversations(
     rules: bool = True,
     tell: Callable[[str], None] | None = None,
     waits: bool = False,
+    open_timeout: float | None = None,
     clock: Callable[[], datetime] = utc_now,
 ) -> AsyncIterator[Conversations]:
     """Serve conversations until the end of the block; then end turns and agents, and release the leases.
 
     ``chosen`` is an agent that may be neither in the settings nor in the catalogue. ``may_write`` lets agents write
     files and run commands through the client, below the conversation's directory, as far as the settings allow it.
-    ``asks_first`` gives them a mode in which they ask before they act.
-    ``tools`` gives agents the checkpoint tools where the settings allow them, which need a person to answer. ``read``
-    is True if a person reads remarks, and ``rules`` if the person's permission rules answer requests. ``tell`` is told
-    of a hook that fails, and ``waits`` if hooks may come to their end. ``clock`` tells the times that are stored.
+    ``asks_first`` gives them a mode in which they ask before they act. ``tools`` gives agents the checkpoint tools
+    where the settings allow them, which need a person to answer. ``read`` is True if a person reads remarks, and
+    ``rules`` if the person's permission rules answer requests. After ``open_timeout`` seconds a prompt goes on
+    without a session that does not open; with None, the person decides. ``tell`` is told of a hook that fails, and
+    ``waits`` if hooks may come to their end. ``clock`` tells the times that are stored.
     """
 
     def spec_of(name: str, profile: str) -> AgentSpec:
@@ -128,6 +130,7 @@ async def serve_conversations(
             is_directory=is_directory,
             snapshots=_snapshots(settings, db),
             asks_first=asks_first,
+            opening_wait=_opening_wait(open_timeout),
             rules=settings.permission_rules if rules else None,
             mcp_servers=mcp_servers(settings),
             directories_of=partial(additional_directories, settings.projects) if settings.projects else None,
@@ -142,6 +145,11 @@ async def serve_conversations(
         finally:
             tidying.cancel()
             await asyncio.wait((tidying,))
+
+
+def _opening_wait(most: float | None) -> OpeningWait:
+    usual = OpeningWait()
+    return usual if most is None else OpeningWait(min(usual.long, most), most)
 
 
 @asynccontextmanager

@@ -165,6 +165,8 @@ class LinearClient:
         asked = self._questions.open
         if asked is not None and (not text.strip() or not text.startswith(("/", " ", SIGN))):
             await self._do(self._questions.answer(line))
+        elif not text.strip() and context.tab and context.tab.window.leave_opening():
+            return
         elif not text.strip():
             self._commands.reading.where()
         elif text.startswith(SIGN) and context.settings.shell:

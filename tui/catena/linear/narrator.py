@@ -404,10 +404,11 @@ class Narrator:
         words = {
             Doing.STARTING: f"Waiting: {context.agent} is starting",
             Doing.OPENING: f"Waiting: {context.agent} opens a session",
+            Doing.LONG_OPENING: "Waiting: Opening takes long: Enter goes on in a new session",
             Doing.LOGGING_IN: f"Waiting: {context.agent} waits for the login",
             Doing.STOPPING: f"Waiting: {context.agent} is stopping",
         }
-        if doing in words and (context.verbose or doing is Doing.LOGGING_IN):
+        if doing in words and (context.verbose or doing in (Doing.LOGGING_IN, Doing.LONG_OPENING)):
             self._line(words[doing])
 
     def _queued(self, items: tuple[QueueItem, ...]) -> None:

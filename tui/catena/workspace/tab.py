@@ -247,7 +247,7 @@ class Tab:
     @property
     def at_work(self) -> bool:
         """True while its agent has a prompt, or a login, and not only gets ready for one."""
-        return self.doing not in (Doing.IDLE, Doing.STARTING, Doing.OPENING)
+        return self.doing not in (Doing.IDLE, Doing.STARTING, Doing.OPENING, Doing.LONG_OPENING)
 
     @property
     def mark(self) -> str:

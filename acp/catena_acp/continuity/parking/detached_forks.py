@@ -29,7 +29,8 @@ async def fork_apart(
 
     Raises ForkWrong if the answer is a session that we hold already, or any AgentError.
     """
-    request = asyncio.ensure_future(live.agent.fork_session(live.session_id, context.place, at))
+    forking = live.agent.fork_session(live.session_id, context.place, at)
+    request = asyncio.ensure_future(context.services.opening_wait.bound(forking))
     try:
         opened = await asyncio.shield(request)
         if opened.session_id == live.session_id:

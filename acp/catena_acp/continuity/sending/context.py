@@ -8,7 +8,7 @@ import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from catena_acp.agents.process import agent_environment
 from catena_acp.continuity.conversation_events import ConversationEvent, Doing, LinkChanged, Remarked
@@ -71,6 +71,12 @@ class Host(SessionListener, Protocol):
 
     def set_doing(self, window_id: str, doing: Doing) -> None:
         """Note and publish what the window's turn does now."""
+        ...
+
+    async def offer_to_leave(
+        self, window_id: str, opening: asyncio.Future[Any], seconds: float | None
+    ) -> None:
+        """Wait until an opening is over, the person goes on without it, or so many seconds have passed."""
         ...
 
     def agent_started(self, agent: AgentPort) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Set
+from typing import Any
 
 from catena_acp.continuity.cancellation import raise_if_cancelled, shielded, with_retries
 from catena_acp.continuity.conversation_events import Doing
@@ -16,6 +17,7 @@ from catena_acp.continuity.routing.explanation import RouteRecord
 from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.sending.claim import Claim, turn_before
 from catena_acp.continuity.sending.context import SendContext
+from catena_acp.continuity.sending.openings import LeftOpening, Openings
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.continuity.sessions.fork_points import anchor_of
 from catena_acp.continuity.sessions.sessions import LiveSession
@@ -89,6 +91,7 @@ class PromptCarrier:
         self._asleep: dict[str, ContextSource] = {}  # … and forks of them that were not found when prompted
         self._empty: set[str] = set()  # links whose fork held nothing
         self._way: str | None = None  # why it goes another way: a session was lost on the way, or copied
+        self._openings = Openings(context.host, window_id)
         self._route = RouteRecord()
         self.turn: RunningTurn | None = None  # claimed
         self.text_is_out = False
@@ -98,6 +101,12 @@ class PromptCarrier:
 
         Raises NotSent if no session accepted it.
         """
+        try:
+            return await self._carry()
+        finally:
+            self._openings.close()
+
+    async def _carry(self) -> Ending:
         texts = 0
         await self._context.host.environment.remark_changes(
             self._window_id, self._row.parent_id, self._context.record.cwd
@@ -107,6 +116,7 @@ class PromptCarrier:
             release = self._context.agents.hold(agent)  # who would end it waits until this step is done
             try:
                 await self._context.sessions.settle_unattended(agent)
+                self._take_answered()
                 step = await self._next(agent)
                 if step is None:
                     break
@@ -142,7 +152,26 @@ class PromptCarrier:
         except AgentError as error:
             raise NotSent(error) from error
 
+    def _take_answered(self) -> bool:
+        """Consider the sessions again that were left and opened after all; nothing has gone out meanwhile."""
+        answered = self._openings.answered()
+        for step, live in answered:
+            if step[0] == "use":
+                self._tried.discard(step)
+            else:
+                self._made.add(live.link_id)
+        return bool(answered)
+
     async def _next(self, agent: AgentPort) -> route.Step | None:
+        situation, steps = await self._steps(agent)
+        if not steps:
+            return None
+        if not (isinstance(steps[0], route.Use) and steps[0].link.id in self._made):
+            self._route.chose(situation, steps)
+        return steps[0]
+
+    async def _steps(self, agent: AgentPort) -> tuple[route.Situation, list[route.Step]]:
+        """The steps that are left, the one to be done first."""
         async with self._context.services.db.read() as reader:
             situation = await self._context.situation(
                 reader, agent, self._window_id, self._row.parent_id, prompt_id=self._row.id
@@ -154,17 +183,22 @@ class PromptCarrier:
         for step in untried:
             if not isinstance(step, route.New) and step not in steps:
                 self._route.failed(step.link.id, _TOO_FULL)
-        if not steps:
-            return None
-        if not (isinstance(steps[0], route.Use) and steps[0].link.id in self._made):
-            self._route.chose(situation, steps)
-        return steps[0]
+        return situation, steps
 
     async def _open_new(self, agent: AgentPort) -> None:
         """Open a new session; its settings are applied when it is used."""
+        making = asyncio.ensure_future(self._context.open_new(agent, self._window_id))
         try:
-            live = await self._context.open_new(agent, self._window_id)
-            self._made.add(live.link_id)
+            while not making.done():
+                waited: set[asyncio.Future[Any]] = {making, *self._openings.left}
+                await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+                if not making.done() and self._take_answered():
+                    making.cancel()  # its link is stored when it comes
+                    return
+            self._made.add(making.result().link_id)
+        except asyncio.CancelledError:
+            making.cancel()
+            raise
         except AgentError as error:
             raise NotSent(error) from error
 
@@ -189,14 +223,16 @@ class PromptCarrier:
         live = context.sessions.of(link) if link.id in self._made else await context.open_session_of(link)
         if live is None:
             try:
-                live = await self._context.sessions.open_cold(
-                    link,
-                    agent,
-                    self._context.place_for(self._window_id),
-                    self._context.host,
-                    made_here=link.id in self._asleep,
+                place, asleep = self._context.place_for(self._window_id), link.id in self._asleep
+                opening = self._context.sessions.open_cold(
+                    link, agent, place, self._context.host, made_here=asleep
                 )
+                step = route.key_of(route.Use(link))
+                live = await self._openings.wait(step, opening, lambda: self._is_another(agent))
                 live.opened = live.began = self._asleep.get(link.id, live.opened)
+            except LeftOpening:
+                self._route.failed(link.id, f"it could not be opened: {_TOO_LONG}")
+                return None
             except AgentError as error:
                 await self._failed(link, error, "it could not be opened")
                 return None
@@ -220,10 +256,14 @@ class PromptCarrier:
             if turn:
                 async with self._context.services.db.read() as reader:
                     at = (turn, await anchor_of(reader, turn, agent.abilities.quirks))
-            if live := await self._context.fork(agent, link, self._window_id, at):
+            step = route.key_of(route.ForkAt(link, turn) if turn else route.Fork(link))
+            forking = self._context.fork(agent, link, self._window_id, at)
+            if live := await self._openings.wait(step, forking, lambda: self._is_another(agent)):
                 self._made.add(live.link_id)
             else:
                 self._route.failed(link.id, f"{_FORK_FAILED}: it continued meanwhile")
+        except LeftOpening:
+            self._route.failed(link.id, f"{_FORK_FAILED}: {_TOO_LONG}")
         except SessionHeld as held:
             self._route.failed(link.id, f"{_FORK_FAILED}: its agent answered with a known session")
             await self._context.distrust(held, self._window_id)
@@ -234,6 +274,10 @@ class PromptCarrier:
                 self._empty.add(link.id)
         except AgentError as error:
             await self._failed(link, error, _FORK_FAILED)
+
+    async def _is_another(self, agent: AgentPort) -> bool:
+        """True if a step is left beside the one that takes long."""
+        return bool((await self._steps(agent))[1])
 
     async def _failed(self, link: Link, error: AgentError, what: str) -> None:
         """Lose the link of a failed step on proof; else it only counts as tried for this prompt."""
@@ -257,6 +301,7 @@ class PromptCarrier:
             files = await attachments.of_message(reader, self._row.id)
         blocks += prompt_blocks(self._row.text, files, running.live.agent.abilities)
         await running.keep_files_before()
+        self._openings.close()
         self._context.host.attach(running)
         live = running.live
         if greeting := live.take_greeting():  # it came after the claim
@@ -312,6 +357,7 @@ _FORKED = frozenset({ContextSource.FORKED, ContextSource.FORKED_AT})
 
 
 _FORK_FAILED = "fork failed"
+_TOO_LONG = "the agent did not answer, and the prompt went on without it"
 _TOO_FULL = "not used: its context window was full for this prompt"
 
 # Errors of the account: a new session would fail the same way.

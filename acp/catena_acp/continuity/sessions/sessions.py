@@ -125,6 +125,7 @@ class Sessions:
         self._given_up: dict[
             str, asyncio.Future[LiveSession]
         ] = {}  # openings that the agent may still answer
+        self._closing: set[asyncio.Future[None]] = set()
         self._unattended: dict[asyncio.Future[Any], AgentPort] = {}  # new sessions and forks, likewise
 
     def __iter__(self) -> Iterator[LiveSession]:
@@ -203,6 +204,13 @@ class Sessions:
                 async with asyncio.timeout(_CLOSING_SECONDS):
                     await live.agent.close_session(live.session_id)
 
+    def close_soon(self, live: LiveSession | None) -> None:
+        """Close a session that was opened too late, in the background; None is none."""
+        if live is not None:
+            closing = asyncio.ensure_future(self.close(live))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+
     async def see_through(self, agent: AgentPort, making: Coroutine[Any, Any, T]) -> T:
         """Await the making of a session; it goes on where the caller is cancelled, so that its link is stored."""
         task = asyncio.ensure_future(making)
@@ -266,6 +274,7 @@ class Sessions:
             except asyncio.CancelledError:
                 if not opening.done():
                     self._given_up[link.id] = opening
+                    opening.add_done_callback(_look_at)
                 raise
 
     async def _await_given_up(self, link: Link) -> None:
@@ -286,7 +295,8 @@ class Sessions:
             async with self._services.db.read() as reader:
                 link = await links.get(reader, link.id) or link
             if self.of(link) is None:
-                live = await self._opened(link, agent, place, listener)
+                opening = self._opened(link, agent, place, listener)
+                live = await self._services.opening_wait.bound(opening)
                 if agent.abilities.close:
                     await self.close(live)
 
@@ -438,3 +448,9 @@ class Sessions:
     async def _habits(self, agent: AgentPort) -> ReplayHabits:
         async with self._services.db.read() as reader:
             return await read_habits(reader, agent.abilities)
+
+
+def _look_at(opening: asyncio.Future[Any]) -> None:
+    """Nobody waits for the error of an opening that was given up."""
+    if not opening.cancelled():
+        opening.exception()

@@ -81,7 +81,8 @@ class ForeignSessions:
         started = await self._services.start_agent(spec, directory, lambda _printed: None)
         try:
             cwd = await asyncio.to_thread(_directory, session.cwd)
-            return await replayed_transcript(started, session, cwd, self._services.replay_wait)
+            reading = replayed_transcript(started, session, cwd, self._services.replay_wait)
+            return await self._services.opening_wait.bound(reading)
         finally:
             await started.stop()
 

@@ -135,13 +135,15 @@ class AsideSessionOpener:
             await context.sessions.drop_stale(source)
             if not agent.abilities.quirks.fork_cold and context.sessions.of(source) is None:
                 place = replace(context.place, cwd=source.cwd)
-                await context.sessions.open_cold(source, agent, place, context.host)
+                opening = context.sessions.open_cold(source, agent, place, context.host)
+                await context.services.opening_wait.bound(opening)
             anchor = None
             async with context.services.db.read() as reader:
                 source = await links.get(reader, source.id) or source
                 if turn:
                     anchor = await anchor_of(reader, turn, agent.abilities.quirks)
-            opened = await agent.fork_session(source.session_id, context.place, anchor)
+            forking = agent.fork_session(source.session_id, context.place, anchor)
+            opened = await context.services.opening_wait.bound(forking)
             if opened.session_id == source.session_id:
                 raise ForkWrong(f"{context.spec.title} answered the fork with the original session's id")
             holds = (

@@ -19,6 +19,7 @@ from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.continuity.services import (
     Checkpointing,
     Observer,
+    OpeningWait,
     Printed,
     ReplayWait,
     Services,
@@ -139,6 +140,7 @@ class Conversations:
         budget: Budget | None = None,
         while_idle: WhileIdle | None = None,
         replay_wait: ReplayWait | None = None,
+        opening_wait: OpeningWait | None = None,
         checkpointing: Checkpointing | None = None,
         is_directory: Callable[[str], bool] | None = None,
         snapshots: FileSnapshots | None = None,
@@ -178,6 +180,7 @@ class Conversations:
             budget=budget or Budget(),
             while_idle=while_idle or WhileIdle(),
             replay_wait=replay_wait or ReplayWait(),
+            opening_wait=opening_wait or OpeningWait(),
             checkpointing=checkpointing or Checkpointing(),
             session_files=TranscriptFiles(),
             is_directory=is_directory,

@@ -93,9 +93,9 @@ class SessionPreparation:
                     return None
                 context.host.set_doing(self._window_id, Doing.OPENING)
                 try:
-                    return await context.sessions.open_cold(
-                        link, agent, context.place_for(self._window_id), context.host
-                    )
+                    place = context.place_for(self._window_id)
+                    opening = context.sessions.open_cold(link, agent, place, context.host)
+                    return await context.services.opening_wait.bound(opening)
                 except SessionGone as error:
                     await context.lose(link, str(error), self._window_id)
                     return None

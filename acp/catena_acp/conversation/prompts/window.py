@@ -243,6 +243,10 @@ class Window:
         await self._prompts.stop()
         await holding
 
+    def leave_opening(self) -> bool:
+        """Go on in another session than the one whose opening takes long; False if none does."""
+        return self._runtime.leave_opening(self.id)
+
     async def kill_agent(self) -> None:
         """End the agent's process, for a stop that is not heeded; what it said is kept."""
         if claimed := self._prompts.delivery.claimed:

@@ -15,6 +15,9 @@ from catena.workspace.directories import existing_directory
 if TYPE_CHECKING:
     from catena.cli.run.branch import BranchRequest
 
+_OPEN_TIMEOUT = 600.0  # seconds
+_LONGEST_TIMEOUT = 1_000_000.0
+
 
 def _run_parser() -> Parser:
     parser = Parser(
@@ -61,6 +64,14 @@ def _run_parser() -> Parser:
         choices=[each.value for each in Permissions],
         help="how to answer permission requests (default: from the settings, else ask; without a terminal, ask "
         "means deny)",
+    )
+    output.add_argument(
+        "--open-timeout",
+        type=_seconds,
+        default=_OPEN_TIMEOUT,
+        metavar="SECONDS",
+        help="how long the agent may take to open a session of before, until the prompt goes on in a new one "
+        "(default: 600)",
     )
     conversation = parser.add_argument_group("conversation (default: a new one)")
     which = conversation.add_mutually_exclusive_group()
@@ -147,8 +158,17 @@ def _run(arguments: Sequence[str]) -> int:
             files=chosen.files,
             permissions=Permissions(chosen.permissions) if chosen.permissions else None,
             json=chosen.json,
+            open_timeout=chosen.open_timeout,
         )
     )
+
+
+def _seconds(text: str) -> float:
+    """A number of seconds from 1 on. Raises ValueError."""
+    seconds = float(text)
+    if not 1 <= seconds <= _LONGEST_TIMEOUT:
+        raise ValueError(text)
+    return seconds
 
 
 def _branch(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> BranchRequest:

@@ -61,6 +61,7 @@ class Request:
     files: bool | None = None  # whether they go along; None is as the settings have it
     permissions: Permissions | None = None
     json: bool = False
+    open_timeout: float = 600  # seconds
 
 
 def run(request: Request) -> int:
@@ -167,6 +168,7 @@ class _HeadlessRun:
                 rules=by_rule,
                 tell=self._output.remark,
                 waits=True,
+                open_timeout=request.open_timeout,
             ) as live,
             _open(live, db, spec, existing, request) as opened,
             open_target(live, db, opened, _with_files(request, settings), spec) as target,

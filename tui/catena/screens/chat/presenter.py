@@ -122,6 +122,9 @@ def _unheeded(tab: Tab, stopping_for: float | None) -> bool:
     return tab.doing is Doing.STOPPING and stopping_for is not None and stopping_for >= STOP_PATIENCE
 
 
+LONG_OPENING = "Opening takes long: {Send} goes on in a new session"
+
+
 def _doing(doing: Doing, agent: str, keys: KeyMap) -> tuple[str, str]:
     match doing:
         case Doing.IDLE:
@@ -130,6 +133,8 @@ def _doing(doing: Doing, agent: str, keys: KeyMap) -> tuple[str, str]:
             return f"starting {agent}", ""
         case Doing.OPENING:
             return "opening a session", ""
+        case Doing.LONG_OPENING:
+            return keys.said(LONG_OPENING), ""
         case Doing.LOGGING_IN:
             return f"waiting for {agent} to log in", keys.fill("{stop} cancel")
         case Doing.WORKING | Doing.ASKING:

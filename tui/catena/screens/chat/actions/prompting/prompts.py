@@ -127,9 +127,11 @@ class PromptActions:
             await context.tabs.keep_attachments(tab)
 
     async def go_on(self) -> None:
-        """Send the prompts that an error held back."""
+        """Go on without an opening that takes long, or send the prompts that an error held back."""
         tab = self._context.seen
-        if tab is None or tab is not self._context.drafts.tab or not tab.queue:
+        if tab is None or tab is not self._context.drafts.tab:
+            return
+        if tab.window.leave_opening() or not tab.queue:
             return
         if not tab.busy or any(item.held for item in tab.queue):
             await tab.window.send_queued()
