@@ -69,6 +69,38 @@ async def test_the_blocks_of_a_prompt_reach_the_agent_as_the_protocol_has_them(t
     ]
 
 
+# What Gemini 0.61, fast-agent 0.10 and Qwen 0.24 send, as far as it matters.
+GEMINI = {"quota": {"token_count": {"input_tokens": 120, "output_tokens": 30}, "model_usage": []}}
+FAST_AGENT = {"openhands.dev/metrics": {"status_line": "1,120 in, 30 out, 2 tools (3.1%)"}}
+QWEN = [{"inputTokens": 100, "outputTokens": 5, "totalTokens": 105, "cachedReadTokens": 7}] * 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "calls", "usage"),
+    [
+        (GEMINI, [], {"inputTokens": 120, "outputTokens": 30, "totalTokens": 150}),
+        (FAST_AGENT, [], {"inputTokens": 1_120, "outputTokens": 30, "totalTokens": 1_150}),
+        ({"field_meta": FAST_AGENT}, [], {"inputTokens": 1_120, "outputTokens": 30, "totalTokens": 1_150}),
+        ({}, QWEN, {"inputTokens": 200, "outputTokens": 10, "totalTokens": 210, "cachedReadTokens": 14}),
+        ({"quota": {"token_count": {"input_tokens": "many"}}}, [{"inputTokens": -1, "x": []}, "none"], None),
+    ],
+)
+async def test_m13_tokens_that_agents_tell_of_beside_the_protocol_are_read(
+    tmp_path: Path, answer: object, calls: list[object], usage: object
+) -> None:
+    script = f"""
+    def session_prompt(agent, request):
+        session = request["params"]["sessionId"]
+        for usage in {calls!r}:
+            agent.send(agent.text(session, "", _meta={{"usage": usage, "durationMs": 5}}))
+        agent.send(agent.result(request, {{"stopReason": "end_turn", "_meta": {answer!r}}}))
+    """
+    async with scripted(tmp_path, script) as agent:
+        session_id, _ = await opened(agent, tmp_path)
+        for _ in range(2):
+            assert (await agent.prompt(session_id, HELLO)).usage == usage, "of this turn alone"
+
+
 async def test_usage_in_the_answer_is_kept_as_it_is(tmp_path: Path) -> None:
     script = """
     def session_prompt(agent, request):

@@ -34,9 +34,6 @@ class Quirks:
         None  # whose tokens it reports; by the protocol the session's
     )
     replay_notes: tuple[str, ...] = ()  # patterns of its own messages among the person's when it replays
-    notes_in_answers: str | None = (
-        None  # a pattern of its own words among the model's, which it does not replay
-    )
     load_twice_breaks: bool = False  # loading a loaded session fails, or doubles later chunks
     fork_at_key: str | None = None  # None | "air" | "message_id"
     unasked_modes: frozenset[str] = frozenset()  # modes of its own in which it acts without asking
@@ -142,13 +139,14 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
         "gemini-cli",
         Quirks(
             replay_faithful=False,
+            usage_of="turn",
             replay_ends_with_commands=True,
             load_destroys=True,
             missing_files_must_be_empty=True,
         ),
     ),
     ("kimi code cli", Quirks(replay_faithful=False)),
-    ("copilot", Quirks(load_twice_breaks=True, usage_of="turn", notes_in_answers=r"\bInfo: ")),
+    ("copilot", Quirks(load_twice_breaks=True, usage_of="turn")),
     (
         "@mistralai/mistral-vibe",
         Quirks(
@@ -159,7 +157,8 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
             fork_cold=False,
         ),
     ),
-    ("fast-agent-acp", Quirks(resume_replays=True)),
+    ("fast-agent-acp", Quirks(resume_replays=True, usage_of="turn")),
+    ("qwen-code", Quirks(usage_of="turn")),
     (
         "catena-rehearsal",
         Quirks(usage_of="turn", total_goes_on=frozenset({"resumed", "forked", "forked_at"})),

@@ -207,12 +207,9 @@ class BackgroundWorkEnded:
     """The agent's word that some of its background work is over, without saying which."""
 
 
-RETRY = "retry"
-
-
 @dataclass(frozen=True, slots=True)
 class NoticeReported:
-    """A notice from the agent for the person; of level RETRY one that its model is asked again."""
+    """A notice from the agent for the person."""
 
     text: str
     level: str

@@ -23,6 +23,7 @@ from catena_acp.port.session_events import (
     UsageReported,
 )
 from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
+from catena_acp.protocol.token_usage import tokens_of_answer
 
 MAX_SESSIONS = 50_000  # of one page; some agents list all their sessions
 LEGACY_MODEL = "model"  # id of the config option made of the `models` state of older agents
@@ -45,7 +46,8 @@ def prompt_ended_of(answer: Json) -> PromptEnded:
     stop_reason, usage = answer.get("stopReason"), answer.get("usage")
     if not isinstance(stop_reason, str) or not stop_reason:
         raise ProtocolBroken("the answer to the prompt does not say why the turn ended")
-    return PromptEnded(stop_reason, usage if isinstance(usage, dict) else None, _failure_of(answer))
+    used = usage if isinstance(usage, dict) else tokens_of_answer(answer)
+    return PromptEnded(stop_reason, used, _failure_of(answer))
 
 
 def _failure_of(answer: Json) -> TypedFailure | None:

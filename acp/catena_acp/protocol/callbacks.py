@@ -37,7 +37,7 @@ from catena_acp.port.session_events import (
     Event,
     PermissionWithdrawn,
 )
-from catena_acp.protocol import framing, session_updates
+from catena_acp.protocol import framing, session_updates, token_usage
 from catena_acp.protocol.elicitations import ElicitationInvalid, answer_message, elicitation_of
 from catena_acp.protocol.files import FileAccess, RequestQueue
 from catena_acp.protocol.refusals import CANCELLED, INTERNAL, NOT_FOUND
@@ -105,6 +105,7 @@ class Callbacks:
         ] = {}  # that were opened: session and ask by the agent's id
         self._request_queue = RequestQueue(has_room)
         self._cancelling: set[str] = set()
+        self._tokens: dict[str, token_usage.Tokens] = {}  # of calls of the model, by session
         self._session_files: dict[str, FileAccess] = {}
         self._session_homes: dict[str, str] = {}
         self._read_only: set[str] = set()
@@ -116,6 +117,9 @@ class Callbacks:
         """Deliver a session update, or cancel a request; the transport passes both as extensions."""
         match f"_{method}":
             case framing.UPDATE:
+                if tokens := token_usage.tokens_of_call(params["update"]):
+                    before = self._tokens.get(params["sessionId"], {})
+                    self._tokens[params["sessionId"]] = token_usage.added(before, tokens)
                 for event in session_updates.events_of(params["update"]):
                     self._deliver(params["sessionId"], event)
             case framing.CANCEL:
@@ -342,7 +346,12 @@ class Callbacks:
         self._session_files.pop(session_id, None)
         self._session_homes.pop(session_id, None)
         self._read_only.discard(session_id)
+        self._tokens.pop(session_id, None)
         self._web_pages = {key: page for key, page in self._web_pages.items() if page[0] != session_id}
+
+    def take_tokens(self, session_id: str) -> token_usage.Tokens | None:
+        """The tokens that a session told of in its chunks since they were taken last."""
+        return self._tokens.pop(session_id, None)
 
     def begin_cancel(self, session_id: str) -> None:
         """Answer the session's open and later questions with `cancelled`, until ``end_cancel``."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, cast
 
 from acp import RequestError, connect_to_agent
@@ -347,6 +348,7 @@ class Connection:
         if not blocks:
             raise ValueError("a prompt needs at least one block")
         self._running_prompts.begin(session_id)
+        self._callbacks.take_tokens(session_id)  # those of a replay
         try:
             answer = await self._requests.send(
                 lambda: self._sdk.prompt(
@@ -362,7 +364,8 @@ class Connection:
             self._callbacks.look_at_terminals(session_id)
             if self._running_prompts.end(session_id):
                 self._callbacks.end_cancel(session_id)
-        return prompt_ended_of(answer)
+        ended, counted = prompt_ended_of(answer), self._callbacks.take_tokens(session_id)
+        return ended if ended.usage is not None or not counted else replace(ended, usage=counted)
 
     async def cancel(self, session_id: str) -> None:
         """Send `session/cancel`, and answer the session's permission requests and elicitations with `cancelled`."""

@@ -26,7 +26,6 @@ UPDATE = "_catena/update"
 CANCEL = "_catena/cancel"
 COMPLETE = "_catena/complete"
 ELICIT = "_catena/elicit"  # a request
-RETRYING = "_catena_retrying"  # a kind of session update
 
 PERMISSION_KINDS = frozenset({"allow_once", "allow_always", "reject_once", "reject_always"})
 
@@ -193,14 +192,6 @@ def sdk_update(message: Message, drop: Drop) -> Message | None:
         drop("session/update without an update")
         return None
     return {"method": UPDATE, "params": params}
-
-
-def sdk_retrying(message: Message, drop: Drop) -> Message | None:
-    """Vibe's ``_session/retrying`` as a session update of our own kind."""
-    params = message.get("params")
-    said = params if isinstance(params, dict) else {}
-    update = {**said, "sessionUpdate": RETRYING}
-    return sdk_update({"params": {"sessionId": said.get("sessionId"), "update": update}}, drop)
 
 
 def sdk_cancel(message: Message) -> Message:

@@ -7,12 +7,10 @@ drop unknown list items, and lack fields that became stable later. Whatever cann
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 
 from catena_acp.port.images import received_image
 from catena_acp.port.session_events import (
-    RETRY,
     AgentCommand,
     BackgroundWorkEnded,
     CommandsChanged,
@@ -40,7 +38,6 @@ from catena_acp.port.session_events import (
     UsageReported,
 )
 from catena_acp.protocol.answers import options_of
-from catena_acp.protocol.framing import RETRYING
 from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
 from catena_store.records import Attachment
 
@@ -148,8 +145,6 @@ def _options(update: Json) -> tuple[Event, ...] | None:
 
 
 def _session_info(update: Json) -> tuple[Event, ...] | None:
-    if (error := _codex_error(update)) and error.get("willRetry") is True:
-        return (_retry(_error_kind(error), ""),)
     if "title" not in update:
         return ()
     title = name_of(update, "title")
@@ -172,20 +167,6 @@ def _notice(update: Json) -> tuple[Event, ...] | None:
     return (
         NoticeReported("\n".join(parts), name_of(update, "severity") or name_of(update, "level") or "info"),
     )
-
-
-def _retrying(update: Json) -> tuple[Event, ...] | None:
-    """Vibe's word that it tries again, which comes as a notification of its own."""
-    return (_retry(name_of(update, "category") or "", name_of(update, "detail") or ""),)
-
-
-_SHORT = 200  # characters of an agent's words in a line
-
-
-def _retry(kind: str, words: str) -> NoticeReported:
-    """A notice that the agent tries again, and why."""
-    why = " ".join((words or kind.replace("_", " ")).split())[:_SHORT]
-    return NoticeReported(f"The agent is retrying: {why}" if why else "The agent is retrying.", RETRY)
 
 
 def _compaction(update: Json) -> tuple[Event, ...] | None:
@@ -215,7 +196,6 @@ _READERS: Mapping[str, Callable[[Json], tuple[Event, ...] | None]] = {
     "session_info_update": _session_info,
     "usage_update": _usage,
     "notice": _notice,
-    RETRYING: _retrying,
     "compaction_update": _compaction,
     "compaction_summary_chunk": _compaction_chunk,
 }
@@ -268,24 +248,6 @@ def _answers_background_work(update: Json) -> bool:
 
 def _claude_meta(update: Json) -> Json:
     return object_of(object_of(update, "_meta") or {}, "claudeCode") or {}
-
-
-def _codex_error(update: Json) -> Json:
-    """Codex' `_meta.codex.error`, with `willRetry`, in a `session_info_update` without a title."""
-    codex = object_of(object_of(update, "_meta") or {}, "codex") or {}
-    return object_of(codex, "error") or {}
-
-
-def _error_kind(error: Json) -> str:
-    """What kind of error Codex tries again after: its HTTP status, if it names one; its words count the tries."""
-    info = error.get("codexErrorInfo")
-    details = [info, *(info.values() if isinstance(info, dict) else ()), error]
-    for each in details:
-        status = number(each.get("httpStatusCode")) if isinstance(each, dict) else None
-        if status is not None:
-            return f"HTTP status {int(status)}"
-    kind = info if isinstance(info, str) else next(iter(info), "") if isinstance(info, dict) else ""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(kind)[:_SHORT]).lower()
 
 
 def _tool_content(content: Json) -> ToolContent:

@@ -288,8 +288,6 @@ class StdioTransport:
         match method:
             case "session/update":
                 return framing.sdk_update(message, self._drop)
-            case "_session/retrying":
-                return framing.sdk_retrying(message, self._drop)
             case "$/cancel_request":
                 return framing.sdk_cancel(message)
             case "elicitation/complete":
