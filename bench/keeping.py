@@ -19,11 +19,14 @@ from bench.terminal import percentile
 from catena.history.listing import HistoryListing
 from catena.history.query import HistoryQuery
 from catena.history.reading import HistoryReader
+from catena.settings.replays import replay_budget
+from catena.settings.settings import Settings
 from catena_acp.agents.catalog import command_spec
-from catena_acp.continuity.routing.prior_context import Budget, build_prior_context
+from catena_acp.continuity.routing.prior_context import read_prior_context
 from catena_acp.continuity.routing.replay_check import Verdict
 from catena_acp.continuity.sessions.replay_record import ReplayRecord
 from catena_acp.port.session_events import TextChunk
+from catena_store import ancestry
 from catena_store.chains import links
 from catena_store.conversations import messages
 from catena_store.conversations.tree import family_tree
@@ -36,6 +39,7 @@ CONVERSATIONS = 10_000
 LONG = 10_000
 VERY_LONG = 100_000
 SEARCHED = 1_000_000
+TOLD_TURNS = 7  # of a prompt, a tool call that acts and an answer
 PAGES = 30
 QUERIES = 200
 CTRL_O, CTRL_U, PAGE_UP = "\x0f", "\x15", "\x1b[5~"
@@ -256,12 +260,15 @@ async def _prior_context(folder: Path) -> Figures:
     async with seeding(folder, "bench") as seeder:
         conversation = await seeder.long_conversation(LONG)
         async with seeder.database.read() as reader:
-            leaf = (await messages.of_conversation(reader, conversation))[-1].id
+            knows = (await messages.of_conversation(reader, conversation))[-1].id
+        leaf = await seeder.turns_with_calls(conversation, knows, TOLD_TURNS)
+        budget = replay_budget(Settings())
 
         async def read_and_tell(_: str) -> None:
             async with seeder.database.read() as reader:
-                rows = await messages.spoken_between(reader, None, leaf, Budget().messages)
-            assert build_prior_context(rows, LONG, (), Budget()) is not None
+                path = await ancestry.path(reader, leaf, [knows])
+                told = await read_prior_context(reader, path, knows, leaf, budget)
+            assert told is not None and (told.told, told.tools_listed) == (2 * TOLD_TURNS, TOLD_TURNS)
 
         return {"p50_ms": percentile([await _milliseconds(read_and_tell, "") for _ in range(200)], 0.5)}
 

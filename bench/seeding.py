@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -69,6 +69,30 @@ class Seeder:
         ]
         async with self.database.write() as tx:
             return await self._conversation(tx, LONG_TITLE, [*texts, markdown(120, count, LONG_LAST_WORDS)])
+
+    async def turns_with_calls(self, conversation: str, leaf: str, count: int) -> str:
+        """That many prompts below a row, each with a call that acts and an answer; returns the last row's id."""
+        rows: list[NewMessage] = []
+
+        def add(kind: Kind, text: str, data: Mapping[str, object] | None = None) -> None:
+            parent = rows[-1].id if rows else leaf
+            state = MessageState.FINAL
+            rows.append(NewMessage(self.new_id(), conversation, parent, kind, text, state, data=data or {}))
+
+        for number in range(count):
+            call = {
+                "title": "Deploy",
+                "kind": "execute",
+                "status": "completed",
+                "raw_input": {"command": f"deploy --stage {number}", "description": markdown(20, number)},
+                "content": [{"type": "text", "text": markdown(60, number)}],
+            }
+            add(Kind.USER, f"Question {number}: {markdown(20, number).strip()}")
+            add(Kind.TOOL, "Deploy", call)
+            add(Kind.AGENT, markdown(120, number))
+        async with self.database.write() as tx:
+            await messages.insert_many(tx, rows)
+        return rows[-1].id
 
     async def replayable_conversation(self, count: int) -> str:
         """A conversation whose session replays exactly what is kept of it; returns its id."""
@@ -156,7 +180,10 @@ class Seeder:
             told=0,
             told_total=0,
             tools_listed=0,
+            tools_left_out=0,
             left_out=0,
+            shortened=0,
+            masked=0,
             unabridged_from=None,
             prior_context=None,
             stop_reason=StopReason.END_TURN,

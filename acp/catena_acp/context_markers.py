@@ -14,3 +14,8 @@ def without_prior_context(text: str) -> str:
             return text[:start].strip()
         text = text[:start] + text[end + len(END) :]
     return text.strip()
+
+
+def harmless(text: str) -> str:
+    """Quoted text that cannot be taken for our markers."""
+    return text.replace(BEGIN, "[earlier conversation]").replace(END, "[end of it]")

@@ -118,13 +118,6 @@ class ForkEmpty(ForkWrong):
     """A fork holds nothing, and so probably its source."""
 
 
-class ForkFailed(AgentError):
-    """A fork that a person asked for, and the agent refused or got wrong; ``str()`` says which agent, and why."""
-
-    def __init__(self, title: str, error: AgentError) -> None:
-        super().__init__(f"{title} did not fork the session: {error}. Nothing changed.")
-
-
 class NotKept(AgentError):
     """The store does not take what the agent says; it was asked to stop."""
 

@@ -34,6 +34,9 @@ class Origin(StrEnum):
 
 CONTENT_KINDS = frozenset({Kind.USER, Kind.AGENT, Kind.TOOL})
 SPOKEN_KINDS = frozenset({Kind.USER, Kind.AGENT})
+LOOKING_KINDS = frozenset(
+    {"read", "search", "fetch", "think", "switch_mode"}
+)  # of tool calls, by the protocol
 
 
 class MessageState(StrEnum):
@@ -133,6 +136,15 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class BranchRow:
+    """A message with the end of the turn that it belongs to, if that has ended."""
+
+    message: Message
+    stop_reason: StopReason | None
+    error: str | None  # the turn's
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """The place of a row on its branch, counted from below the last barrier; by default that before the first row."""
 
@@ -202,7 +214,10 @@ class Turn:
     told: int  # user and agent rows told
     told_total: int  # user and agent rows that the session did not know
     tools_listed: int
+    tools_left_out: int
     left_out: int  # user and agent rows of the branch that were left out
+    shortened: int  # of those that were told
+    masked: int  # secrets that were masked in what was told of tool calls
     unabridged_from: str | None  # rows before it may be abridged in the session after this turn
     prior_context: str | None  # the exact text sent
     stop_reason: StopReason | None

@@ -121,7 +121,7 @@ async def test_p09_each_turn_says_how_its_context_got_there(tmp_path: Path) -> N
 
 async def test_what_was_left_out_stays_marked_for_as_long_as_the_session_is_used(tmp_path: Path) -> None:
     model = Upstream(profile=Profile(resume=False, load=False, fork=False), scene=answering)
-    async with client(tmp_path, model, budget=Budget(messages=1)) as desk:
+    async with client(tmp_path, model, budget=Budget(characters=1)) as desk:
         for word in ("one", "two"):
             await desk.say(word)
         model.agents[-1].die()

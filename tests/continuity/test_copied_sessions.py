@@ -19,6 +19,7 @@ from catena_acp.errors import NotCopied
 from catena_acp.port.port import AgentSpec
 from catena_acp.transcripts import claude
 from catena_acp.transcripts.moving import TranscriptFiles, copy_file
+from catena_store.chains import agents
 from catena_store.records import Cause, ContextSource, Kind, LinkState
 from support.conversations.rehearsed import Desk, World
 
@@ -167,9 +168,30 @@ async def test_m15_what_parted_from_the_copy_is_never_overwritten(
         await desk.say("echo")
         own_file.write_text("one\nand its own\n")
         await desk.window.set_agent(specs["claude"])
+        priced = await desk.conversation.chain.price(desk.window)
         over = await desk.say("echo")
         assert over.turn and over.turn.clean and over.turn.told, "it is told what it missed"
+        assert priced.told and not priced.copied, "and its price was no copy"
         assert own_file.read_text() == "one\nand its own\n"
+
+
+async def test_h13_the_price_in_another_directory_is_true_of_an_agent_of_ones_own_that_has_run_before(
+    world: World,
+) -> None:
+    made = spec(world)
+    mine = AgentSpec("mine", "Mine", made.command, made.env)
+    async with world.client(specs={"mine": mine}, agent="mine") as desk:
+        await desk.say("say one")
+        async with desk.db.write() as tx:
+            kept = await agents.abilities(tx, "mine", "")
+            assert kept["name"] == "catena-rehearsal"
+            await agents.set_ability(tx, "mine", "", "name", "@agentclientprotocol/claude-agent-acp")
+        (link,) = await desk.links()
+        write(transcript(world, world.project, link.session_id), "one\n")
+    async with world.client(specs={"mine": mine}, resume=desk) as later:
+        await later.conversation.change_directory(str(world.place / "moved"), by=later.window_id)
+        price = await later.conversation.chain.price(later.window)
+        assert price.words == "probably same context, the session moves along"
 
 
 async def test_m15_two_profiles_with_the_same_files_are_one_account_and_nothing_is_copied(

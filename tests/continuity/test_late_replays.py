@@ -3,26 +3,64 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from catena_store.database.database import Database
 from support.agents.model import Profile, Running
-from support.walks.played import played, stored
+from support.walks.client import owned_task
+from support.walks.loop import VirtualTimeLoop
 from support.walks.world import World
 
 BEHIND = [0.0, 0.3, 1.5]  # seconds
+LOADED = Profile(resume=False, fork=False, faithful=None)
+RESUMED = Profile(load=False, fork=False, faithful=None)
+
+
+def played(place: Path, profile: Profile, acts: Callable[[World], Awaitable[None]]) -> World:
+    """What happens with an agent of this profile; whatever is wrong with it fails the test."""
+    path = place / "walk.db"
+
+    async def make() -> None:
+        async with Database.open(path):
+            pass
+
+    async def play() -> World:
+        asyncio.get_running_loop().set_task_factory(owned_task)
+        world = World(path, {"A": profile, "B": Profile()})
+        await world.start()
+        try:
+            await acts(world)
+            await world.settle()
+            await world.finish()
+        finally:
+            await world.close()
+        return world
+
+    asyncio.run(make())
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        world = runner.run(play())
+    assert world.wrong == []
+    return world
+
+
+def of(place: Path, sql: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(place / "walk.db")) as file:
+        return file.execute(sql).fetchall()
 
 
 def texts(place: Path) -> list[object]:
     return [
-        text
-        for (text,) in stored(place, "SELECT text FROM message WHERE kind IN ('user', 'agent') ORDER BY id")
+        text for (text,) in of(place, "SELECT text FROM message WHERE kind IN ('user', 'agent') ORDER BY id")
     ]
 
 
 def ways(place: Path) -> list[object]:
-    return [how for (how,) in stored(place, "SELECT how FROM turn ORDER BY rowid")]
+    return [how for (how,) in of(place, "SELECT how FROM turn ORDER BY rowid")]
 
 
 async def turns_and_restarts(world: World) -> None:
@@ -41,10 +79,10 @@ def test_r07_a_history_that_comes_behind_the_answer_is_waited_for_and_compared(
         tmp_path, Profile(resume=False, fork=False, faithful=None, replays_late=behind), turns_and_restarts
     )
     assert ways(tmp_path) == ["fresh", "continued", "resumed", "continued", "resumed", "continued"]
-    assert stored(tmp_path, "SELECT state FROM link") == [("open",)]
+    assert of(tmp_path, "SELECT state FROM link") == [("open",)]
     assert len(texts(tmp_path)) == 12
     assert world.upstreams["A"].count("close") == 0
-    learnt = stored(
+    learnt = of(
         tmp_path,
         "SELECT name, value FROM ability WHERE agent_name = 'A' AND agent_version = '1' ORDER BY name",
     )
@@ -64,7 +102,7 @@ def test_r07_nothing_is_learnt_of_an_empty_replay_before_the_session_was_silent(
     """An agent that never replays: it costs one session, and the wait once."""
     never = Profile(resume=False, fork=False, faithful=None, replays=False)
     world = played(tmp_path, never, turns_and_restarts)
-    assert [state for (state,) in stored(tmp_path, "SELECT state FROM link")] == ["lost", "open"]
+    assert [state for (state,) in of(tmp_path, "SELECT state FROM link")] == ["lost", "open"]
     assert ways(tmp_path) == ["fresh", "continued", "told", "continued", "resumed", "continued"]
     assert world.upstreams["A"].count("load") == 2
 
@@ -133,4 +171,4 @@ def test_r07_a_history_that_comes_when_the_first_turn_is_over_makes_no_rows(
 
     played(tmp_path, Profile(load=False, fork=False, faithful=None, resume_replays=behind), acts)
     assert len(texts(tmp_path)) == 6
-    assert stored(tmp_path, "SELECT value FROM ability WHERE name = 'replays_late'") == [("yes",)]
+    assert of(tmp_path, "SELECT value FROM ability WHERE name = 'replays_late'") == [("yes",)]

@@ -12,14 +12,11 @@ from catena_acp.port.session_events import TextChunk
 from catena_store.conversations import messages
 from catena_store.database.database import Reader, Writer
 from catena_store.records import ContextSource, Kind, Link, LinkState
-from support.agents.model import Profile
 from support.conversations.modelled import another_window, how
 from support.conversations.quirks import Quirky
 from support.conversations.rehearsed import World
 from support.counted_work import turns_counted
 from support.storage.rows import new_conversation, new_link, say_much, store
-from support.walks.played import played, stored
-from support.walks.world import World as Walked
 
 
 @pytest.mark.parametrize(
@@ -54,46 +51,6 @@ async def test_r07_after_a_command_that_the_agent_ran_itself_and_does_not_replay
     assert how(over) is ContextSource.RESUMED
     assert answer == "[heard] one|two"
     assert quirky.opened() == ["new", "load"]
-
-
-@pytest.mark.parametrize(
-    "habits", [("refuses-commands", "keeps-refused"), ("NAME=Copilot", "notes-in-answers")]
-)
-async def test_r07_a_session_whose_replay_has_a_refused_prompt_more_or_a_note_less_goes_on(
-    tmp_path: Path, habits: tuple[str, ...]
-) -> None:
-    quirky = Quirky(tmp_path, *habits, "no-resume", "no-fork")
-    async with quirky.client() as desk:
-        await desk.say("one")
-        if "keeps-refused" in habits:
-            assert (await desk.say("/help")).problem is not None
-    for prompt in ("two", "three"):
-        async with quirky.client(resume=desk) as later:
-            assert how(await later.say(prompt)) is ContextSource.RESUMED
-            states = [link.state for link in await later.links()]
-    assert states == [LinkState.OPEN]
-
-
-@pytest.mark.parametrize("habit", ["adds_rows", "drops_short_rows"])
-def test_r07_the_longest_answer_of_a_turn_counts_in_a_replay(tmp_path: Path, habit: str) -> None:
-    """Of an agent that says something beside its answers, or replays nothing but the longest."""
-
-    async def acts(world: Walked) -> None:
-        for _ in range(3):
-            await world.send(0, None, "whole", False)
-            await world.settle()
-            for _ in range(12):  # the first of two-digit names is longer than those before
-                await world.stream(0, "text", False, False)
-            await world.end(0, "end_turn")
-            await world.settle()
-            await world.kill_agent(1, "A")
-
-    profile = Profile(
-        fork=False, adds_rows=habit == "adds_rows", drops_short_rows=habit == "drops_short_rows"
-    )
-    played(tmp_path, profile, acts)
-    assert stored(tmp_path, "SELECT how FROM turn ORDER BY rowid") == [("fresh",), ("resumed",), ("resumed",)]
-    assert stored(tmp_path, "SELECT state FROM link") == [("open",)]
 
 
 async def a_session_of(tx: Writer, length: int, **pointers: str) -> Link:

@@ -2,21 +2,60 @@
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
+from collections.abc import Awaitable, Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from catena_store.database.database import Database
 from support.agents.model import Profile
-from support.walks.played import played, stored
+from support.walks.client import owned_task
+from support.walks.loop import VirtualTimeLoop
 from support.walks.world import World
 
 PLAIN = Profile(fork=False)
+Acts = Callable[[World], Awaitable[None]]
+
+
+def played(place: Path, profile: Profile, acts: Acts) -> World:
+    """What happens with an agent of this profile; whatever is wrong with it fails the test."""
+    path = place / "walk.db"
+
+    async def make() -> None:
+        async with Database.open(path):
+            pass
+
+    async def play() -> World:
+        asyncio.get_running_loop().set_task_factory(owned_task)
+        world = World(path, {"A": profile, "B": Profile()})
+        await world.start()
+        try:
+            await acts(world)
+            await world.settle()
+            await world.finish()
+        finally:
+            await world.close()
+        return world
+
+    asyncio.run(make())
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        world = runner.run(play())
+    assert world.wrong == []
+    return world
+
+
+def of(place: Path, sql: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(place / "walk.db")) as file:
+        return file.execute(sql).fetchall()
 
 
 def told(place: Path) -> list[object]:
     """How many messages went out with each prompt, beside it."""
-    return [count for (count,) in stored(place, "SELECT told FROM turn ORDER BY rowid")]
+    return [count for (count,) in of(place, "SELECT told FROM turn ORDER BY rowid")]
 
 
 async def turn(world: World) -> None:
@@ -79,7 +118,7 @@ def test_r07_a_replay_proves_what_its_session_kept_of_a_turn_that_ended_badly(
 
     played(tmp_path, keeping(end, keeps), acts)
     assert told(tmp_path) == [0, 0, missing]
-    assert len(stored(tmp_path, "SELECT id FROM link")) == 1
+    assert len(of(tmp_path, "SELECT id FROM link")) == 1
 
 
 @pytest.mark.parametrize(("keeps", "missing"), [("partial", 0), ("user", 1), ("nothing", 2)])
@@ -99,7 +138,7 @@ def test_r07_what_two_sessions_showed_is_believed_of_a_session_that_is_open(
     assert told(tmp_path)[2] == 2
     assert told(tmp_path)[-1] == missing
     kept = {"partial": "all", "user": "prompt", "nothing": None}[keeps]
-    assert stored(tmp_path, "SELECT kept FROM turn ORDER BY rowid")[-2:] == [(kept,), (None,)]
+    assert of(tmp_path, "SELECT kept FROM turn ORDER BY rowid")[-2:] == [(kept,), (None,)]
 
 
 def test_r07_of_one_kind_of_end_nothing_follows_for_another(tmp_path: Path) -> None:
@@ -124,7 +163,7 @@ def test_r07_a_prompt_that_was_kept_and_came_to_nothing_is_sent_again_as_it_is(t
         await world.settle()
 
     world = played(tmp_path, replace(PLAIN, error_keeps="user"), acts)
-    ways = [how for (how,) in stored(tmp_path, "SELECT how FROM turn ORDER BY rowid")]
+    ways = [how for (how,) in of(tmp_path, "SELECT how FROM turn ORDER BY rowid")]
     assert ways[-1] == "continued"
     assert world.upstreams["A"].count("new") == 3
 
@@ -141,8 +180,8 @@ def test_r07_an_agent_that_shows_less_than_was_believed_is_believed_no_more(tmp_
         await turn(world)
 
     played(tmp_path, replace(PLAIN, cancel_keeps="partial", changes_mind=2), acts)
-    assert stored(tmp_path, "SELECT value FROM ability WHERE name = 'kept'") == [("inconsistent",)]
-    believed = [turn for (turn,) in stored(tmp_path, "SELECT kept FROM turn WHERE kept IS NOT NULL")]
+    assert of(tmp_path, "SELECT value FROM ability WHERE name = 'kept'") == [("inconsistent",)]
+    believed = [turn for (turn,) in of(tmp_path, "SELECT kept FROM turn WHERE kept IS NOT NULL")]
     assert believed == ["all"], "once"
     assert told(tmp_path)[-1] == 2
-    assert stored(tmp_path, "SELECT count(*) FROM link WHERE state = 'lost'") == [(3,)]
+    assert of(tmp_path, "SELECT count(*) FROM link WHERE state = 'lost'") == [(3,)]

@@ -193,6 +193,10 @@ QUESTIONS: Mapping[str, Question] = {
     "the newest tool calls of all the branch": lambda r, leaf: messages.newest_tools(r, leaf, 2_000),
     "where two branches part": lambda r, leaf: ancestry.meeting(r, leaf, "first"),
     "the newest messages": lambda r, leaf: messages.spoken_between(r, None, leaf, 20),
+    "what is told of messages": lambda r, leaf: messages.told_between(
+        r, None, leaf, characters=2_000, longest=100, each=40
+    ),
+    "what is told of tool calls": lambda r, leaf: messages.calls_between(r, None, leaf, characters=2_000),
     "the last turn": messages.last_turn,
     "the newest row below the first prompt": lambda r, _: ancestry.newest_below(r, "m0", "c1"),
     "where the window stood last": lambda r, _: branches.last_leaf(r, "w", "c1", "m0"),

@@ -147,44 +147,6 @@ async def test_r11_an_agent_that_calls_a_stop_an_end_keeps_its_session(world: Wo
     ("words", "trouble"),
     [
         (
-            "I hit an internal error while calling the model: HTTP status 429, try again later",
-            Trouble.RATE_LIMIT,
-        ),
-        ("The model could not be reached: service unavailable", Trouble.OVERLOAD),
-        ("I would rather not do that.", None),
-    ],
-)
-async def test_r09_a_failure_that_an_agent_calls_a_refusal_is_shown_as_what_it_is(
-    tmp_path: Path, words: str, trouble: Trouble | None
-) -> None:
-    quirky = Quirky(tmp_path, "refuses-in-words")
-    async with quirky.client() as desk:
-        over = await desk.say(f"fail: {words}")
-    assert over.turn is not None and over.turn.stop_reason is StopReason.REFUSAL
-    assert (over.problem.trouble if over.problem else None) is trouble
-    assert over.turn.error == (words if trouble else None)
-
-
-async def test_r09_an_agent_that_asks_its_model_again_is_shown_to_do_so_once_for_each_cause(
-    tmp_path: Path,
-) -> None:
-    quirky = Quirky(tmp_path, "says-retries")
-    async with quirky.client() as desk:
-        over = await desk.say("one")
-        rows = [(row.kind, row.text) for row in await desk.branch()]
-    assert over.turn is not None and over.turn.clean
-    assert rows == [
-        (Kind.USER, "one"),
-        (Kind.NOTICE, "The agent is retrying: Rate limit reached"),
-        (Kind.NOTICE, "The agent is retrying: HTTP status 429"),
-        (Kind.AGENT, "[heard] one"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("words", "trouble"),
-    [
-        (
             "Info: Request failed due to an error. Error: Authentication failed with provider",
             Trouble.LOGIN_NEEDED,
         ),

@@ -81,8 +81,8 @@ async def test_p07_a_tool_call_in_flight_when_the_agent_died_is_listed_as_unknow
         again = (await desk.branch())[len(rows) :]
     assert list(states.values()) == ["completed", "unknown"]
     told, _ = world.prompts()[-1]
-    assert re.search(r"^- Rename the table .*: done$", told, re.M)
-    assert re.search(r"^- Drop the index .*: outcome unknown", told, re.M)
+    assert re.search(r"^- .* tool call Rename the table .*: done$", told, re.M)
+    assert re.search(r"^- .* tool call Drop the index .*: outcome unknown", told, re.M)
     assert over.turn is not None and over.turn.tools_listed == 2
     # The agent does again whatever it did not hear is done.
     assert [row.data["title"] for row in again if row.kind is Kind.TOOL] == ["Paint the shed"]

@@ -64,9 +64,10 @@ class TranscriptFiles:
         return None
 
     def can_copy(self, agents: Iterable[str], session_id: str, here: SessionHome, there: SessionHome) -> bool:
-        """True if a session's transcript is here, and has a place there."""
+        """True if a session's transcript is here, and no other version of it is known to be there."""
         with suppress(OSError):
-            return _places(agents, session_id, here, there) is not None
+            places = _places(agents, session_id, here, there)
+            return places is not None and (places[0] == places[1] or _may_replace(*places))
         return False
 
     def copy(self, agents: Iterable[str], session_id: str, here: SessionHome, there: SessionHome) -> None:
@@ -174,6 +175,19 @@ def _goes_on_from(file: BinaryIO, target: Path) -> bool:
     except FileNotFoundError:
         pass
     return True
+
+
+def _may_replace(source: Path, target: Path) -> bool:
+    """True unless the end of what is at the target tells that the source did not go on from it; read in no time."""
+    try:
+        with source.open("rb") as file, target.open("rb") as before:
+            begin = max(0, os.fstat(before.fileno()).st_size - _BLOCK)
+            file.seek(begin)
+            before.seek(begin)
+            end = before.read(_BLOCK)
+            return file.read(len(end)) == end
+    except FileNotFoundError:
+        return True
 
 
 def _looks_as(path: Path, before: os.stat_result) -> bool:

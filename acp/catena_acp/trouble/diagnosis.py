@@ -84,19 +84,6 @@ def diagnose_words(text: str, *, now: datetime) -> Diagnosis | None:
     return _diagnose_bare_json(line, now)
 
 
-def diagnose_refusal_words(text: str, *, now: datetime) -> Diagnosis | None:
-    """Diagnose all that was said where the agent ended the turn with a refusal; None if it may be the model's own.
-
-    It is no answer, so that it need not begin as errors do: fast-agent calls the failures of its provider so.
-    """
-    known = diagnose_words(text, now=now)
-    if known is not None:
-        return known
-    line = text.strip()[:_MAX_LENGTH]
-    found = _diagnosis(_Evidence({}, error_words.statuses_in(line), [line]), end_in_words(line, now))
-    return found if found.trouble is not Trouble.REFUSED else None
-
-
 def _diagnose_bare_json(line: str, now: datetime) -> Diagnosis | None:
     """Diagnose a provider's answer that is passed on as it came: an object with an error of a kind that is known."""
     parsed = _parse_json(line) if line.startswith("{") and line.endswith("}") else None

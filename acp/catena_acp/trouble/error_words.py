@@ -170,9 +170,8 @@ CONTEXT = re.compile(
 
 # How an error message begins that is sent as an answer. Everything else is taken for an answer.
 _OPENINGS = re.compile(
-    r"(?:(?:info: request failed\b[^\n]{0,300}?\s*){1,8}(?=(?:execution failed: )?error: ))?[^\w`\"']{0,4}(?:"
+    r"(?:info: request failed\b[^\n]{0,300}\s*(?=error: ))?[^\w`\"']{0,4}(?:"
     r"exceeded retry limit, last status:|unexpected status [45]\d\d\b"
-    r"|(?:(?:error|execution failed|request failed): ?){1,4}failed to get (?:a )?response from the (?:ai )?model"
     r"|we(?:'|\u2019)re currently experiencing high demand|selected model is at capacity"
     r"|stream disconnected before completion|stream error:"
     r"|(?:error: ?|execution failed: ?|request failed: ?){0,4}api error(?::|:? ?\(|:? [45]\d\d\b)"

@@ -36,7 +36,10 @@ async def insert(tx: Writer, turn: Turn) -> None:
         "told": turn.told,
         "told_total": turn.told_total,
         "tools_listed": turn.tools_listed,
+        "tools_left_out": turn.tools_left_out,
         "left_out": turn.left_out,
+        "shortened": turn.shortened,
+        "masked": turn.masked,
         "whole_id": at[turn.unabridged_from],
         "prior_context": turn.prior_context,
         "stop_reason": turn.stop_reason,
@@ -313,16 +316,6 @@ async def badly_ended(r: Reader, turn_ids: Collection[str]) -> dict[str, BadlyEn
         id: BadlyEnded(id, link, StopReason(stop), bool(told), bool(tools), kept)
         for id, link, stop, told, tools, kept in found
     }
-
-
-async def refused_prompts(r: Reader, link_id: str) -> list[str]:
-    """The prompts that a link's session refused, which it may have written down all the same."""
-    found = await r.all(
-        "SELECT DISTINCT m.text FROM turn t CROSS JOIN message m ON m.id = t.prompt_id"
-        " WHERE t.link_id = ? AND t.stop_reason = 'not_sent'",
-        (link_id,),
-    )
-    return [text for (text,) in found]
 
 
 async def seconds_of(r: Reader, turn_ids: Collection[str]) -> float:

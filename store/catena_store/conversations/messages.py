@@ -14,7 +14,7 @@ from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import MOST_MATCHES, Ambiguous, NotFound, StoreError
 from catena_store.ids import from_milliseconds, to_milliseconds
-from catena_store.records import Kind, Message, MessageState, NewMessage
+from catena_store.records import LOOKING_KINDS, BranchRow, Kind, Message, MessageState, NewMessage, StopReason
 
 _INSERT = (
     "INSERT INTO message (id, uid, conversation_id, parent_id, turn_id, kind, state, link_id,"
@@ -291,6 +291,82 @@ async def _tools(
     )
 
 
+# Of the row `m`: a tool call that only looks at something. Every MCP tool counts as acting, and every subagent.
+_LOOKS = (
+    "(coalesce(m.data ->> '$.kind', '') IN (SELECT value FROM json_each(?4))"
+    " AND coalesce(m.data ->> '$.name', '') NOT LIKE 'mcp%' AND coalesce(m.data ->> '$.title', '') NOT LIKE 'mcp%'"
+    " AND m.data -> '$.raw_input.subagent_type' IS NULL)"
+)
+# Of the row's turn, as `t`; one that was lost counts as finished.
+_END_OF_TURN = "iif(t.id IS NULL, 'end_turn', t.stop_reason), t.error"
+_CALL = 40  # characters of the shortest line that tells of a call
+_ARGUMENTS = 600  # of a call's arguments that count at most
+_MOST_LOOKING = 400  # calls
+_MOST_CALLS = 4_000  # that are walked over
+
+
+async def told_between(
+    r: Reader, after: str | None, leaf: str | None, *, characters: int, longest: int, each: int
+) -> list[BranchRow]:
+    """The newest user, agent and plan rows on (after, leaf] below the last barrier, oldest first.
+
+    They are as many as have so many characters, and one more: each message counts with its text, of which ``longest``
+    at most, and ``each``.
+    """
+    cost = "CASE WHEN m.kind IN ('user', 'agent') THEN min(length(m.text), ?4) + ?5 ELSE 0 END"
+    return await _walk_with_ends(
+        r,
+        f"""
+        WITH RECURSIVE branch (id, parent_id, kind, barrier, spent) AS (
+            SELECT m.id, m.parent_id, m.kind, m.barrier, {cost} FROM message m
+             WHERE m.uid = ?2 AND m.uid IS NOT ?1 AND ?3 > 0
+            UNION ALL
+            SELECT m.id, m.parent_id, m.kind, m.barrier, b.spent + {cost}
+              FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+             WHERE NOT b.barrier AND b.spent <= ?3 AND m.uid IS NOT ?1
+        )
+        SELECT {rows.MESSAGE}, {_END_OF_TURN} FROM branch b CROSS JOIN message m ON m.id = b.id
+          LEFT JOIN turn t ON t.id = m.turn_id
+         WHERE b.kind IN ('user', 'agent', 'plan')
+        """,
+        (after, leaf, characters, longest, each),
+    )
+
+
+async def calls_between(
+    r: Reader, after: str | None, leaf: str | None, *, characters: int
+) -> list[BranchRow]:
+    """The newest tool rows on (after, leaf] below the last barrier, oldest first, without those of subagents.
+
+    Calls that act are at least as many as can be told in so many characters; of those that only look, 400 are read at
+    most, and without what they were given and found.
+    """
+    of_call = f"{_CALL} + min({_ARGUMENTS}, length(coalesce(m.data ->> '$.raw_input', '')))"
+    bare = "json_remove(m.data, '$.content', '$.raw_input', '$.raw_output')"
+    return await _walk_with_ends(
+        r,
+        f"""
+        WITH RECURSIVE branch (id, above, walked, looked, spent) AS (
+            SELECT a.tool_id, max(a.barrier_id, coalesce((SELECT id FROM message WHERE uid = ?1), 0)), 0, 0, 0
+              FROM message m CROSS JOIN ancestry a ON a.id = m.id WHERE m.uid = ?2 AND ?3 > 0
+            UNION ALL
+            SELECT p.tool_id, b.above, b.walked + 1, b.looked + {_LOOKS},
+                   b.spent + CASE WHEN {_LOOKS} OR a.tools = p.tools THEN 0 ELSE {of_call} END
+              FROM branch b CROSS JOIN ancestry a ON a.id = b.id CROSS JOIN message m ON m.id = b.id
+             CROSS JOIN ancestry p ON p.id = a.parent_id
+             WHERE b.id > b.above AND b.spent <= ?3 AND b.walked < {_MOST_CALLS}
+        )
+        SELECT {rows.MESSAGE.replace("m.data", "d.data")}, {_END_OF_TURN}
+          FROM (SELECT b.id, CASE WHEN {_LOOKS} THEN {bare} ELSE m.data END AS data
+                  FROM branch b CROSS JOIN message m ON m.id = b.id
+                 WHERE b.id > b.above AND {_IS_COUNTED} AND NOT ({_LOOKS} AND b.looked >= {_MOST_LOOKING})) d
+         CROSS JOIN message m ON m.id = d.id LEFT JOIN turn t ON t.id = m.turn_id
+         ORDER BY m.id DESC
+        """,
+        (after, leaf, characters, rows.as_list(sorted(LOOKING_KINDS))),
+    )
+
+
 async def count_between(r: Reader, after: str | None, leaf: str | None) -> tuple[int, int]:
     """The numbers of user and agent rows and of tool rows on (after, leaf] below the last barrier."""
     path = await ancestry.path(r, leaf, [after] if after else [])
@@ -353,6 +429,14 @@ async def _walk(r: Reader, branch: str, where: str, parameters: Sequence[object]
     """The messages of a walk, oldest first."""
     sql = f"{branch} SELECT {rows.MESSAGE} FROM branch b CROSS JOIN message m ON m.id = b.id WHERE {where}"
     return _messages(reversed(await r.all(sql, parameters)))
+
+
+async def _walk_with_ends(r: Reader, sql: str, parameters: Sequence[object]) -> list[BranchRow]:
+    """The messages of a walk with the ends of their turns, oldest first."""
+    return [
+        BranchRow(rows.message(tuple(row)), None if stop is None else StopReason(stop), error)
+        for *row, stop, error in reversed(await r.all(sql, parameters))
+    ]
 
 
 async def _existing(r: Reader, id: str) -> Message:

@@ -50,7 +50,8 @@ MESSAGE = (
 TURN = (
     f"t.id, t.conversation_id, {_uid('t.prompt_id')}, t.link_id, t.base_link_id, t.window_id, "
     f"{_uid('t.last_id')}, t.how, t.cause, {_uid('t.told_from')}, {_uid('t.told_to')}, t.told, t.told_total, "
-    f"t.tools_listed, t.left_out, {_uid('t.whole_id')}, t.prior_context, t.stop_reason, t.error, t.usage, "
+    f"t.tools_listed, t.tools_left_out, t.left_out, t.shortened, t.masked, {_uid('t.whole_id')}, t.prior_context, "
+    "t.stop_reason, t.error, t.usage, "
     "t.cost, t.currency, t.model, t.mode, t.started_at, t.ended_at, t.kept"
 )
 LINK = (
@@ -133,7 +134,10 @@ def turn(row: Row) -> Turn:
         told,
         told_total,
         tools,
+        tools_left_out,
         left_out,
+        shortened,
+        masked,
         unabridged_from,
         prior_context,
         stop_reason,
@@ -155,7 +159,10 @@ def turn(row: Row) -> Turn:
         told=told,
         told_total=told_total,
         tools_listed=tools,
+        tools_left_out=tools_left_out,
         left_out=left_out,
+        shortened=shortened,
+        masked=masked,
         unabridged_from=unabridged_from,
         prior_context=prior_context,
         stop_reason=None if stop_reason is None else StopReason(stop_reason),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,14 +15,16 @@ from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.conversation_events import ConversationEvent, PermissionOpened
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.mcp.server import McpServer, ServerOrigin, Transport
+from catena_store.chains import links
 from catena_store.database.database import Database
-from catena_store.records import Kind
+from catena_store.records import Kind, LinkState
 from support.agents.real import PATIENCE, RealAgent, fake_model
 from support.conversations.rehearsed import Desk, open_window
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
 
-SERVER = Path(__file__).parents[2] / "support" / "clients" / "mcp_server.py"
+CLIENTS = Path(__file__).parents[2] / "support" / "clients"
+SERVER, MAIL_SERVER = CLIENTS / "mcp_server.py", CLIENTS / "mail_server.py"
 
 
 @pytest.fixture(params=["opencode", "claude"])
@@ -100,3 +102,36 @@ async def test_w14_a_real_agent_calls_servers_over_standard_input_and_http(
             for name in ("chime_stdio", "chime_http"):
                 text = await called(desk, f'TOOLNAMED {name} {{"word": "twelve"}}')
                 assert "chimed twelve with key of the environment" in text
+
+
+@asynccontextmanager
+async def mailing(agent: RealAgent) -> AsyncIterator[Desk]:
+    """A client whose agent can send mails."""
+    spec = command_spec(agent.command)
+    command = (sys.executable, str(MAIL_SERVER), str(agent.project / "outbox"))
+    mail = McpServer("mail", Transport.STDIO, ServerOrigin.SETTINGS, command=command)
+    async with (
+        Database.open(agent.data / "catena.db") as db,
+        Conversations.serve(db, specs={spec.name: spec}, client_version="test", mcp_servers=[mail]) as served,
+    ):
+        conversation = await served.create(agent=spec, cwd=str(agent.project))
+        desk = Desk(db, served, conversation, await open_window(db, conversation.id))
+        desk.conversation.subscribe(desk.hear)
+        yield desk
+
+
+async def test_p04_a_real_agent_whose_session_is_gone_hears_whom_a_mail_went_to_and_what_came_back(
+    agent: RealAgent,
+) -> None:
+    async with mailing(agent) as desk:
+        await called(desk, 'TOOLNAMED mail_send {"to": "anna@example.org", "subject": "Invitation"}')
+        (link,) = await desk.links()
+        async with desk.db.write() as tx:
+            await links.move(tx, link.id, state=LinkState.LOST, ended="it is gone", event="lost")
+        async with asyncio.timeout(PATIENCE):
+            ended = await desk.say("whom did you write to?")
+        assert ended.turn is not None and ended.problem is None
+    heard, told = agent.heard("whom did you write to?"), ended.turn.prior_context
+    assert told is not None and told in heard.everything
+    assert '"to": "anna@example.org"' in heard.everything
+    assert "> Sent to anna@example.org as message 1." in heard.everything

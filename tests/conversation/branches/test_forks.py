@@ -19,7 +19,7 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.conversation.conversations.forks import ConversationFork, ForkOperation
-from catena_acp.errors import AgentError, ForkFailed, NotOfThisBranch, StillAtWork
+from catena_acp.errors import LoginNeeded, NotOfThisBranch, StillAtWork
 from catena_acp.protocol.connection import Connection
 from catena_store.chains import agents, links
 from catena_store.conversations import branches, conversations, messages
@@ -236,6 +236,23 @@ async def test_f07_an_agent_that_cannot_fork_is_not_asked_to_and_the_branch_is_t
         assert world.requests("session/fork") == []
 
 
+async def test_f08_a_fork_that_the_agent_refuses_is_made_and_told_and_its_price_has_the_agents_own_words(
+    world: World,
+) -> None:
+    async with world.client() as desk:
+        await desk.say("say one")
+        await without_probes(desk)
+        world.fail({"fork": {"error": [-32603, "the copier is out of paper"]}})
+        forked = await made(desk)
+        assert forked.link is None
+        assert forked.price.words.startswith(
+            "2 messages replayed, since Rehearsal did not fork the session (the copier is out of paper), ~"
+        )
+        over = await at_desk(desk, forked).say("context")
+        assert how(over) is ContextSource.TOLD
+        assert "say one" in world.prompts()[-1][0]
+
+
 async def test_f08_a_failed_fork_leaves_the_person_where_they_were_with_the_agents_own_words(
     world: World,
 ) -> None:
@@ -243,11 +260,9 @@ async def test_f08_a_failed_fork_leaves_the_person_where_they_were_with_the_agen
         await desk.say("say one")
         await without_probes(desk)
         before = await desk.stored_window()
-        world.fail({"fork": {"error": [-32603, "the copier is out of paper"]}})
+        world.fail({"fork": {"error": [-32000, "Authentication required"]}})
         for side_by_side in (False, True):
-            with pytest.raises(
-                ForkFailed, match="Rehearsal did not fork the session: the copier is out of paper"
-            ):
+            with pytest.raises(LoginNeeded, match="Authentication required"):
                 await made(desk, side_by_side=side_by_side)
         assert await desk.stored_window() == before
         async with desk.db.read() as reader:
@@ -305,6 +320,10 @@ async def test_f09_inside_a_turn_the_fork_is_native_to_the_turn_before_and_told_
         over = await branch.say("echo")
         assert how(over) is ContextSource.CAUGHT_UP
         assert price.told == 2
+        seam = next(row for row in reversed(await branch.branch()) if row.kind is Kind.SEAM)
+        assert seam.text == "session forked at this point · 2 missed messages replayed"
+        context = await branch.conversation.chain.context(branch.window)
+        assert context is not None and context.how == seam.text
         told, bare = world.prompts()[-1]
         assert bare == "echo"
         assert "say two" in told
@@ -455,11 +474,10 @@ async def test_f13_another_directory_and_further_servers_are_passed_on_and_a_ref
         assert world.prompts()[-1] == ["echo"]
 
         world.fail({"fork": {"error": [-32602, "clock is not allowed here"]}})
-        with pytest.raises(AgentError, match="clock is not allowed here"):
-            await desk.conversations.fork(
-                desk.conversation, window_id=desk.window_id, mcp_servers=[server], side_by_side=False
-            )
-        assert (await desk.stored_window()).conversation_id == desk.conversation.id
+        refused = await desk.conversations.fork(
+            desk.conversation, window_id=desk.window_id, mcp_servers=[server], side_by_side=False
+        )
+        assert refused.link is None and "clock is not allowed here" in refused.price.words
 
 
 async def test_f13_further_servers_are_handed_over_after_a_restart_too_and_to_forks_of_the_fork(

@@ -223,6 +223,49 @@ async def test_tool_calls_between_two_rows_are_listed_and_counted_apart(tmp_path
         assert await messages.count_between(tx, None, None) == (0, 0)
 
 
+async def test_p04_messages_are_read_newest_first_until_the_characters_are_spent(tmp_path: Path) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        leaf = await say_much(tx, 12)
+        length = len((await messages.spoken_between(tx, None, leaf, 1))[0].text)
+
+        async def read(characters: int, longest: int = 1_000) -> list[str]:
+            found = await messages.told_between(
+                tx, "m2", leaf, characters=characters, longest=longest, each=10
+            )
+            return ids([row.message for row in found])
+
+        assert await read(10_000) == [f"m{number}" for number in range(3, 12)]
+        assert await read(2 * (length + 10)) == ["m9", "m10", "m11"], "and one that may be too much"
+        assert await read(2 * (length + 10), longest=0) == [f"m{number}" for number in range(7, 12)]
+        assert await read(0) == []
+
+
+async def test_p04_calls_that_act_are_read_with_what_they_brought_and_those_that_look_without(
+    tmp_path: Path,
+) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await new_conversation(tx)
+        await say(tx, "u", None, "go")
+        above = "u"
+        for number, (kind, name) in enumerate(
+            [("edit", ""), *[("read", "")] * 450, ("read", "mcp__mail__send"), ("other", ""), ("edit", "")]
+        ):
+            data = {"title": "x", "kind": kind, "name": name, "raw_input": {"a": "b" * 300}, "content": ["c"]}
+            await say(tx, f"x{number}", above, kind=Kind.TOOL, data=data, state=MessageState.FINAL)
+            above = f"x{number}"
+
+        async def read(characters: int) -> list[Message]:
+            found = await messages.calls_between(tx, None, above, characters=characters)
+            return [row.message for row in found]
+
+        everything = await read(100_000)
+        assert len(everything) == 4 + 400 and everything[0].id == "x0"
+        assert {row.id for row in everything if row.data.get("content")} == {"x0", "x451", "x452", "x453"}
+        assert ids(await read(300)) == ["x452", "x453"], "as many as can be told in so many characters"
+        assert await read(0) == []
+
+
 async def test_m03_the_prior_context_of_20000_messages_is_read_through_an_index_in_as_few_steps_as_it_has_rows(
     tmp_path: Path,
 ) -> None:
@@ -246,6 +289,8 @@ async def test_m03_every_walk_and_look_up_goes_through_an_index(tmp_path: Path) 
         await messages.page(read, "a3", 5)
         await messages.spoken_between(read, "u1", "a3", 5)
         await messages.tools_between(read, None, "a3")
+        await messages.told_between(read, None, "a3", characters=1_000, longest=100, each=10)
+        await messages.calls_between(read, None, "a3", characters=1_000)
         await messages.count_between(read, None, "a3")
         await branches.siblings(read, "u2")
         await branches.siblings(read, "u1")

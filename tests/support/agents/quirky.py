@@ -16,10 +16,6 @@ local-commands            answers slash commands by itself: they are in no sessi
 refuses-commands          refuses slash commands
 compacts                  `/compact` is a compaction without a word
 compacts-aloud            … that tells of its beginning, of its summary, and of its end twice
-keeps-refused             … and has them in its transcript all the same
-says-retries              tells, as Vibe and as Codex do, that it asks its model again, before it answers
-notes-in-answers          says something of its own before an answer, which it does not replay, as Copilot does
-refuses-in-words          calls the failures of its model refusals, as fast-agent does
 forks-asleep              a fork must be opened before it can be prompted
 forgets-forks             … and is not found when it is opened either
 """
@@ -203,18 +199,6 @@ class Agent:
             self.untold.discard(session_id)
             self.send(*self.history(session_id))
         said = self.kept(session_id) or []
-        if "says-retries" in self.habits:
-            retrying = {"sessionId": session_id, "category": "rate_limited", "detail": "Rate limit reached"}
-            error = {"message": "Reconnecting... 1/5", "willRetry": True}
-            for _ in range(3):
-                info = {"codexErrorInfo": {"responseStreamConnectionFailed": {"httpStatusCode": 429}}}
-                meta = {"codex": {"error": {**error, **info}}}
-                self.send(
-                    {"method": "_session/retrying", "params": retrying},
-                    self.update(session_id, "session_info_update", _meta=meta),
-                )
-        if prompt.startswith("/") and "keeps-refused" in self.habits:
-            self.keep(session_id, [*said, ["user", prompt]])
         if prompt.startswith("/") and "refuses-commands" in self.habits:
             return self.refuse(request, -32603, f"Slash command not supported in ACP integration: {prompt}")
         if prompt == "/compact" and "compacts" in self.habits:
@@ -238,18 +222,13 @@ class Agent:
         said.append(["user", whole])
         if prompt.startswith("fail: "):
             self.keep(session_id, said)
-            if "refuses-in-words" in self.habits:
-                over = self.reply(request, {"stopReason": "refusal"})
             self.send(self.text(session_id, "agent", prompt.removeprefix("fail: ")), over)
             return None
         # What was told stands in a block of its own before the prompt.
         prompts = "|".join(words.rpartition("\n")[2] for who, words in said if who == "user")
         said.append(["agent", f"[heard] {prompts}"])
         self.keep(session_id, said)
-        answer_id = None if "notes-in-answers" in self.habits else f"{session_id}.{len(said) - 1}"
-        if "notes-in-answers" in self.habits:
-            self.send(self.text(session_id, "agent", "Info: Request failed due to a transient API error."))
-        self.send(self.text(session_id, "agent", said[-1][1], answer_id), over)
+        self.send(self.text(session_id, "agent", said[-1][1], f"{session_id}.{len(said) - 1}"), over)
         return None
 
 

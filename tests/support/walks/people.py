@@ -18,8 +18,8 @@ from support.walks.stage import CWD, Stage
 
 BUDGETS = {
     "whole": Budget(),
-    "one": Budget(messages=1),
-    "none": Budget(messages=0),
+    "one": Budget(characters=1),
+    "none": Budget(characters=0),
     "short": Budget(longest=60),
 }
 WINDOWS = 6

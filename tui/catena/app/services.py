@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from catena import __version__
 from catena.settings.agents import REHEARSAL, stored_agent
+from catena.settings.replays import replay_budget
 from catena.settings.servers import mcp_servers
 from catena.settings.settings import Settings
 from catena.settings.tables.projects import additional_directories
@@ -125,6 +126,7 @@ async def serve_conversations(
             end_group=end,
             start_time_of=process_start_time,
             clock=clock,
+            budget=replay_budget(settings),
             while_idle=WhileIdle(probe=True, park=settings.park, kept=settings.checkpoints.keep, tells=tells),
             checkpointing=_checkpointing(settings, tools=tools),
             is_directory=is_directory,

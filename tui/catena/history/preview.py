@@ -58,9 +58,9 @@ async def read_preview(
     db: Database,
     conversation_id: str,
     *,
+    budget: Budget,
     hit: MessageHit | None = None,
     place: HitPlace | None = None,
-    budget: Budget | None = None,
 ) -> Preview | None:
     """Read the preview of a conversation, opened at a hit where there is one; None for one that is gone."""
     async with db.read_concurrently() as reader:
@@ -77,7 +77,7 @@ async def read_preview(
         first = await messages.page_from(reader, leaf, 0, _FIRST_ROWS) if leaf else []
         last = await messages.last_turn(reader, leaf)
         left = await left_open_on(reader, leaf)
-        price = await price_when_closed(reader, record, opened_at, budget or Budget())
+        price = await price_when_closed(reader, record, opened_at, budget)
         found = await _around(reader, hit) if hit else None
     todos = _open(left.plan) if left.plan else tuple(todo.text for todo in left.todos if not todo.done)
     agents = dict.fromkeys((link.agent, link.profile) for link in chain)
@@ -149,7 +149,12 @@ class ActPrices:
 
 
 async def read_prices(
-    db: Database, conversation_id: str, *, hit: MessageHit | None = None, place: HitPlace | None = None
+    db: Database,
+    conversation_id: str,
+    *,
+    budget: Budget,
+    hit: MessageHit | None = None,
+    place: HitPlace | None = None,
 ) -> ActPrices:
     """Price opening a conversation, forking it there, and saying the prompt there in other words."""
     async with db.read_concurrently() as reader:
@@ -161,7 +166,6 @@ async def read_prices(
         prompt = await prompt_at(reader, at)
         at_prompt = prompt is not None and prompt.id == at
         above = prompt.parent_id if prompt else None
-        budget = Budget()
         opening = await price_when_closed(reader, record, leaf, budget)
         forked = await price_when_closed(reader, record, above if at_prompt else at, budget, apart=True)
         edited = await price_when_closed(reader, record, above, budget)

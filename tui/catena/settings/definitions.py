@@ -151,6 +151,13 @@ SETTINGS: tuple[SettingDefinition, ...] = (
         lambda on: _word(on.park),
     ),
     SettingDefinition(
+        "replay",
+        Group.AGENTS,
+        SettingKind.NUMBER,
+        "characters of a replay at most, 1,000 to 1,000,000; half of them for tool calls",
+        lambda on: on.replay,
+    ),
+    SettingDefinition(
         "painter",
         Group.LOOK,
         SettingKind.ON_OFF,

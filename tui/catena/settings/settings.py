@@ -46,6 +46,7 @@ _KEYS = (
     "width",
     "half_rows",
     "shell",
+    "replay",
     *client_access.KEYS,
     "images",
     "notifications",
@@ -66,6 +67,7 @@ _KEYS = (
     "status_line",
 )
 _WIDTH, _NARROWEST, _WIDEST = 100, 40, 400
+_REPLAY, _SHORTEST_REPLAY, _LONGEST_REPLAY = 32_000, 1_000, 1_000_000  # characters
 MEMORY_SCOPES = ("repository", "everywhere")
 FREQUENCIES = ("turn", "tool", "manual", "off")
 
@@ -113,6 +115,7 @@ class Settings:
     permission_rules: tuple[Rule, ...] = ()  # of every project; they answer before the person is asked
     park: bool = True  # park native forks at the ends of turns
     painter: bool = True  # send the terminal only the cells that change
+    replay: int = _REPLAY  # characters of a replay, at most
     width: int = 100  # cells of the column that everything stands in, at most
     half_rows: bool = True  # bands and code reach half a row above and below
     shell: bool = True  # `!` in the composer runs a command
@@ -192,6 +195,7 @@ def _settings(document: SettingsDocument) -> Settings:
         permission_rules=rules,
         park=document.switch("park", default=True),
         painter=document.switch("painter", default=True),
+        replay=_replay(document),
         width=_width(document),
         half_rows=document.switch("half_rows", default=True),
         shell=document.switch("shell", default=True),
@@ -224,6 +228,18 @@ def _width(document: SettingsDocument) -> int:
     value = document.values.get(name, _WIDTH)
     if not isinstance(value, int) or isinstance(value, bool) or not _NARROWEST <= value <= _WIDEST:
         raise document.wrong((name,), f"must be a number of cells from {_NARROWEST} to {_WIDEST}")
+    return value
+
+
+def _replay(document: SettingsDocument) -> int:
+    value = document.values.get("replay", _REPLAY)
+    if (
+        not isinstance(value, int)
+        or isinstance(value, bool)
+        or not _SHORTEST_REPLAY <= value <= _LONGEST_REPLAY
+    ):
+        least, most = f"{_SHORTEST_REPLAY:,}", f"{_LONGEST_REPLAY:,}"
+        raise document.wrong(("replay",), f"must be a number of characters from {least} to {most}")
     return value
 
 

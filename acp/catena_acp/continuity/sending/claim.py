@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, TurnStarted
@@ -78,7 +79,9 @@ class Claim:
                 unabridged_from=turn.unabridged_from,
                 event="carried",
             )
-            seam = await self._add_seam(tx, turn, link, before, abridged=abridged, again=again)
+            seam = await self._add_seam(
+                tx, turn, link, before, opened=_opened(live), abridged=abridged, again=again
+            )
             greeting = await self._add_greeting(tx, turn, live, below=seam.id if seam else row.id)
         live.version = link.version
         live.listener = context.host  # another conversation of the family may have opened it, to fork it
@@ -143,12 +146,20 @@ class Claim:
         return bool(trouble) and trouble != StopReason.CANCELLED.value
 
     async def _add_seam(
-        self, tx: Writer, turn: Turn, link: Link, before: Turn | None, *, abridged: bool, again: bool
+        self,
+        tx: Writer,
+        turn: Turn,
+        link: Link,
+        before: Turn | None,
+        *,
+        opened: ContextSource,
+        abridged: bool,
+        again: bool,
     ) -> Message | None:
         """Insert a seam where the way the context gets to the agent changed; the first turn has none.
 
-        ``abridged``: what the session holds of the branch was cut when it was told, before this turn. ``again``: the
-        session was prompted before, but no turn ended cleanly, so it counts as empty.
+        ``opened``: how the session came to what it holds. ``abridged``: what that has of the branch was cut when it was
+        told, before this turn. ``again``: it was prompted before, but no turn ended cleanly, so it counts as empty.
         """
         if turn.how is ContextSource.CONTINUED or (before is None and turn.how is ContextSource.FRESH):
             return None
@@ -156,6 +167,7 @@ class Claim:
         carrier_before = await links.get(tx, before.link_id) if before else None
         data = {
             "how": turn.how.value,
+            "opened": opened.value,
             "after_stop": _is_after_stop(before, carrier_before, link),
             "cause": turn.cause,
             "abridged": abridged,
@@ -163,13 +175,16 @@ class Claim:
             "told": turn.told,
             "told_total": turn.told_total,
             "tools_listed": turn.tools_listed,
+            "tools_left_out": turn.tools_left_out,
             "left_out": turn.left_out,
+            "shortened": turn.shortened,
+            "masked": turn.masked,
             "route": self._route.words(link, carrier_before),
         }
-        text = context_summary.seam_text(summary, turn.cause, abridged=abridged, again=again)
+        words = partial(context_summary.seam_text, summary, opened=opened, abridged=abridged, again=again)
+        text = words(turn.cause)
         if turn.cause and await self._is_told_above(tx, before):
-            news = self._switch(carrier_before, link)
-            data["line"] = context_summary.seam_text(summary, news, abridged=abridged, again=again)
+            data["line"] = words(self._switch(carrier_before, link))
         return await self._add(tx, turn, Kind.SEAM, text, data, below=self._row.id)
 
     async def _add_greeting(self, tx: Writer, turn: Turn, live: LiveSession, *, below: str) -> Message | None:
@@ -228,6 +243,11 @@ def _how(live: LiveSession, link: Link, prior: PriorContext | None) -> ContextSo
         return ContextSource.TOLD if prior else ContextSource.FRESH
     if prior:
         return ContextSource.CAUGHT_UP
+    return _opened(live)
+
+
+def _opened(live: LiveSession) -> ContextSource:
+    """How a session that holds something came to it; a new one was told it here, and goes on."""
     return live.opened if live.opened is not ContextSource.FRESH else ContextSource.CONTINUED
 
 
@@ -265,7 +285,10 @@ def _turn(
         told=prior.told if prior else 0,
         told_total=prior.told_total if prior else 0,
         tools_listed=prior.tools_listed if prior else 0,
+        tools_left_out=prior.tools_left_out if prior else 0,
         left_out=prior.left_out if prior else 0,
+        shortened=prior.shortened if prior else 0,
+        masked=prior.masked if prior else 0,
         unabridged_from=cut_at or link.unabridged_from,
         prior_context=prior.text if prior else None,
         stop_reason=None,

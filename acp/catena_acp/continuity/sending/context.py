@@ -14,7 +14,7 @@ from catena_acp.agents.process import agent_environment
 from catena_acp.continuity.conversation_events import ConversationEvent, Doing, LinkChanged, Remarked
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import Services, SessionPlace, Tenure
-from catena_acp.continuity.sessions.agent_pool import Agents, kept_powers
+from catena_acp.continuity.sessions.agent_pool import Agents, kept_name, kept_powers
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.fork_points import fork_anchors
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
@@ -197,7 +197,8 @@ class SendContext:
         """Links of this agent in another directory or with another profile whose files can be copied for the target."""
         if abilities is not None and (not abilities.load or abilities.quirks.replay_faithful is False):
             return []  # what a copy holds could not be compared before it is prompted
-        names, there = self._names(abilities), self._place_of(self.spec, self.record.cwd)
+        name = abilities.name if abilities else await kept_name(reader, self.spec.name)
+        names, there = (self.spec.name, name), self._place_of(self.spec, self.record.cwd)
         if not self.services.session_files.knows(names):
             return []
         elsewhere = await links.open_elsewhere(
@@ -211,9 +212,6 @@ class SendContext:
                 if await asyncio.to_thread(can_copy, names, link.session_id, here, there):
                     found.append(link)
         return found
-
-    def _names(self, abilities: Abilities | None) -> tuple[str, ...]:
-        return (self.spec.name, abilities.name) if abilities else (self.spec.name,)
 
     @staticmethod
     def _place_of(spec: AgentSpec, cwd: str) -> SessionPlace:
@@ -238,7 +236,7 @@ class SendContext:
             replaced = await links.get(reader, replaced.id) if replaced else None
         here = self._place_of(self.host.spec_of(source.agent, source.profile), source.cwd)
         there = self._place_of(self.spec, self.record.cwd)
-        names, files = self._names(agent.abilities), self.services.session_files
+        names, files = (self.spec.name, agent.abilities.name), self.services.session_files
         await asyncio.to_thread(files.copy, names, source.session_id, here, there)
         held = {link.id: link for link in (source, replaced) if link}
         async with self.tenure.write() as tx:

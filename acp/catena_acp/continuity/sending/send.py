@@ -121,7 +121,8 @@ class PromptCarrier:
                 if step is None:
                     break
                 self._tried.add(route.key_of(step))
-                self._context.host.set_doing(self._window_id, Doing.OPENING)
+                if not (isinstance(step, route.Use) and self._context.sessions.of(step.link)):
+                    self._context.host.set_doing(self._window_id, Doing.OPENING)
                 match step:
                     case route.Use(link):
                         running = await self._use(link, agent)

@@ -179,6 +179,7 @@ class Agents:
 
 _BY_PROMPT = "by_prompt"  # it forks at a message, which has to be a prompt
 _WHEN_LAST_RUN = ""  # in the place of a version: whichever that was
+_NAME = "name"  # by which the agent calls itself, whatever its links are stamped with
 
 
 async def keep_powers(tx: Writer, agent: AgentPort) -> None:
@@ -188,6 +189,7 @@ async def keep_powers(tx: Writer, agent: AgentPort) -> None:
     known = {
         "reopens": reopened,
         "forks": "yes" if abilities.fork else "no",
+        _NAME: abilities.name,
     }
     if abilities.quirks.usage_of:  # of any other agent, what was learnt of it stays
         known[usage.REPORTED_OF] = abilities.quirks.usage_of
@@ -201,6 +203,11 @@ async def keep_fork_at(tx: Writer, agent: AgentPort, *, honoured: bool) -> None:
     by = _BY_PROMPT if agent.abilities.quirks.forks_by_prompt else "yes"
     known = by if honoured and agent.abilities.fork else "no"
     await agents.set_ability(tx, agent.spec.name, _WHEN_LAST_RUN, "forks_at", known)
+
+
+async def kept_name(r: Reader, agent: str) -> str:
+    """What the agent called itself when it last ran; "" for one that never ran."""
+    return (await agents.abilities(r, agent, _WHEN_LAST_RUN)).get(_NAME, "")
 
 
 async def kept_powers(r: Reader, agent: str) -> route.SessionCapabilities:

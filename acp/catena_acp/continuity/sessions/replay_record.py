@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from catena_acp.continuity.routing.late_history import Recorded
 from catena_acp.continuity.routing.replay_check import (
@@ -19,7 +18,6 @@ from catena_acp.continuity.routing.replay_check import (
 )
 from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.routing.surely_kept import BadTurn, Shown, bad_end, shown_of
-from catena_acp.port.abilities import Quirks
 from catena_acp.port.session_events import Event
 from catena_store import ancestry
 from catena_store.chains import turns
@@ -37,13 +35,11 @@ class ReplayRecord:
     with that: no part of it must be there, but what else the session tells may be a part of it.
     """
 
-    def __init__(self, db: Database, link: Link, quirks: Quirks | None = None) -> None:
-        """``quirks`` tell what the agent itself adds to what is said."""
-        quirks = quirks or Quirks()
+    def __init__(self, db: Database, link: Link, notes: Sequence[str] = ()) -> None:
+        """``notes`` are patterns of the messages that the agent itself adds to those of the person."""
         self._db = db
         self._link = link
-        self._notes = quirks.replay_notes
-        self._noted = re.compile(quirks.notes_in_answers) if quirks.notes_in_answers else None
+        self._notes = notes
         self._read: dict[str | None, _Record] = {}  # by the row that it was read from
 
     async def verdict(self, replay: Sequence[Event]) -> Verdict:
@@ -112,21 +108,7 @@ class ReplayRecord:
                 rows += reversed(await _rows(reader, page))
             leaf = page[0].parent_id if len(page) == _ROWS else None
         start, known = top + path.position(link.unabridged_from), top + path.position(link.knows)
-        async with self._db.read() as reader:
-            refused = await turns.refused_prompts(reader, link.id)
-        return await asyncio.to_thread(self._record_of, rows[::-1], start, known, refused)
-
-    def _record_of(
-        self, rows: Sequence[_ComparedRow], start: int, known: int, refused: Sequence[str]
-    ) -> _Record:
-        if self._noted:
-            # Where its own words end and the model's begin is not to be seen.
-            rows = [
-                replace(row, proves=False) if row.kind is Kind.AGENT and self._noted.search(row.text) else row
-                for row in rows
-            ]
-        record = _record_of(self._link.id, rows, start, known)
-        return replace(record, possible=[*record.possible, *refused])
+        return await asyncio.to_thread(_record_of, link.id, rows[::-1], start, known)
 
 
 @dataclass(frozen=True, slots=True)

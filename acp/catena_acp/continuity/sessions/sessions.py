@@ -311,7 +311,7 @@ class Sessions:
     ) -> LiveSession:
         await self.drop_stale(link)
         abilities, quirks = agent.abilities, agent.abilities.quirks
-        record = ReplayRecord(self._services.db, link, quirks)
+        record = ReplayRecord(self._services.db, link, quirks.replay_notes)
         habits = await self._habits(agent)
         loadable = abilities.load and not (made_here and quirks.load_twice_breaks)
         look = loadable and habits.faithful is not False and not quirks.load_destroys
@@ -368,7 +368,7 @@ class Sessions:
         modes and options. Closes the fork and raises ForkWrong where it is something else, ForkEmpty if it is nothing.
         """
         quirks = agent.abilities.quirks
-        record = ReplayRecord(self._services.db, vouched, quirks)
+        record = ReplayRecord(self._services.db, vouched, quirks.replay_notes)
         told = any(isinstance(event, TextChunk) for event in forked.replay)
         agrees = told and await record.verdict(forked.replay) is Verdict.AGREES
         can_load = agent.abilities.load and not quirks.load_twice_breaks and not quirks.load_destroys

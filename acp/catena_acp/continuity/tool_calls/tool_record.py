@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena_acp.terminals.screen_text import without_colours
+from catena_store.records import LOOKING_KINDS
 
 _SIGNAL = re.compile("SIG[A-Z0-9+]{1,12}")
 
@@ -77,6 +78,12 @@ class ToolRecord:
     def starts_subagent(self) -> bool:
         """True for a call that hands a task to a subagent, as far as its arguments tell."""
         return isinstance(self.raw_input, Mapping) and isinstance(self.raw_input.get("subagent_type"), str)
+
+    @property
+    def acts(self) -> bool:
+        """True unless the call only looks, as far as its kind tells; MCP tools and subagents may do anything."""
+        of_server = any(each[:3].lower() == "mcp" for each in (self.name, self.title))
+        return self.kind not in LOOKING_KINDS or of_server or self.starts_subagent
 
     @property
     def parts(self) -> tuple[ToolPart, ...]:

@@ -66,7 +66,7 @@ def problem_of_end(
         case Ending(error=AgentError() as error):
             return problem_of(title, error, now=now, kept=answered)
         case Ending(stop=StopReason.END_TURN | StopReason.REFUSAL) if only_words:
-            return problem_in_words(title, only_words, now=now, refused=ending.stop is StopReason.REFUSAL)
+            return problem_in_words(title, only_words, now=now)
         case _:
             return None
 
@@ -203,7 +203,6 @@ def outcome_of(ending: Ending, came: TurnContent, title: str, *, now: datetime) 
         problem = problem_of_end(ending, title, answered=answered, only_words=came.only_words, now=now)
     # What only says its error is no answer, although the agent calls it an end.
     failed = problem is not None and stop.clean and (done or _failure_in(ending) is not None)
-    refused_in_words = problem is not None and stop is StopReason.REFUSAL
     clean = stop.clean and done and not failed
     suspect = _WITHOUT_A_WORD if stop.clean and not done and not failed else None
     if stop is StopReason.INTERRUPTED:
@@ -220,7 +219,7 @@ def outcome_of(ending: Ending, came: TurnContent, title: str, *, now: datetime) 
         notice = EndNotice(words, {"trouble": stop.value, "detail": []}, in_turn=not stop.clean)
     return Outcome(
         stop,
-        _error_words(ending, came) if failed or refused_in_words or ending.error else None,
+        _error_words(ending, came) if failed or ending.error else None,
         clean=clean,
         whole=clean or failed,
         tool_status=unfinished_status(stop),

@@ -22,7 +22,6 @@ from catena_acp.port.elicitation.requests import CANCEL, Elicitation, WebPage
 from catena_acp.port.elicitation.words import DONE, answered_text, asked_text, kept_data
 from catena_acp.port.images import MOST_IMAGES, note_of_image
 from catena_acp.port.session_events import (
-    RETRY,
     BackgroundWorkEnded,
     CommandsChanged,
     ContextCompacted,
@@ -183,7 +182,7 @@ class Reducer:
     answered: bool = False  # an agent or tool row came
     only_words: bool = True  # … and none but answers in words
     compacted: bool = False
-    rows: int = 0  # inserted so far, but for notices
+    rows: int = 0  # inserted so far
     last_kind: Kind | None = None  # of the last of them
     _voices: dict[str | None, _Voice] = field(default_factory=dict)  # by the call that started a subagent
     _compaction: Compaction | None = None  # the last one
@@ -194,7 +193,6 @@ class Reducer:
     _unknown: dict[str, tuple[str, list[Mapping[str, Any]]]] = field(default_factory=dict)
     _images: set[tuple[str, str]] = field(default_factory=set)  # row and hash of those that are stored
     _image_bytes: int = 0
-    _retries: frozenset[str] = frozenset()  # what was said of them
 
     @property
     def may_be_compacted(self) -> bool:
@@ -223,10 +221,6 @@ class Reducer:
                 return self._complete_elicitation(ask_id)
             case PlanChanged():
                 return self._change_plan(event)
-            case NoticeReported(text=text, level=level) if level == RETRY:
-                # It goes on with the same answer, and says so each time.
-                known, self._retries = text in self._retries, self._retries | {text}
-                return [] if known else [self._insert(Kind.NOTICE, text, {"level": level})]
             case NoticeReported(text=text, level=level):
                 return [*self._end_text(), self._insert(Kind.NOTICE, text, {"level": level})]
             case ContextCompacted():
@@ -497,7 +491,7 @@ class Reducer:
             agent_message_id=agent_message_id,
             data=data,
         )
-        self.last_id, self.last_kind, self.rows = row.id, kind, self.rows + (kind is not Kind.NOTICE)
+        self.last_id, self.last_kind, self.rows = row.id, kind, self.rows + 1
         return Insert(row)
 
     def _now(self) -> str:

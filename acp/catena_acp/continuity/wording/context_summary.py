@@ -20,44 +20,65 @@ class ContextSummary:
     tools: int = 0  # tool calls that are listed
     tokens: int = 0  # about: a quarter of the characters of the very text that is sent
     left_out: int = 0
+    tools_left_out: int = 0
+    shortened: int = 0  # of the messages that are told
+    masked: int = 0  # secrets, in what is told of tool calls
     doubtful: bool = False  # the session may hold what it is told
 
     @classmethod
     def of_turn(cls, turn: Turn) -> Self:
         """The summary of what a turn's session was told."""
-        text = turn.prior_context or ""
-        told = (turn.told, turn.told_total, turn.tools_listed)
-        return cls(turn.how, *told, _tokens(text), turn.left_out, is_doubtful(text))
+        return cls._of(turn.how, turn, turn.prior_context or "")
 
     @classmethod
     def of_prior(cls, how: ContextSource, prior: PriorContext | None) -> Self:
         """The summary of what a session is told with a prior context, if there is one."""
-        if prior is None:
-            return cls(how)
-        told = (prior.told, prior.told_total, prior.tools_listed)
-        return cls(how, *told, _tokens(prior.text), prior.left_out, is_doubtful(prior.text))
+        return cls(how) if prior is None else cls._of(how, prior, prior.text)
+
+    @classmethod
+    def _of(cls, how: ContextSource, told: Turn | PriorContext, text: str) -> Self:
+        return cls(
+            how,
+            told.told,
+            told.told_total,
+            told.tools_listed,
+            _tokens(text),
+            told.left_out,
+            told.tools_left_out,
+            told.shortened,
+            told.masked,
+            is_doubtful(text),
+        )
 
     @property
     def native(self) -> bool:
         """True if nothing is told."""
-        return not self.told and not self.tools and not self.left_out
+        return not (self.told or self.tools or self.left_out or self.tools_left_out)
 
-    @property
-    def replayed_words(self) -> str:
-        """`2 of 14 messages replayed`; `4 missed messages replayed` to a session that goes on.
+    def replayed_words(self, *, again: bool = False) -> list[str]:
+        """`2 of 14 messages replayed`, `1 shortened`; to a session that goes on `4 missed messages replayed`.
 
         Or `2 messages replayed that it may have lost`, if they belong to turns of its own that did not end well.
         """
+        if not self.told_total:
+            return []
         goes_on = self.how is ContextSource.CAUGHT_UP
         missed = "missed " if goes_on and not self.doubtful else ""
         part = f"{self.told:,} of " if self.told != self.told_total else ""
-        why = " that it may have lost" if goes_on and self.doubtful else ""
-        return f"{part}{counted(self.told_total, f'{missed}message')} replayed{why}"
+        why = " that it may have lost" if goes_on and self.doubtful else " again" if again else ""
+        replayed = f"{part}{counted(self.told_total, f'{missed}message')} replayed{why}"
+        return [replayed, f"{self.shortened:,} shortened"] if self.shortened else [replayed]
 
     @property
     def tools_words(self) -> list[str]:
         """`1 tool call listed`, if any is."""
         return [f"{counted(self.tools, 'tool call')} listed"] if self.tools else []
+
+    @property
+    def left_out_words(self) -> list[str]:
+        """`2 tool calls left out`, if any is; of how many messages some were replayed says the same of those."""
+        number = self.tools_left_out
+        return [f"{counted(number, 'tool call')} left out"] if number else []
 
 
 _CHARACTERS_A_TOKEN = 4
@@ -68,25 +89,31 @@ def _tokens(text: str) -> int:
 
 
 SHORTENED = "older messages shortened"
+NEVER_REPLAYED = "no thoughts or long output"  # of what calls brought, the first lines are
 
 
 def seam_text(
-    summary: ContextSummary, cause: str | None, *, abridged: bool = False, again: bool = False
+    summary: ContextSummary,
+    cause: str | None,
+    *,
+    opened: ContextSource | None = None,
+    abridged: bool = False,
+    again: bool = False,
 ) -> str:
     """The seam's one line: why the way changed, and how the context got to the agent.
 
-    ``abridged``: the session was told the beginning only in part, when it was told. ``again``: it is told once more,
-    after a turn that came to nothing.
+    ``opened``: how the session came to what it held before it was told the rest. ``abridged``: it was told the
+    beginning only in part, when it was told. ``again``: it is told once more, after a turn that came to nothing.
     """
-    how = how_words(summary, again=again)
+    how = how_words(summary, opened=opened, again=again)
     if cause and summary.told_total:
         how = how.partition(" · ")[2]
     return " · ".join(filter(None, (cause, f"{how} ({SHORTENED})" if abridged else how)))
 
 
-def how_words(summary: ContextSummary, *, again: bool = False) -> str:
-    """How a turn's context reached the agent; ``again``: a session that was told before and may have heard nothing."""
-    match summary.how:
+def how_words(summary: ContextSummary, *, opened: ContextSource | None = None, again: bool = False) -> str:
+    """How a turn's context reached the agent; ``opened`` and ``again`` as of ``seam_text``."""
+    match opened if opened and summary.how is ContextSource.CAUGHT_UP else summary.how:
         case ContextSource.CONTINUED:
             session = "same session"
         case ContextSource.CAUGHT_UP if summary.doubtful:
@@ -99,21 +126,23 @@ def how_words(summary: ContextSummary, *, again: bool = False) -> str:
             session = "session forked at this point"
         case ContextSource.TOLD | ContextSource.FRESH:
             session = "same session" if again else "new session"
-    replayed = [f"{summary.replayed_words}{' again' if again else ''}"] if summary.told_total else []
-    return " · ".join((session, *(replayed or summary.tools_words)))
+    told = [*(summary.replayed_words(again=again) or summary.tools_words), *summary.left_out_words]
+    return " · ".join(filter(None, (session, ", ".join(told))))
 
 
-def price_words(summary: ContextSummary, *, abridged: bool = False) -> str:
-    """What the next prompt would need, in one line."""
+def price_words(summary: ContextSummary, *, reason: str = "", abridged: bool = False) -> str:
+    """What the next prompt would need, in one line; ``reason``: why it is not what was expected."""
     parts = []
     if summary.native:
         fresh = summary.how is ContextSource.FRESH
         parts.append("new session, nothing to replay" if fresh else "same context, nothing replayed")
-    elif summary.told_total:
-        parts.append(summary.replayed_words)
-    parts += summary.tools_words
+    parts += (*summary.replayed_words(), *summary.tools_words, *summary.left_out_words)
+    if reason:
+        parts[0] += f", since {reason}"
     if summary.tokens:
         parts.append(f"~{_rounded(summary.tokens):,} tokens")
+    if not summary.native:
+        parts.append(NEVER_REPLAYED)
     if abridged:
         parts.append(SHORTENED)
     return ", ".join(parts)

@@ -11,7 +11,7 @@ from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER, ending_words
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
 from catena_acp.port.session_events import TypedFailure
-from catena_acp.trouble.diagnosis import diagnose, diagnose_failure, diagnose_refusal_words, diagnose_words
+from catena_acp.trouble.diagnosis import diagnose, diagnose_failure, diagnose_words
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Diagnosis, Offer, Trouble
 from catena_store.records import Kind, Message, StopReason
@@ -105,12 +105,9 @@ def problem_of(
     return _told(title, found, said, detail, now=now, returned=returned, kept=kept, prompt=prompt)
 
 
-def problem_in_words(title: str, words: str, *, now: datetime, refused: bool = False) -> Problem | None:
-    """The problem if all that an agent said in a turn is an error; None if it is an answer.
-
-    ``refused``: the turn ended with a refusal, so that it is no answer, and may be the model's.
-    """
-    found = (diagnose_refusal_words if refused else diagnose_words)(words, now=now)
+def problem_in_words(title: str, words: str, *, now: datetime) -> Problem | None:
+    """The problem if all that an agent said in a turn is an error; None if it is an answer."""
+    found = diagnose_words(words, now=now)
     return _told(title, found, words.strip(), (), now=now) if found else None
 
 

@@ -22,8 +22,7 @@ def adoption_price(transcript: ForeignTranscript, budget: Budget | None = None) 
     unknown = rows[[row.id for row in rows].index(knows) + 1 :] if knows else rows
     spoken = [row for row in unknown if row.kind in SPOKEN_KINDS]
     tools = [row for row in unknown if row.kind is Kind.TOOL]
-    newest, calls = spoken[-budget.messages :], tools[-budget.tools :]
-    prior = build_prior_context(newest, len(spoken), calls, budget, tools_total=len(tools))
+    prior = build_prior_context(spoken, len(spoken), tools, budget)
     how = ContextSource.RESUMED
     if prior:
         how = ContextSource.CAUGHT_UP if knows else ContextSource.TOLD

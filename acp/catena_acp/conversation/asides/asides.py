@@ -383,8 +383,8 @@ class Aside:
 def _opened_words(session: AsideSession, prior: PriorContext | None) -> str:
     if prior is None:
         return session.words
-    told = ContextSummary.of_prior(ContextSource.TOLD, prior).replayed_words
-    return f"{session.words} · side question: {told}"
+    told = ContextSummary.of_prior(ContextSource.TOLD, prior).replayed_words()
+    return f"{session.words} · side question: {', '.join(told)}"
 
 
 def _answer(prompt: asyncio.Future[PromptEnded]) -> PromptEnded | None:

@@ -9,9 +9,8 @@ from dataclasses import replace
 
 from catena_acp.continuity.conversation_events import LeafMoved
 from catena_acp.continuity.sessions.fork_points import is_part_of, point_at, settled_point
-from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.branches.files import BranchFiles
-from catena_acp.conversation.branches.forked_session import forked_session
+from catena_acp.conversation.branches.forked_session import ForkedSession, forked_session
 from catena_acp.conversation.branches.logout_barrier import remark_on_logout
 from catena_acp.conversation.journal import move_window
 from catena_acp.conversation.runtime import ConversationRuntime
@@ -40,15 +39,15 @@ class Branches:
         async with self._runtime.services.db.read() as reader:
             return await lineage.of_conversation(reader, self._runtime.record.id)
 
-    async def begin_in_fork(self, window_id: str, leaf_id: str | None, source_cwd: str) -> LiveSession | None:
+    async def begin_in_fork(self, window_id: str, leaf_id: str | None, source_cwd: str) -> ForkedSession:
         """Fork the session that the first prompt of a conversation goes to that has just been made.
 
-        None if that prompt will be told. Raises AgentError.
+        Without one, that prompt will be told. Raises AgentError.
         """
-        live = await forked_session(self._runtime, window_id, leaf_id, source_cwd)
-        if live:
-            self._runtime.set_carrier(window_id, live)
-        return live
+        forked = await forked_session(self._runtime, window_id, leaf_id, source_cwd)
+        if forked.live:
+            self._runtime.set_carrier(window_id, forked.live)
+        return forked
 
 
 class WindowLeaf:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.fork_points import anchor_of
 from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.wording.problems import short
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import AgentRefused, ForkFailed, ForkWrong, LoginNeeded, SessionGone
+from catena_acp.errors import AgentRefused, ForkWrong, LoginNeeded, SessionGone
 from catena_acp.port.port import AgentPort
 from catena_store.database.database import Reader
 from catena_store.errors import SessionHeld
@@ -18,45 +19,42 @@ from catena_store.records import Link, LinkState
 _TRIES = 4  # steps of the route, and forks whose source moved meanwhile
 
 
+@dataclass(frozen=True, slots=True)
+class ForkedSession:
+    """What came of forking the agent's session for a conversation that has just been made."""
+
+    live: LiveSession | None  # the fork; None if all of the branch has to go as prior context
+    refused: str = ""  # why the agent did not fork, in its own words, if it was asked to
+
+
 async def forked_session(
     runtime: ConversationRuntime, window_id: str, leaf_id: str | None, source_cwd: str
-) -> LiveSession | None:
-    """A fork of the agent's session that holds most of the branch; None if all of it has to go as prior context.
+) -> ForkedSession:
+    """Fork the agent's session that holds most of the branch, if it offers that; what it refuses is told instead.
 
-    Raises ForkFailed if the agent refuses what it offers or gets it wrong, and any other AgentError.
+    Raises LoginNeeded and any AgentError that is no refusal: then telling would not do either.
     """
-    try:
-        return await _forked(runtime, window_id, leaf_id, source_cwd)
-    except LoginNeeded:
-        raise
-    except (AgentRefused, ForkWrong) as error:
-        raise ForkFailed(runtime.agent_title, error) from error
-
-
-async def _forked(
-    runtime: ConversationRuntime, window_id: str, leaf_id: str | None, source_cwd: str
-) -> LiveSession | None:
     context = runtime.send_context()
     steps = _Steps(runtime, context, window_id, leaf_id, source_cwd)
     if not await steps.possible():
-        return None
+        return ForkedSession(None)
     agent = await context.agent(window_id)
-    refused: ForkWrong | None = None
+    refused = ""
     for _ in range(_TRIES):
         step = await steps.next(agent)
         if step is None:
             break
         try:
             live = await _done(context, agent, step, window_id)
-        except ForkWrong as error:
-            refused = error
+        except LoginNeeded:
+            raise
+        except (AgentRefused, ForkWrong) as error:
+            refused = f"{runtime.agent_title} did not fork the session ({short(str(error))})"
             continue
         if live is not None:
-            return live
+            return ForkedSession(live)
         steps.again(step)  # its source moved meanwhile
-    if refused:
-        raise refused
-    return None
+    return ForkedSession(None, refused)
 
 
 async def _done(

@@ -103,13 +103,14 @@ class ForkOperation:
             undoing.push_async_callback(undo)
             conversation = await self._open(record.id)
             window_id = self._in_place or self._services.new_id()
-            live = await conversation.branches.begin_in_fork(window_id, point.leaf_id, wanted.source.cwd)
+            forked = await conversation.branches.begin_in_fork(window_id, point.leaf_id, wanted.source.cwd)
+            live = forked.live
             await shielded(self._show(record, window_id, point))
             undoing.pop_all()
         if self._source and self._in_place:
             self._source.leave(window_id)
         window = conversation.window(window_id)
-        price = await conversation.chain.price(window, leaf_id=point.leaf_id)
+        price = await conversation.chain.price(window, leaf_id=point.leaf_id, refused=forked.refused)
         async with self._services.db.read() as reader:
             link = await links.get(reader, live.link_id) if live else None
         return ConversationFork(conversation, window, link, price)

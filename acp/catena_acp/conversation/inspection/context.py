@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from catena_acp.continuity.routing.prior_context import tool_call_line
+from catena_acp.continuity.routing.prior_context import listed_calls
 from catena_acp.continuity.wording.context_summary import ContextSummary, how_words
 from catena_acp.conversation.inspection.chain import Chain
 from catena_store.chains import link_history, links, turns
 from catena_store.chains.link_history import MessagePreview
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
-from catena_store.records import Link, Turn
+from catena_store.records import ContextSource, Link, Message, Turn
 
 LEFT_OUT_SHOWN = 50  # messages of those that were left out, the newest
 
@@ -78,7 +78,7 @@ async def read_context(
     # What the session did not know is the end of the branch above the prompt, and what it was told the end of that.
     unknown = await messages.spoken_between(r, None, above, turn.told + min(turn.left_out, LEFT_OUT_SHOWN))
     left_out = [row.id for row in unknown[: len(unknown) - turn.told]] if turn.left_out else []
-    tools = await messages.tools_between(r, None, above, limit=turn.tools_listed)
+    seam = await messages.seam_of(r, turn.id)
     seen = await link_history.previews(r, [*left_out, prompt.id])
     return TurnContext(
         turn=turn,
@@ -87,12 +87,12 @@ async def read_context(
         prompt=seen[prompt.id],
         number=place.number if place else 0,
         total=place.total if place else 0,
-        how=how_words(ContextSummary.of_turn(turn)),
+        how=how_words(ContextSummary.of_turn(turn), opened=_opened(seam)),
         knew=spoken - turn.told_total,
         abridged=turn.unabridged_from is not None,
         left_out=tuple(seen[id] for id in left_out),
-        tools=tuple(tool_call_line(tool) for tool in tools),
-        others=await _others(r, turn.id, title_of),
+        tools=tuple(listed_calls(turn.prior_context or "")),
+        others=await _others(r, seam, title_of),
         before=place.before if place else None,
         after=place.after if place else None,
     )
@@ -106,9 +106,16 @@ async def _turn_of(r: Reader, message_id: str | None) -> str | None:
     return row.turn_id if row else None
 
 
-async def _others(r: Reader, turn_id: str, title_of: Callable[[str, str], str]) -> tuple[OtherSession, ...]:
+def _opened(seam: Message | None) -> ContextSource | None:
+    """How the session came to what it held before it was told the rest; a turn of an earlier version does not say."""
+    said = seam.data.get("opened") if seam else None
+    return ContextSource(said) if said in tuple(ContextSource) else None
+
+
+async def _others(
+    r: Reader, seam: Message | None, title_of: Callable[[str, str], str]
+) -> tuple[OtherSession, ...]:
     """The other sessions, as the turn's seam has them; turns of an earlier version name none."""
-    seam = await messages.seam_of(r, turn_id)
     said = seam.data.get("route") if seam else None
     others = []
     for link_id, words in said.items() if isinstance(said, Mapping) else ():

@@ -37,13 +37,18 @@ class ConversationChain:
         spec: AgentSpec | None = None,
         leaf_id: str | Unset | None = UNSET,
         apart: bool = False,
+        refused: str = "",
     ) -> Price:
         """What the window's next prompt would need; with another agent, from another row on, or in a fork.
 
-        Starts nothing and writes nothing. Raises ReadOnly, AgentMissing.
+        ``refused``: why the agent forks no session here, if it has just said so. Starts nothing and writes nothing.
+        Raises ReadOnly, AgentMissing.
         """
         spec = spec or self._runtime.spec_of(self._runtime.record.agent, self._runtime.record.profile)
-        return (await prices(self._runtime, window.id, [spec], leaf_id=leaf_id, apart=apart))[0]
+        (price,) = await prices(
+            self._runtime, window.id, [spec], leaf_id=leaf_id, apart=apart, forks=not refused
+        )
+        return replace(price, reason=refused)
 
     async def prices(
         self, window: Window, specs: Sequence[AgentSpec], *, leaf_id: str | Unset | None = UNSET

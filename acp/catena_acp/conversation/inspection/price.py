@@ -20,7 +20,7 @@ from catena_acp.port.port import AgentSpec
 from catena_store.chains import links
 from catena_store.chains.links import Unset
 from catena_store.database.database import Reader
-from catena_store.records import ContextSource, ConversationRecord, LinkState
+from catena_store.records import ContextSource, ConversationRecord, LinkState, Path
 from catena_store.windows import windows
 
 
@@ -31,6 +31,7 @@ class Price(ContextSummary):
     exact: bool = True  # False if the agent does not run, and what it can do matters and is assumed
     abridged: bool = False  # what the session was told earlier was cut
     copied: str = ""  # to where the session's transcript is copied for it, in words
+    reason: str = ""  # why it is not the price that was named before, in words
     before_logout: bool = False  # it takes along what was said before the person logged out of the agent
 
     @property
@@ -51,7 +52,7 @@ class Price(ContextSummary):
     def _worded(self, least: str) -> str:
         likely = "" if self.exact else "probably "
         taken_along = f"{SAID_BEFORE}, " if self.before_logout else ""  # first: a narrow screen cuts the end
-        words = price_words(self, abridged=self.abridged)
+        words = price_words(self, reason=self.reason, abridged=self.abridged)
         if self.copied and self.native:
             words = f"same context, {self.copied}"
         return taken_along + likely + least + words
@@ -74,11 +75,13 @@ async def prices(
     *,
     leaf_id: str | Unset | None,
     apart: bool = False,
+    forks: bool = True,
 ) -> list[Price]:
     """What the next prompt of a window would need with each of the agents; in one snapshot.
 
     ``leaf_id`` is the row that the prompt would hang from, if that is not the window's leaf. ``apart``: in a
-    conversation of its own, whose links this one's are not. Raises ReadOnly.
+    conversation of its own, whose links this one's are not. ``forks``: False if no session can be forked for it.
+    Raises ReadOnly.
     """
     runtime.writable()
     async with runtime.services.db.read() as reader:
@@ -86,25 +89,46 @@ async def prices(
             window = await windows.get(reader, window_id)
             leaf_id = window.leaf_id if window else None
         contexts = [runtime.send_context(spec=spec) for spec in specs]
-        return [await _price(context, reader, window_id, leaf_id, apart) for context in contexts]
+        told = _Told(reader, leaf_id, runtime.services.budget)
+        return [await _price(context, told, window_id, apart, forks) for context in contexts]
+
+
+class _Told:
+    """The prior contexts of prompts below one row, each read once: several agents may know the same."""
+
+    def __init__(self, reader: Reader, leaf_id: str | None, budget: Budget) -> None:
+        self.reader = reader
+        self.leaf_id = leaf_id
+        self._budget = budget
+        self._read: dict[tuple[str | None, bool], PriorContext | None] = {}
+
+    async def to(self, path: Path, knows: str | None, *, unsure: bool) -> PriorContext | None:
+        """What a session is told that knows the path to ``knows``; ``unsure`` if it may hold more."""
+        key = (knows, unsure)
+        if key not in self._read:
+            self._read[key] = await read_prior_context(
+                self.reader, path, knows, self.leaf_id, self._budget, unsure=unsure
+            )
+        return self._read[key]
 
 
 async def _price(
     context: SendContext,
-    reader: Reader,
+    told: _Told,
     window_id: str,
-    leaf_id: str | None,
     apart: bool,
+    forks: bool,
 ) -> Price:
+    reader, leaf_id = told.reader, told.leaf_id
     agent = context.agents.live(context.spec, context.record.family)
     situation = await context.situation_with(reader, agent.abilities if agent else None, window_id, leaf_id)
     if apart:
         situation = replace(situation, conversation_id="", window_id="")
+    if not forks:
+        situation = replace(situation, powers=replace(situation.powers, forks=False))
     step = route.candidates(situation)[0]
     knows, how, unabridged_from = _first_step(step, context.sessions)
-    prior = await read_prior_context(
-        reader, situation.path, knows, leaf_id, context.services.budget, unsure=_unsure(step)
-    )
+    prior = await told.to(situation.path, knows, unsure=_unsure(step))
     spec = context.spec
     return replace(
         Price.of_prior(_with_telling(how, knows, prior), prior),

@@ -271,6 +271,10 @@ class JsonOutput:
                 "told": turn.told,
                 "told_total": turn.told_total,
                 "left_out": turn.left_out,
+                "shortened": turn.shortened,
+                "tools_listed": turn.tools_listed,
+                "tools_left_out": turn.tools_left_out,
+                "masked": turn.masked,
             },
         )
 

@@ -179,6 +179,13 @@ class ReadingCommands:
         if known.left_out:
             out.line(f"Context: {counted(known.turn.left_out, 'message')} left out")
             out.lines(f"Left out: {safe_line(each.text)[:100]}" for each in known.left_out)
+        for number, noun, done in (
+            (known.turn.shortened, "message", "shortened"),
+            (known.turn.tools_left_out, "tool call", "left out"),
+            (known.turn.masked, "secret", "masked"),
+        ):
+            if number:
+                out.line(f"Context: {counted(number, noun)} {done}")
         if known.prior_context:
             out.line("Replayed:")
             out.lines(rows.set_in(line) for line in safe(known.prior_context).splitlines() if line.strip())

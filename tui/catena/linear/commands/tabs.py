@@ -184,7 +184,7 @@ class TabCommands:
             from catena_acp.continuity.wording.leases import hold_words
 
             context.out.line(
-                f"Read-only: {hold_words(conversation.holder, context.tabs.host, free=conversation.free)}"
+                f"Note: {hold_words(conversation.holder, context.tabs.host, free=conversation.free)}"
             )
         await self._say_last(tab)
         if added := tab.added_words():

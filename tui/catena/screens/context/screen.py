@@ -156,9 +156,14 @@ def facts_of(context: TurnContext) -> Iterator[str]:
             yield f"  … {hidden:,} older"
         for glimpse in context.left_out:
             yield f"  – {safe_line(shortened(glimpse.text, 100))}"
-    if context.tools:
+    if turn.shortened:
+        yield f"Shortened: {counted(turn.shortened, 'message')}"
+    if turn.masked:
+        yield f"Masked in what is said of tool calls: {counted(turn.masked, 'secret')}"
+    if context.tools or turn.tools_left_out:
         yield ""
-        yield f"{counted(len(context.tools), 'tool call')} listed:"
+        more = f", {turn.tools_left_out:,} left out" if turn.tools_left_out else ""
+        yield f"{counted(turn.tools_listed, 'tool call')} listed{more}:"
         for line in context.tools:
             yield f"  – {safe_line(line)}"
     if context.others:

@@ -21,6 +21,7 @@ from catena.screens.history.acts import HistoryActs, HistoryChoice
 from catena.screens.history.picker import HistoryScreen
 from catena.screens.history.sources import HistorySources
 from catena.settings.agents import titles_of
+from catena.settings.replays import replay_budget
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
@@ -82,6 +83,7 @@ class HistoryActions:
             self._others = OtherTools(store, tabs.foreign, context.settings)
         others = self._others
         listing = HistoryListing(directory=tabs.directory, repositories=self._repositories)
+        budget = replay_budget(context.settings)
         titles, known = titles_of(context.settings), {entry.name: entry.short_title for entry in catalog()}
 
         async def preview(
@@ -89,7 +91,7 @@ class HistoryActions:
         ) -> Preview | None:
             if entry.foreign:
                 return await others.preview(entry.key)
-            return await read_preview(store, entry.key, hit=hit, place=place)
+            return await read_preview(store, entry.key, budget=budget, hit=hit, place=place)
 
         async def rows(entry: HistoryEntry, hit: MessageHit | None, place: HitPlace | None) -> list[Message]:
             if entry.foreign:
@@ -97,7 +99,7 @@ class HistoryActions:
             return await read_rows(store, entry.key, hit=hit, place=place)
 
         async def prices(entry: HistoryEntry, hit: MessageHit | None, place: HitPlace | None) -> ActPrices:
-            return await read_prices(store, entry.key, hit=hit, place=place)
+            return await read_prices(store, entry.key, budget=budget, hit=hit, place=place)
 
         async def sizes(ids: Sequence[str]) -> Mapping[str, int]:
             return {id: size.total for id, size in (await tabs.keeping.sizes(ids)).items()}
