@@ -10,7 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from rich.color import ColorSystem
+from rich.style import Style
 
+from catena.terminal.painter.looks import Looks
 from support.screen.terminal import EXECUTABLE, Place, Terminal
 
 TMUX = """set -g default-terminal tmux-256color
@@ -134,6 +137,17 @@ def test_s02_screen_brings_keys_pastes_and_the_clipboard_and_gets_nothing_that_i
         terminal.wait_until(
             lambda: re.search(rb"\x1b\]52;[a-z]*;[A-Za-z0-9+/=]{8,}", terminal.output) is not None, "the copy"
         )
+
+
+def test_s02_in_screen_there_are_256_colours_and_no_italics_whatever_it_inherits(place: Place) -> None:
+    with place.catena("--agent", "rehearsal", TERM="screen-256color", STY="1.screen") as terminal:
+        terminal.wait_for("Understudy")
+        terminal.write("say **heavy** and *slanted*\r")
+        terminal.wait_for("  heavy and slanted")
+        assert b"38;5;" in terminal.output
+        assert not re.search(rb"\x1b\[[0-9;]*[34]8;2;", terminal.output)
+    looks = Looks(erases_with_background=True, italics=False)
+    assert looks.of_style(Style(bold=True, italic=True), ColorSystem.EIGHT_BIT).attributes == {1}
 
 
 def test_s02_shift_enter_is_a_new_line_in_the_form_of_xterm_too(place: Place) -> None:

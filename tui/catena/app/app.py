@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
+from rich.color import ColorSystem
 from rich.text import Text
 from textual import events
 from textual.app import App
@@ -31,6 +32,7 @@ from catena.cells import cell_len, measure_by_clusters
 from catena.desktop.clipboard import ImageClipboard
 from catena.keys.bindings import priority_bindings
 from catena.keys.sequences import KeySequences
+from catena.multiplexers import in_screen
 from catena.screens.chat.screen import ChatScreen
 from catena.settings.settings import Start, at_once, paints_cells
 from catena.settings.start_notes import StartNote, StartNotes
@@ -121,6 +123,8 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._themes = ThemeCatalog(depth, start.settings.themes)
         self._half_rows = start.settings.half_rows and depth is ColourDepth.FULL
         super().__init__(driver_class=TerminalDriver, ansi_color=True if no_color else None)
+        if depth is ColourDepth.INDEXED and in_screen(environment):
+            self.console._color_system = ColorSystem.EIGHT_BIT  # Rich believes COLORTERM
         self.stylesheet = SparingStylesheet(variables=self.get_css_variables())
         self._safe_strips = SafeStrips()
         self._redaction = _redaction(demo)

@@ -25,6 +25,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Offset
 from textual.message import Message
 
+from catena.multiplexers import in_screen, in_tmux
 from catena.terminal.control.clipboard_reading import (
     ClipboardFailure,
     ClipboardImage,
@@ -44,7 +45,7 @@ from catena.terminal.control.replies import (
     background_of,
     is_dark,
 )
-from catena.terminal.control.sequences import in_screen, in_tmux, mouse_delays_escape
+from catena.terminal.control.sequences import mouse_delays_escape
 from catena.terminal.erasure import erases_with_background
 from catena.terminal.input_events import InputEvents
 from catena.terminal.input_sequences import PastedText, Piece, TerminalInput
@@ -137,7 +138,10 @@ class TerminalDriver(LinuxDriver):
         self._speaks_utf8 = (
             codecs.lookup(self._encoding).name == "utf-8"
         )  # else what it cannot say is spelled out
-        self._painter = Painter(erases_with_background=erases_with_background(os.environ))
+        self._painter = Painter(
+            erases_with_background=erases_with_background(os.environ),
+            italics=not in_screen(os.environ),  # shows them in reverse
+        )
         self._input_accepted = threading.Event()
         self._first_read = True
         self._waking = threading.Lock()

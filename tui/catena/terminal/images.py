@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from catena.multiplexers import in_screen, in_tmux
 from catena.terminal.control.graphics import (
     ABANDON,
     CELL,
@@ -20,7 +21,6 @@ from catena.terminal.control.graphics import (
     transmission,
 )
 from catena.terminal.control.replies import CellSizeReply, GraphicsReply, Reply, VersionReply
-from catena.terminal.control.sequences import in_screen, in_tmux
 
 if TYPE_CHECKING:
     from catena_acp.port.images import ImageNote

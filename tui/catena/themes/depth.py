@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
+from catena.multiplexers import in_screen
+
 _PLAIN_TERMINALS = frozenset({"linux", "dumb", "vt100", "vt220", "xterm", "ansi", ""})
 
 
@@ -21,6 +23,8 @@ def colour_depth(environment: Mapping[str, str]) -> ColourDepth:
     """The colours that the environment promises."""
     if environment.get("NO_COLOR"):
         return ColourDepth.NONE
+    if in_screen(environment):  # inherits COLORTERM; its version 4 has no 24 bits, and shows something else
+        return ColourDepth.INDEXED
     if environment.get("COLORTERM", "").strip().lower() in ("truecolor", "24bit"):
         return ColourDepth.FULL
     term = environment.get("TERM", "")

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from catena.multiplexers import in_screen, in_tmux
 from catena.terminal.control.replies import OscReply, Reply, VersionReply
-from catena.terminal.control.sequences import in_screen, in_tmux, pass_through
+from catena.terminal.control.sequences import pass_through
 
 BELL = "\x07"
 _LONGEST_TITLE = 80  # characters

@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 
+from catena.multiplexers import in_screen, in_tmux
+
 _SCREEN_CHUNK = 700  # GNU screen drops a longer device control string
 
 
@@ -34,18 +36,6 @@ def pass_through(sequence: str, environment: Mapping[str, str]) -> str:
     return sequence
 
 
-def in_tmux(environment: Mapping[str, str]) -> bool:
-    """True within tmux, unless GNU screen runs in it: that inherits the variable of tmux."""
-    term = environment.get("TERM", "")
-    screen_is_nearer = "STY" in environment and (term == "screen" or term.startswith("screen."))
-    return bool(environment.get("TMUX")) and not screen_is_nearer
-
-
 def mouse_delays_escape(environment: Mapping[str, str]) -> bool:
     """True in GNU screen: while the mouse is reported, it holds back a lone Esc until another key follows."""
     return "STY" in environment and not environment.get("TERM", "").startswith("tmux")
-
-
-def in_screen(environment: Mapping[str, str]) -> bool:
-    """True within GNU screen, as far as ``TERM`` tells; tmux may use the same name."""
-    return not in_tmux(environment) and environment.get("TERM", "").startswith("screen")

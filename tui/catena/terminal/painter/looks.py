@@ -14,6 +14,7 @@ _RENDERED = re.compile(
 )
 # The code that ends each attribute; one code may end two.
 _ENDS = {1: 22, 2: 22, 3: 23, 4: 24, 5: 25, 6: 25, 7: 27, 8: 28, 9: 29, 21: 24, 51: 54, 52: 54, 53: 55}
+_ITALIC = 3
 _SEEN_ON_BLANKS = frozenset({4, 7, 9, 21, 51, 52, 53})
 _MOST_STYLES = 8_192  # each clickable place has a style of its own
 _MOST_LOOKS = (
@@ -38,8 +39,9 @@ class Look:
 class Looks:
     """The looks of the styles that were drawn, and the sequences between them."""
 
-    def __init__(self, *, erases_with_background: bool) -> None:
+    def __init__(self, *, erases_with_background: bool, italics: bool = True) -> None:
         self._erases_with_background = erases_with_background
+        self._italics = italics
         self.plain = Look("", "", frozenset(), "")
         self.plain.erasable = True
         self._table: dict[tuple[str, str, frozenset[int], str], Look] = {}
@@ -95,7 +97,8 @@ class Looks:
                 del codes[:length]
                 foreground, background = (color, background) if code == 38 else (foreground, color)
             elif code in _ENDS:
-                attributes.add(code)
+                if code != _ITALIC or self._italics:
+                    attributes.add(code)
             elif 30 <= code <= 37 or 90 <= code <= 97:
                 foreground = str(code)
             elif 40 <= code <= 47 or 100 <= code <= 107:

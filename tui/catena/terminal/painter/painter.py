@@ -53,12 +53,13 @@ def colors_of(console: Console) -> ColorSystem:
 class Painter:
     """Model of the terminal's cells: those that are wanted, and those that it shows, as far as that is known.
 
-    ``erases_with_background`` is True for a terminal that gives cells that it erases the background of the pen.
+    ``erases_with_background`` is True for a terminal that gives cells that it erases the background of the pen,
+    ``italics`` False for one that takes them for something else.
     """
 
-    def __init__(self, *, erases_with_background: bool) -> None:
+    def __init__(self, *, erases_with_background: bool, italics: bool = True) -> None:
         self._erases_with_background = erases_with_background
-        self._looks = Looks(erases_with_background=erases_with_background)
+        self._looks = Looks(erases_with_background=erases_with_background, italics=italics)
         self._cells = CellsOfStrips(self._looks)
         self._pen = Pen(self._looks)
         self._width = 0
