@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from catena.desktop.clipboard import ImageClipboard, NoClipboardImage, clipboard_programs
+from catena.desktop.clipboard import (
+    ImageClipboard,
+    NoClipboardImage,
+    clipboard_programs,
+    copied_words,
+    copying_program,
+)
 from catena.terminal.control.clipboard_reading import (
     ClipboardFailure,
     ClipboardImage,
@@ -292,3 +298,27 @@ async def test_w05_what_is_on_the_clipboard_goes_with_the_next_prompt_if_it_is_a
             "ctrl+a", "shift+end", "ctrl+x", "ctrl+v", "ctrl+v"
         )  # nothing was copied elsewhere
         await person.until(lambda: person.draft == "cut mecut me", "what was cut, twice")
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(0, "Copied 7 characters (wl-copy)."), (1, "Sent 7 characters to the")]
+)
+async def test_w22_a_copy_goes_to_the_clipboard_by_a_program_of_this_machine_too(
+    tmp_path: Path, status: int, said: str
+) -> None:
+    environment = _installed(tmp_path / "bin", "wl-copy", f"cat > {tmp_path}/copied; exit {status}")
+    async with at_the_screen(str(tmp_path), environment=environment) as person:
+        person.app.copy_to_clipboard("a cöpy.")
+        await person.sees(said)
+        assert (tmp_path / "copied").read_text() == "a cöpy."
+
+
+def test_w22_over_ssh_no_program_is_asked_and_the_words_say_what_it_depends_on(tmp_path: Path) -> None:
+    here = _installed(tmp_path / "bin", "wl-copy", "") | {"DISPLAY": ":0"}
+    assert copying_program(here, "linux") == ("wl-copy",)
+    far = here | {"SSH_CONNECTION": "a 1 b 2"}
+    assert copying_program(far, "linux") == ()
+    assert copied_words("it", far) == (
+        "Sent it to the terminal's clipboard. Over SSH it depends on your terminal whether that takes it."
+    )
+    assert copied_words("it", {}) == "Sent it to the terminal's clipboard."

@@ -29,7 +29,7 @@ from textual.worker import WorkerFailed
 
 from catena.app.attention import Attention
 from catena.cells import cell_len, measure_by_clusters
-from catena.desktop.clipboard import ImageClipboard
+from catena.desktop.clipboard import ImageClipboard, copied_by, copied_words, copying_program
 from catena.keys.bindings import priority_bindings
 from catena.keys.sequences import KeySequences
 from catena.multiplexers import in_screen
@@ -453,7 +453,10 @@ class CatenaApp(App[None], inherit_bindings=False):
         self.push_screen(PageScreen(f"Help: {event.title}", partial(keys_text, event.keys)))
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Send the text to the terminal's clipboard, as it was seen; no terminal acknowledges it."""
+        """Put the text on the clipboard, as it was seen: by a program of this machine, and by the terminal.
+
+        No terminal acknowledges it, and several take none.
+        """
         text = safe(text)
         self._clipboard = text
         self._clipboard_images.copied_here = True
@@ -461,8 +464,15 @@ class CatenaApp(App[None], inherit_bindings=False):
         size = len(text.encode(errors="replace"))
         lines = text.count("\n") + 1
         amount = f"{lines} lines" if lines > 1 else f"{len(text)} characters"
-        large = "; it may be too much for it" if size > _CLIPBOARD_LIMIT else ""
-        self.chat.say(f"Sent {amount} to the terminal's clipboard{large}.")
+        if program := copying_program(self._environment):
+            self.run_worker(self._copy_by(program, text, amount), group="copy", exclusive=True)
+            return
+        large = " It may be too much for it." if size > _CLIPBOARD_LIMIT else ""
+        self.chat.say(copied_words(amount, self._environment) + large)
+
+    async def _copy_by(self, program: Sequence[str], text: str, amount: str) -> None:
+        taken = await copied_by(program, text, self._environment)
+        self.chat.say(copied_words(amount, self._environment, failed=not taken))
 
     async def _room_in_terminal(self) -> bool:
         driver = self._driver

@@ -10,7 +10,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from catena.desktop.pasted_paths import is_wsl
@@ -73,6 +73,54 @@ def clipboard_programs(environment: Mapping[str, str], platform: str) -> Iterato
         yield _X11
 
 
+def copying_program(environment: Mapping[str, str], platform: str = sys.platform) -> tuple[str, ...]:
+    """The installed program that puts its standard input on the clipboard; none over SSH, where that is elsewhere."""
+    if _is_far(environment):
+        return ()
+    programs: list[tuple[str, ...]] = [("pbcopy",)] if platform == "darwin" else []
+    if environment.get("WAYLAND_DISPLAY"):
+        programs.append(("wl-copy",))
+    if environment.get("DISPLAY"):
+        programs += [("xclip", "-selection", "clipboard", "-in"), ("xsel", "--clipboard", "--input")]
+    path = environment.get("PATH")
+    return next((program for program in programs if shutil.which(program[0], path=path)), ())
+
+
+async def copied_by(program: Sequence[str], text: str, environment: Mapping[str, str]) -> bool:
+    """True if a program took the text. It may stay, and serve the clipboard until something else is copied."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *program,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=dict(environment),
+            start_new_session=True,
+        )
+    except OSError:
+        return False
+    try:
+        async with asyncio.timeout(_TIME):
+            await process.communicate(text.encode(errors="replace"))
+    except TimeoutError:
+        process.kill()
+        return False
+    return process.returncode == 0
+
+
+def copied_words(what: str, environment: Mapping[str, str], *, failed: bool = False) -> str:
+    """What is said of a copy: which way it went, as far as that is known."""
+    if (program := copying_program(environment)) and not failed:
+        return f"Copied {what} ({program[0]})."
+    if _is_far(environment):
+        return f"Sent {what} to the terminal's clipboard. Over SSH it depends on your terminal whether that takes it."
+    return f"Sent {what} to the terminal's clipboard."
+
+
+def _is_far(environment: Mapping[str, str]) -> bool:
+    return bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
+
+
 class ImageClipboard:
     """The clipboard, as far as there are images on it."""
 
@@ -94,7 +142,7 @@ class ImageClipboard:
 
     async def read(self) -> bytes:
         """The image, whose type only its bytes tell. Raises NoClipboardImage."""
-        far = bool(self._environment.get("SSH_CONNECTION") or self._environment.get("SSH_TTY"))
+        far = _is_far(self._environment)
         first, second = (
             (self._of_terminal, self._of_programs) if far else (self._of_programs, self._of_terminal)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 
+from catena.desktop.clipboard import copied_words
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.reading_screen import ReadingScreen
@@ -349,7 +351,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
         """Copy the answer."""
         if answer := self._answer():
             self.app.copy_to_clipboard(answer)
-            self.say("Sent the answer to the terminal's clipboard.")
+            self.say(copied_words("the answer", os.environ))
 
     def action_insert(self) -> None:
         """Close the screen; the answer goes into the composer."""

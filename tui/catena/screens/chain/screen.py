@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from datetime import datetime
 from typing import ClassVar
 
 from textual.binding import BindingType
 
+from catena.desktop.clipboard import copied_words
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.screens.common.page import PageScreen, facts_page
@@ -142,7 +144,7 @@ class ChainScreen(ListScreen[str | None]):
         """Copy the session id of the link."""
         if (entry := self._entry) is not None:
             self.app.copy_to_clipboard(entry.link.session_id)
-            self.say("Sent the session id to the terminal's clipboard.")
+            self.say(copied_words("the session id", os.environ))
 
     def action_probe(self) -> None:
         """Check whether the session of the link still loads."""

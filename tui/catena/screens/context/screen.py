@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -10,6 +11,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from catena.desktop.clipboard import copied_words
 from catena.keys.bindings import priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingPane, ReadingScreen
@@ -101,7 +103,7 @@ class ContextScreen(ReadingScreen[None]):
         """Copy the prior context, byte for byte."""
         if (told := self._turn_context.prior_context) is not None:
             self.app.copy_to_clipboard(told)
-            self.say(f"Sent {len(told):,} characters to the terminal's clipboard.")
+            self.say(copied_words(f"{len(told):,} characters", os.environ))
 
     def action_step(self, step: int) -> None:
         """Step to the turn before or after; presses count while a turn is read."""
