@@ -89,6 +89,7 @@ def test_show_json_is_one_object_with_the_promised_parts(tmp_path: Path) -> None
         "left_out",
         "shortened",
         "masked",
+        "kept",
         "whole_id",
         "prior_context",
         "stop_reason",

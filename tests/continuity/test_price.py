@@ -15,7 +15,7 @@ from support.conversations.untold import spoken
 from support.counted_work import calls_counted, queries_counted
 
 NATIVE = "same context, nothing replayed"
-NEVER = "no thoughts or long output"
+NEVER = "no thoughts, images or long output"
 
 
 @pytest.fixture

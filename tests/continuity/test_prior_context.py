@@ -179,7 +179,7 @@ def test_p05_files_and_images_are_named_and_not_repeated() -> None:
     stored = row("m0", "look", data={"attachments": [{"name": "plan.png"}, "notes.txt"]})
     prior = told([stored], attachments={"m0": ["sketch.svg"]})
     for name in ("plan.png", "notes.txt", "sketch.svg"):
-        assert f"({name} was attached.)" in prior.text
+        assert f"({name} was attached, and is not repeated here.)" in prior.text
 
 
 def test_p06_an_interrupted_answer_is_kept_and_called_so() -> None:

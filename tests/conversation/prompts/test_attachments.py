@@ -224,7 +224,7 @@ async def test_w05_another_session_is_told_the_names_of_what_was_attached(world:
     world.fail({"load": {"error": [-32002, "Resource not found"]}})
     async with world.client(resume=desk) as again:
         await again.say("say more")
-    assert "(photo.png was attached.)" in world.prompts()[-1][0]
+    assert "(photo.png was attached, and is not repeated here.)" in world.prompts()[-1][0]
 
 
 async def test_w05_a_waiting_prompt_keeps_its_files_through_a_restart_and_takes_them_along(

@@ -228,7 +228,11 @@ def _told_row(
     if row.kind is Kind.TOOL:
         return chosen.calls[row.id]
     quoted = [f"> {line}" if line else ">" for line in chosen.texts[row.id].split("\n")]
-    return [_introduction(row), *quoted, *(f"({name} was attached.)" for name in _names(row, attachments))]
+    return [
+        _introduction(row),
+        *quoted,
+        *(f"({name} was attached, and is not repeated here.)" for name in _names(row, attachments)),
+    ]
 
 
 def _call_lines(tool: Message, record: ToolRecord, mask: Mask) -> list[str]:

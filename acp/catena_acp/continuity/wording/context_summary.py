@@ -89,7 +89,7 @@ def _tokens(text: str) -> int:
 
 
 SHORTENED = "older messages shortened"
-NEVER_REPLAYED = "no thoughts or long output"  # of what calls brought, the first lines are
+NEVER_REPLAYED = "no thoughts, images or long output"  # of what calls brought, the first lines are
 
 
 def seam_text(
@@ -111,9 +111,13 @@ def seam_text(
     return " · ".join(filter(None, (cause, f"{how} ({SHORTENED})" if abridged else how)))
 
 
+_NOT_REOPENED = (ContextSource.CONTINUED, ContextSource.FORKED, ContextSource.FORKED_AT)
+
+
 def how_words(summary: ContextSummary, *, opened: ContextSource | None = None, again: bool = False) -> str:
     """How a turn's context reached the agent; ``opened`` and ``again`` as of ``seam_text``."""
-    match opened if opened and summary.how is ContextSource.CAUGHT_UP else summary.how:
+    caught_up = summary.how is ContextSource.CAUGHT_UP
+    match opened if caught_up and opened in _NOT_REOPENED else summary.how:
         case ContextSource.CONTINUED:
             session = "same session"
         case ContextSource.CAUGHT_UP if summary.doubtful:
