@@ -83,7 +83,7 @@ async def test_m09_going_on_from_an_older_link_names_its_price_first(world: Worl
         leaf = person.tab.leaf_id
         await open_chain(person)
         await person.press("k", "r")
-        await person.sees("Continue from here: ", "2 missed messages replayed, ~")
+        await person.sees("Continue from here: ", "2 messages replayed that it may have lost, ~")
         await person.press("escape")
         await person.sees_no("Continue from here")
         assert isinstance(person.app.screen, ChainScreen)
