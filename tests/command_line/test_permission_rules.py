@@ -91,7 +91,7 @@ def asked(kind: str | None, *options: str) -> PermissionOpened:
     return PermissionOpened(
         "w",
         "ask",
-        ToolCallChanged("call", kind=kind),
+        ToolCallChanged("call", kind=kind, raw_input={"path": "a"}),
         tuple(PermissionOption(name, name, name) for name in options),
     )
 
@@ -115,7 +115,7 @@ def asked(kind: str | None, *options: str) -> PermissionOpened:
 def test_a_policy_takes_an_option_of_its_kind_for_this_time_first_and_never_another(
     policy: Permissions, kind: str | None, options: tuple[str, ...], chosen: str | None
 ) -> None:
-    option = policy_answer(policy, asked(kind, *options))
+    option = policy_answer(policy, asked(kind, *options), "/project")
 
     assert (option and option.id) == chosen
 

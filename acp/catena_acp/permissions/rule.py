@@ -29,6 +29,8 @@ _NOUNS = {
 }
 _LOOKING = frozenset({"read", "search"})
 _KEPT_BY_GIT = ".git"
+_WORDS = re.compile(r"[^\s;&|()<>`$'\"{}=,:]+")  # of a text that may be a command, a patch or a path
+_DEEPEST = 40  # parts of a place whose beginning is not known
 
 
 class RuleScope(IntEnum):
@@ -64,6 +66,9 @@ class RequestSubject:
     commands: tuple[Words, ...] = ()
     hosts: tuple[str, ...] = ()
     doubt: str = ""
+    mentions: tuple[
+        str, ...
+    ] = ()  # every text of its input, whole: what it may be about where it is in doubt
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +158,10 @@ def _allows(rule: Rule, subject: RequestSubject) -> bool:
 
 
 def _rejects(rule: Rule, subject: RequestSubject) -> bool:
-    """True if the rule is about any part of the request."""
+    """True if the rule is about any part of the request, or may be where that is in doubt."""
     if rule.kind == "any":
+        return True
+    if subject.doubt and _may_be(rule, subject):
         return True
     if rule.kind != subject.kind:
         return False
@@ -169,6 +176,35 @@ def _rejects(rule: Rule, subject: RequestSubject) -> bool:
             # Some file systems take names in another case for the same.
             pattern = rule.pattern.casefold()
             return any(_matches(pattern, path.casefold(), least=0) for path in subject.paths)
+
+
+def _may_be(rule: Rule, subject: RequestSubject) -> bool:
+    """True if a doubtful request may be what the rule names: its words, place or host stand somewhere in the input."""
+    whole = rule.pattern in (EVERYWHERE, ANYTHING)
+    if whole:  # each request of an unknown kind may be of this one
+        return subject.kind not in KINDS and bool(subject.mentions)
+    match rule.kind:
+        case "execute":
+            wanted = [PurePosixPath(word).name for word in rule.pattern.split()]
+            return any(
+                words[at : at + len(wanted)] == wanted
+                for text in subject.mentions
+                if (words := [PurePosixPath(word).name for word in _WORDS.findall(text)])
+                for at in range(len(words))
+            )
+        case "fetch":
+            host = rule.pattern.removeprefix("*.")
+            return any(host in text.casefold() for text in subject.mentions)
+        case _:
+            pattern = rule.pattern.casefold()
+            places = (place.casefold() for text in subject.mentions for place in _WORDS.findall(text))
+            return any(_may_match(pattern, place) for place in places)
+
+
+def _may_match(pattern: str, place: str) -> bool:
+    """True if a place, or its end, matches: where it begins is not known."""
+    parts = [part for part in place.split("/") if part not in ("", ".")]
+    return any(_matches(pattern, "/".join(parts[at:]), least=0) for at in range(min(len(parts), _DEEPEST)))
 
 
 def _begins(rule: Rule, words: Words) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
 from catena_acp.permissions.commands import Words, commands_of
 from catena_acp.permissions.rule import PATH_KINDS, RequestSubject
-from catena_acp.port.session_events import ToolCallChanged, ToolDiff
+from catena_acp.port.session_events import ToolCallChanged, ToolDiff, ToolText
 
 _COMMAND_KEYS = ("command", "cmd")
 _URL_KEYS = ("url", "uri", "urls")
@@ -64,6 +65,64 @@ _TEXT_KEYS = frozenset(
     ]
 )
 _PLACE_KEYS = frozenset({"cwd", "workdir", "working_directory", "workingDirectory"})
+# Options that change nothing of what a call is about.
+_PLAIN_KEYS = frozenset(
+    [
+        "timeout",
+        "timeout_ms",
+        "timeoutMs",
+        "timeout_seconds",
+        "run_in_background",
+        "is_background",
+        "isBackground",
+        "background",
+        "title",
+        "offset",
+        "limit",
+        "line",
+        "start",
+        "end",
+        "start_line",
+        "end_line",
+        "startLine",
+        "endLine",
+        "view_range",
+        "insert_line",
+        "replace_all",
+        "replaceAll",
+        "expected_replacements",
+        "pattern",
+        "query",
+        "regex",
+        "glob",
+        "include",
+        "exclude",
+        "output_mode",
+        "head_limit",
+        "recursive",
+        "max_results",
+        "maxResults",
+        "case_sensitive",
+        "caseSensitive",
+        "max_length",
+    ]
+)
+_CHANGING_KEYS = frozenset(
+    [
+        "content",
+        "contents",
+        "text",
+        "old_string",
+        "new_string",
+        "oldString",
+        "newString",
+        "old_str",
+        "new_str",
+    ]
+) | frozenset(["oldText", "newText", "old_text", "new_text"])
+_NO_PATH = "it gives no path"
+_OUTSIDE = "it is about a path outside"
+_DEEPEST_TEXT = 40
 _DOUBTFUL = ("sandbox", "escalat", "elevat", "environ", "stdin", "patch")
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
 _MOST = 200  # paths that are looked at
@@ -73,7 +132,72 @@ Resolve = Callable[[str], str]
 
 
 def subject_of(call: ToolCallChanged, project: str, resolve: Resolve = os.path.realpath) -> RequestSubject:
-    """What a tool call is about in ``project``, an absolute directory. Looks at links in the file system."""
+    """What a tool call is about in ``project``, an absolute directory. Looks at links in the file system.
+
+    Whatever was cut or could not be read, and whatever stands under a key that is not known, is a doubt.
+    """
+    subject = _subject_of(call, project, resolve)
+    doubt = call.doubt or subject.doubt or _doubt_of_keys(call)
+    return replace(subject, doubt=doubt, mentions=tuple(_mentions(call))) if doubt else subject
+
+
+def only_reads(call: ToolCallChanged, project: str) -> bool:
+    """True if a call certainly does nothing but read or search, wherever that is."""
+    subject = subject_of(call, project)
+    if subject.kind not in ("read", "search"):
+        return False
+    searches = subject.kind == "search" and bool(call.raw_input) and subject.doubt == _NO_PATH
+    return not subject.doubt or subject.doubt == _OUTSIDE or searches
+
+
+def _doubt_of_keys(call: ToolCallChanged) -> str:
+    """Why an argument may be more than its kind of tool tells; "" if each is known."""
+    if not isinstance(call.raw_input, Mapping):
+        return ""
+    known = _PLAIN_KEYS | _TEXT_KEYS
+    match call.kind:
+        case "execute":
+            known = known - _CHANGING_KEYS | {*_COMMAND_KEYS, "args"} | _PLACE_KEYS
+        case "fetch":
+            known = known - _CHANGING_KEYS | {*_URL_KEYS, "prompt", "format"}
+        case _:
+            known = known | _PATH_KEYS | _PLACE_KEYS
+    for key, value in call.raw_input.items():
+        if value and key not in known:
+            return f"its input has “{str(key)[:40]}”, which no rule knows"
+        if key in _PLAIN_KEYS and isinstance(value, Mapping):
+            return f"its input has “{key}” of another type"
+        if key in _TEXT_KEYS and value and not isinstance(value, str):
+            return f"its input has “{key}” of another type"
+    return ""
+
+
+def _mentions(call: ToolCallChanged) -> Iterator[str]:
+    """Every text of the input, keys too, and every path."""
+    yield from _texts(call.raw_input, 0)
+    yield from (place.path for place in call.locations or ())
+    for part in call.content or ():
+        if isinstance(part, ToolDiff):
+            yield part.path
+        elif isinstance(part, ToolText):
+            yield part.text
+
+
+def _texts(value: object, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif depth > _DEEPEST_TEXT:
+        yield str(value)
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield str(key)
+            yield from _texts(inner, depth + 1)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner, depth + 1)
+
+
+def _subject_of(call: ToolCallChanged, project: str, resolve: Resolve) -> RequestSubject:
     kind = call.kind or ""
     raw: Mapping[str, Any] = call.raw_input if isinstance(call.raw_input, Mapping) else {}
     diffs = [part.path for part in call.content or () if isinstance(part, ToolDiff)]
@@ -103,11 +227,9 @@ def subject_of(call: ToolCallChanged, project: str, resolve: Resolve = os.path.r
                 return RequestSubject(kind, doubt="its input is of another kind")
             named = [*diffs, *(place.path for place in call.locations or ()), *_paths(raw)]
             if not named:
-                return RequestSubject(kind, doubt="it gives no path")
+                return RequestSubject(kind, doubt=_NO_PATH)
             inside = _inside(named, project, resolve)
-            return RequestSubject(
-                kind, paths=inside or (), doubt="" if inside else "it is about a path outside"
-            )
+            return RequestSubject(kind, paths=inside or (), doubt="" if inside else _OUTSIDE)
         case _:
             return RequestSubject(kind, doubt="its kind of tool has no rules")
 

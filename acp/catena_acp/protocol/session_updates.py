@@ -38,7 +38,16 @@ from catena_acp.port.session_events import (
     UsageReported,
 )
 from catena_acp.protocol.answers import options_of
-from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
+from catena_acp.protocol.json_reading import (
+    MAX_LISTED,
+    MAX_NAME,
+    Json,
+    name_of,
+    number,
+    object_of,
+    objects_in,
+    text_of,
+)
 from catena_store.records import Attachment
 
 
@@ -224,7 +233,26 @@ def _tool_call(tool_call_id: str, update: Json) -> ToolCallChanged:
         raw_output=update.get("rawOutput"),
         subagent_of=_subagent_of(update),
         background=_background(update),
+        doubt=_doubt(locations, content),
     )
+
+
+def _doubt(locations: object, content: object) -> str | None:
+    """Why places or content of a call are not all that it is about; None if they are."""
+    for listed in (locations, content):
+        if listed is not None and (
+            not isinstance(listed, list)
+            or len(listed) > MAX_LISTED
+            or not all(isinstance(each, dict) for each in listed)
+        ):
+            return "not all of its places or content can be read"
+    for place in locations if isinstance(locations, list) else ():
+        if not isinstance(path := place.get("path"), str) or len(path) > MAX_NAME:
+            return "a place of it cannot be read"
+    for part in content if isinstance(content, list) else ():
+        if part.get("type") == "diff" and (text_of(part, "path") is None or text_of(part, "newText") is None):
+            return "a change of it cannot be read"
+    return None
 
 
 # What agents say beside the protocol, in `_meta`. Claude's adapter, 0.100: `claudeCode.parentToolUseId` on all that a

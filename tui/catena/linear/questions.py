@@ -16,6 +16,7 @@ from catena.workspace.questions.permission_words import (
     diffs_of,
     question_words,
 )
+from catena.workspace.questions.subject_lines import first_rows, more_words, subject_lines
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import ElicitationOpened, PermissionOpened, Question
 from catena_acp.continuity.wording.counts import counted
@@ -38,6 +39,7 @@ from catena_acp.port.session_events import PermissionOption
 _ALONE_SECONDS = 0.3  # a line that comes sooner after its question was typed before it
 _CHANGE_LINES = 12
 _RULES = 3
+_ROWS = 40  # of what is asked, beside its change
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Questions:
         self._asked: Question | None = None  # that was said
         self._asked_at = 0.0
         self._answered: set[str] = set()  # by the person
+        self._read_whole = ""  # the question of which all was read, or which was answered once
         self._choices: tuple[NumberedAnswer, ...] = ()
 
     @property
@@ -111,6 +114,7 @@ class Questions:
             ways += ["y allows once"] if option_of(asked.options, allow=True) else []
             ways += ["n rejects"] if _rejection(asked) else []
             ways += ["d reads the change"] if diffs_of(asked.tool_call) else []
+            ways += ["d reads all"] if not diffs_of(asked.tool_call) and self._is_cut(asked) else []
         return f"Choose: {', '.join(ways)}. Enter alone reads this again."
 
     # --- permission requests
@@ -126,8 +130,13 @@ class Questions:
             yield from rows.change_lines(
                 diffs, directory, most=None if self._context.verbose else _CHANGE_LINES
             )
-        elif len(asked.tool_call.locations or ()) > 1:
-            yield "Files: " + ", ".join(safe_line(place.path) for place in asked.tool_call.locations or ())
+        shown, left = first_rows(list(subject_lines(asked.tool_call)), _ROWS)
+        yield from map(rows.set_in, shown)
+        if left and not self._context.verbose:
+            yield f"Note: {more_words(left)}"
+
+    def _is_cut(self, asked: PermissionOpened) -> bool:
+        return first_rows(list(subject_lines(asked.tool_call)), _ROWS)[1] > 0
 
     def _permission_choices(self, asked: PermissionOpened) -> Iterator[NumberedAnswer]:
         for option in asked.options:
@@ -142,11 +151,15 @@ class Questions:
             yield NumberedAnswer("Reject with a reason", rejection, reason=True)
 
     def read_change(self) -> bool:
-        """Read the whole change that the open question is about; False if it is about none."""
+        """Read all that the open question is about; False if it is no permission request."""
         asked = self.open
-        diffs = diffs_of(asked.tool_call) if isinstance(asked, PermissionOpened) else []
-        self._context.out.lines(rows.change_lines(diffs, self._context.here.conversation.record.cwd))
-        return bool(diffs)
+        if not isinstance(asked, PermissionOpened):
+            return False
+        self._read_whole = asked.ask_id
+        out, call = self._context.out, asked.tool_call
+        out.lines(rows.change_lines(diffs_of(call), self._context.here.conversation.record.cwd))
+        out.lines(map(rows.set_in, subject_lines(call)))
+        return True
 
     # --- answers
 
@@ -171,10 +184,18 @@ class Questions:
                 f"That is no answer: “{_shown(text)}”. {self._ways(asked).removeprefix('Choose: ')} A space "
                 "before a text sends it as a prompt, /stop stops the agent."
             )
+        elif isinstance(asked, PermissionOpened) and self._is_unread(asked, choice):
+            self._read_whole = asked.ask_id
+            context.say("Not all of it was read: d reads it, or answer again.")
         elif isinstance(asked, PermissionOpened):
             await self._answer_permission(asked, choice, reason)
         else:
             await self._answer_elicitation(asked, choice)
+
+    def _is_unread(self, asked: PermissionOpened, choice: NumberedAnswer) -> bool:
+        """True if a choice would allow what was not read whole."""
+        allows = choice.option is not None and not choice.option.kind.startswith("reject")
+        return allows and self._is_cut(asked) and self._read_whole != asked.ask_id
 
     async def decide(self, kind: str, reason: str = "") -> bool:
         """Allow or reject the open request by a command; False if none is open that can be."""

@@ -56,6 +56,7 @@ class ToolRecord:
     raw_input: Any
     raw_output: Any
     subagent_of: str = ""  # the id of the tool call that started the subagent that made this one
+    doubt: str = ""  # why the rest may not be all that it is about
     background: str = ""  # the agent's id of the work that went on after the call had returned
 
     @classmethod
@@ -72,6 +73,7 @@ class ToolRecord:
             raw_output=data.get("raw_output"),
             subagent_of=_text(data.get("subagent_of")),
             background=_text(data.get("background")),
+            doubt=_text(data.get("doubt")),
         )
 
     @property

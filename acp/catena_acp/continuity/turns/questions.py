@@ -192,4 +192,5 @@ def completed_call(call: ToolCallChanged, known: ToolCallChanged | None) -> Tool
         raw_output=call.raw_output if call.raw_output is not None else known.raw_output,
         subagent_of=call.subagent_of or known.subagent_of,
         background=call.background or known.background,
+        doubt=call.doubt or known.doubt,
     )

@@ -20,7 +20,7 @@ from catena_acp.port.session_events import (
 
 REJECTED = "rejected"  # by the person or a rule of theirs; the protocol has no word for it
 _OVER = frozenset({"completed", "failed", "cancelled", "unknown", REJECTED})
-_FIELDS = ("title", "kind", "status", "name", "raw_input", "raw_output", "subagent_of", "background")
+_FIELDS = ("title", "kind", "status", "name", "raw_input", "raw_output", "subagent_of", "background", "doubt")
 
 
 def is_over(data: Mapping[str, Any]) -> bool:
@@ -108,6 +108,7 @@ def call_of(tool_call_id: str, record: ToolRecord) -> ToolCallChanged:
         raw_input=record.raw_input,
         raw_output=record.raw_output,
         subagent_of=record.subagent_of or None,
+        doubt=record.doubt or None,
         background=record.background or None,
     )
 

@@ -7,28 +7,32 @@ import contextlib
 import os
 import sys
 import termios
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import assert_never
 
 from catena.settings.tables.permissions import Permissions
 from catena.text.safe_text import safe, safe_line
+from catena.workspace.questions.subject_lines import first_rows, more_words, subject_lines
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.diff import line_diff
 from catena_acp.permissions.options import option_of
+from catena_acp.permissions.subject import only_reads
 from catena_acp.port.session_events import PermissionOption, ToolDiff
 
-_READING = frozenset({"read", "search"})
-_DIFF_LINES = 200
+_ROWS = 60  # of what is asked, before the answers
+_STANDS_SECONDS = 0.3  # a question stands so long before it can be answered
 
 
-def policy_answer(policy: Permissions, asked: PermissionOpened) -> PermissionOption | None:
-    """The option that a policy chooses; None, where none fits, is `cancelled`. `ask` is treated as `deny`."""
+def policy_answer(policy: Permissions, asked: PermissionOpened, directory: str) -> PermissionOption | None:
+    """The option that a policy chooses in ``directory``; None, where none fits, is `cancelled`.
+
+    `ask` is treated as `deny`.
+    """
     match policy:
         case Permissions.ALLOW:
             allow = True
         case Permissions.ALLOW_READS:
-            allow = asked.tool_call.kind in _READING
+            allow = only_reads(asked.tool_call, directory)
         case Permissions.DENY | Permissions.ASK:
             allow = False
         case _:
@@ -61,23 +65,53 @@ class Terminal:
     async def ask(self, asked: PermissionOpened, *, whose: str = "") -> PermissionOption | None:
         """Ask the person; a rejection if the input ends or the terminal cannot be read.
 
-        There is no default: Enter alone asks again. ``whose`` is the agent, where several are asked.
+        There is no default: Enter alone asks again. What was typed before the question stood is dropped. ``whose`` is
+        the agent, where several are asked.
         """
-        chosen = await self.choose(_question(asked, whose), len(asked.options))
-        return policy_answer(Permissions.DENY, asked) if chosen is None else asked.options[chosen]
+        whole = list(_subject(asked))
+        shown, left = first_rows(whole, _ROWS)
+        lines = [_title(asked, whose), *shown, *([f"  {more_words(left)}"] if left else []), *_options(asked)]
+        allowing = {at for at, option in enumerate(asked.options) if not option.kind.startswith("reject")}
+        chosen = await self.choose(
+            lines, len(asked.options), whole=whole if left else (), doubtful=allowing, stands=_STANDS_SECONDS
+        )
+        rejection = option_of(asked.options, allow=False, lasting=True)
+        return rejection if chosen is None else asked.options[chosen]
 
-    async def choose(self, question: Iterable[str], options: int) -> int | None:
-        """Let the person choose an option, counted from 0; None if the input ends or the terminal cannot be read."""
+    async def choose(
+        self,
+        question: Iterable[str],
+        options: int,
+        *,
+        whole: Sequence[str] = (),
+        doubtful: Collection[int] = (),
+        stands: float = 0,
+    ) -> int | None:
+        """Let the person choose an option, counted from 0; None if the input ends or the terminal cannot be read.
+
+        ``whole`` is shown by `d` where the question is not all of it; one of the ``doubtful`` options is then taken at
+        the second time, or behind `d`. Input before the question ``stands`` for so many seconds is dropped.
+        """
         async with self._lock:
             self._write("".join(f"{line}\n" for line in question))
+            if options and stands and self._in_foreground():
+                await asyncio.sleep(stands)
+                self.drop_input()
+            unread = bool(whole)
             while options and self._in_foreground():
-                self._write(f"1-{options}? ")
+                self._write(f"1-{options}, d? " if whole else f"1-{options}? ")
                 answer = await self._line()
                 if answer is None:
                     self._write("\n")
                     break
-                if answer.isdecimal() and 1 <= int(answer) <= options:
-                    return int(answer) - 1
+                if whole and answer.lower() == "d":
+                    self._write("".join(f"{line}\n" for line in whole))
+                    unread = False
+                elif answer.isdecimal() and 1 <= int(answer) <= options:
+                    if not unread or int(answer) - 1 not in doubtful:
+                        return int(answer) - 1
+                    self._write("Not all of it was shown: d shows it, or choose again.\n")
+                    unread = False
             return None
 
     async def ask_line(self, question: Iterable[str], prompt: str) -> str | None:
@@ -131,16 +165,24 @@ class Terminal:
             return  # the terminal is gone, which the next read reports
 
 
-def _question(asked: PermissionOpened, whose: str) -> Iterator[str]:
+def _title(asked: PermissionOpened, whose: str) -> str:
     call = asked.tool_call
-    yield f"? {f'{whose}: ' if whose else ''}{safe_line(call.title or call.kind or 'Permission request')}"
-    for location in call.locations or ():
-        yield f"  {safe_line(location.path)}"
-    for content in call.content or ():
+    return f"? {f'{whose}: ' if whose else ''}{safe_line(call.title or call.kind or 'Permission request')}"
+
+
+def _subject(asked: PermissionOpened) -> Iterator[str]:
+    """All that the request is about; its title stands above, in the agent's words."""
+    yield from (f"  {line}" for line in subject_lines(asked.tool_call))
+    for content in asked.tool_call.content or ():
         if isinstance(content, ToolDiff):
-            yield from islice((f"  {line}" for line in _diff(content)), _DIFF_LINES)
+            yield from (f"  {line}" for line in _diff(content))
+
+
+def _options(asked: PermissionOpened) -> Iterator[str]:
     for number, option in enumerate(asked.options, start=1):
-        yield f"  {number} {safe_line(option.name)}"
+        yield f"  {number} {safe_line(option.name) or option.kind}"
+    if not asked.options:
+        yield "  The agent offers no answer: the request is cancelled."
 
 
 def _diff(change: ToolDiff) -> Iterable[str]:
