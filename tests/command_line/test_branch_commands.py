@@ -12,6 +12,7 @@ import pytest
 
 from catena_store.windows import windows
 from support.clients.command_line import Catena, Finished, newest, run, shown, wait_until
+from support.json_lines import json_lines
 from support.places import OWNER_CLIENT
 
 
@@ -42,6 +43,8 @@ def heard(finished: Finished) -> str:
 
 
 def test_c02_a_prompt_is_said_in_a_fork_anew_or_after_any_message(catena: Catena) -> None:
+    # Of a version that is known to fork only at its head: forks of its turns are kept.
+    catena.environment["CATENA_REHEARSAL_FLAGS"] = "--name opencode --version 1.18.33"
     id, messages = talked(catena)
     first, second = row(messages, "one"), row(messages, "say two")
 
@@ -226,3 +229,28 @@ def test_f02_a_conversation_that_another_client_has_can_be_forked_and_not_edited
             assert owner.poll() is None
         finally:
             owner.kill()
+
+
+def test_c02_a_run_tries_out_a_fork_at_a_message_only_where_its_branch_needs_the_answer(
+    catena: Catena, tmp_path: Path
+) -> None:
+    catena.environment |= {
+        "CATENA_REHEARSAL_FLAGS": "--fork-at",
+        "CATENA_REHEARSAL_LOG": str(tmp_path / "log"),
+    }
+
+    def forks() -> int:
+        return sum(line.get("method") == "session/fork" for line in json_lines(tmp_path / "log"))
+
+    id, messages = talked(catena)
+    assert run(catena, "--resume", id, "--fork", "say beside").status == 0
+    assert forks() == 1, "a fork at the end is one, whatever the agent can do besides"
+
+    edited = run(catena, "--resume", id, "--edit", row(messages, "say three")["id"], "--json", "echo")
+    assert heard(edited) == "say one|say two|echo"
+    assert (edited.event("branch")["told"], edited.event("turn_started")["how"]) == (0, "forked_at")
+    assert forks() == 1 + 2 + 1, "the impossible one, the plain one, and then the one that was wanted"
+
+    at = run(catena, "--resume", id, "--at", row(messages, "one")["id"], "--json", "echo")
+    assert heard(at) == "say one|echo"
+    assert forks() == 5, "it is known of this version now"

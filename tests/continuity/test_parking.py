@@ -23,6 +23,8 @@ from catena_store.windows import windows
 from support.clients.command_line import EXECUTABLE, Catena, Finished
 from support.conversations.rehearsed import Desk, World
 
+# An agent that was looked at, of a version that forks only at its head: it need not be probed to be parked.
+HEAD_ONLY = ("--name", "opencode", "--version", "1.18.33")
 ALWAYS = WhileIdle(probe=True, park=True, longest=math.inf, share=math.inf)
 
 
@@ -182,7 +184,9 @@ async def test_k10_a_prompt_does_not_wait_for_a_parked_fork_and_what_it_raced_wi
     tmp_path: Path,
 ) -> None:
     world = World(tmp_path)
-    async with world.client(while_idle=WhileIdle(park=True, longest=math.inf, share=math.inf)) as desk:
+    async with world.client(
+        *HEAD_ONLY, while_idle=WhileIdle(park=True, longest=math.inf, share=math.inf)
+    ) as desk:
         world.fail({"fork": {"cue": "go-on", "times": 1}})
         await desk.say("say one")
         await world.heard("session/fork")
@@ -199,7 +203,7 @@ async def test_k10_a_prompt_does_not_wait_for_a_parked_fork_and_what_it_raced_wi
 
 async def test_k10_a_fork_whose_source_moved_meanwhile_is_thrown_away(tmp_path: Path) -> None:
     world = World(tmp_path)
-    async with world.client(while_idle=WhileIdle(park=True)) as desk:
+    async with world.client(*HEAD_ONLY, while_idle=WhileIdle(park=True)) as desk:
         world.fail({"fork": {"cue": "go-on", "times": 1}})
         await desk.say("say one")
         await world.heard("session/fork")
@@ -216,7 +220,9 @@ async def test_k10_a_fork_that_came_just_before_a_prompt_is_thrown_away_as_well(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world = World(tmp_path)
-    async with world.client(while_idle=WhileIdle(park=True, longest=math.inf, share=math.inf)) as desk:
+    async with world.client(
+        *HEAD_ONLY, while_idle=WhileIdle(park=True, longest=math.inf, share=math.inf)
+    ) as desk:
         came, look = asyncio.Event(), detached_forks._holder
 
         async def holder(*arguments: Any) -> Link | None:
@@ -241,7 +247,9 @@ async def test_k10_a_parked_fork_that_is_being_kept_when_a_prompt_comes_is_waite
     tmp_path: Path,
 ) -> None:
     world = World(tmp_path)
-    async with world.client(while_idle=WhileIdle(park=True, longest=math.inf, share=math.inf)) as desk:
+    async with world.client(
+        *HEAD_ONLY, while_idle=WhileIdle(park=True, longest=math.inf, share=math.inf)
+    ) as desk:
         world.fail({"close": {"cue": "go-on", "times": 1}})
         await desk.say("say one")
         await world.heard("session/close")
@@ -258,7 +266,7 @@ async def test_k10_an_agent_that_dies_while_it_forks_leaves_nothing_and_the_next
     tmp_path: Path,
 ) -> None:
     world = World(tmp_path)
-    async with world.client(while_idle=WhileIdle(park=True)) as desk:
+    async with world.client(*HEAD_ONLY, while_idle=WhileIdle(park=True)) as desk:
         world.fail({"fork": {"kill": True, "times": 1}})
         await said(desk, "say one")
         assert await parked(desk) == []
@@ -270,12 +278,12 @@ async def test_k10_an_agent_that_dies_while_it_forks_leaves_nothing_and_the_next
 async def test_k10_no_further_fork_is_parked_once_one_took_too_long(tmp_path: Path) -> None:
     world = World(tmp_path)
     limits = WhileIdle(park=True, longest=0.1, share=math.inf)
-    async with world.client(while_idle=limits) as desk:
+    async with world.client(*HEAD_ONLY, while_idle=limits) as desk:
         world.fail({"fork": {"delay": 0.15, "times": 1}})
         await said(desk, "say one", "say two")
         assert len(world.requests("session/fork")) == 1
     # It is known in the next process, too.
-    async with world.client(resume=desk, while_idle=limits) as desk:
+    async with world.client(*HEAD_ONLY, resume=desk, while_idle=limits) as desk:
         await said(desk, "say three")
         assert len(world.requests("session/fork")) == 1
         assert len(await parked(desk)) == 1
@@ -283,7 +291,7 @@ async def test_k10_no_further_fork_is_parked_once_one_took_too_long(tmp_path: Pa
 
 async def test_k10_a_fork_may_take_a_small_share_of_its_turn(tmp_path: Path) -> None:
     world = World(tmp_path)
-    async with world.client(while_idle=WhileIdle(park=True, longest=math.inf, share=0.5)) as desk:
+    async with world.client(*HEAD_ONLY, while_idle=WhileIdle(park=True, longest=math.inf, share=0.5)) as desk:
         await said(desk, "say one")
         await took(desk, 60)
         await said(desk, "say two")
@@ -325,7 +333,7 @@ async def test_k10_nothing_is_parked_that_cannot_be_forked_or_closed(
     tmp_path: Path, flags: tuple[str, ...]
 ) -> None:
     world = World(tmp_path)
-    async with world.client(*flags, while_idle=WhileIdle(park=True)) as desk:
+    async with world.client(*HEAD_ONLY, *flags, while_idle=WhileIdle(park=True)) as desk:
         await said(desk, "say one")
         assert world.requests("session/fork") == []
 
@@ -343,7 +351,7 @@ async def test_k06_the_oldest_automatic_ones_are_pruned_upstream_too_and_a_label
 ) -> None:
     world = World(tmp_path)
     limits = WhileIdle(park=True, kept=2, longest=math.inf, share=math.inf)
-    async with world.client(while_idle=limits) as desk:
+    async with world.client(*HEAD_ONLY, while_idle=limits) as desk:
         await said(desk, "say one")
         (labelled,) = await parked(desk)
         async with desk.db.write() as tx:
@@ -363,7 +371,7 @@ async def test_k06_the_oldest_automatic_ones_are_pruned_upstream_too_and_a_label
 async def test_k06_an_agent_that_cannot_delete_is_not_asked_to(tmp_path: Path) -> None:
     world = World(tmp_path)
     limits = WhileIdle(park=True, kept=1, longest=math.inf, share=math.inf)
-    async with world.client("--no-delete", while_idle=limits) as desk:
+    async with world.client(*HEAD_ONLY, "--no-delete", while_idle=limits) as desk:
         await said(desk, "say one", "say two")
         assert (len(await parked(desk)), len(await parked(desk, LinkState.LOST))) == (1, 1)
         assert world.requests("session/delete") == []
@@ -373,7 +381,7 @@ def test_k10_a_run_from_the_command_line_parks_before_it_ends_and_says_so_at_an_
     tmp_path: Path,
 ) -> None:
     catena = Catena(tmp_path)
-    command = f"{sys.executable} -m catena_acp.rehearsal"
+    command = f"{sys.executable} -m catena_acp.rehearsal {' '.join(HEAD_ONLY)}"
     assert catena("run", "--agent-command", command, "say one") == Finished(0, "one\n", "")
     # Another conversation: how long the fork took that was parked last says nothing of its first one.
     at_a_terminal = on_a_terminal(catena, "run", "--agent-command", command, "say two")
@@ -391,7 +399,8 @@ def test_k10_a_run_from_the_command_line_parks_before_it_ends_and_says_so_at_an_
         for conversation in catena("list", "--json").json
         for shown in [catena("show", conversation["id"], "--json").json]
     )
-    assert turns_and_parked == [(1, []), (1, ["parked"]), (1, ["parked"]), (2, ["parked", "parked"])]
+    # Of the built-in agent nobody knows whether it forks at a message, and a run does not try that out.
+    assert turns_and_parked == [(1, []), (1, []), (1, ["parked"]), (2, ["parked", "parked"])]
 
 
 def on_a_terminal(catena: Catena, *arguments: str) -> str:

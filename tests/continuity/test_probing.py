@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.continuity.sending.context import FORK_AT
 from catena_acp.continuity.services import WhileIdle
-from catena_store.chains import agents
+from catena_store.chains import agents, intents
 from catena_store.records import Cause, ContextSource, Kind, LinkState
 from catena_store.windows import windows
 from support.conversations.rehearsed import Desk, World
@@ -106,9 +107,7 @@ async def test_f10_an_agent_that_dies_while_it_is_probed_teaches_nothing_and_is_
         assert [turn.how for turn in await desk.turns()] == [ContextSource.FRESH, ContextSource.RESUMED]
 
 
-async def test_f10_a_prompt_does_not_wait_for_a_probe_and_what_the_agent_still_forks_is_taken_away(
-    tmp_path: Path,
-) -> None:
+async def test_f10_a_prompt_and_a_probe_do_not_wait_for_each_other(tmp_path: Path) -> None:
     world = World(tmp_path)
     async with world.client(while_idle=PROBING) as desk:
         world.fail({"fork": {"cue": "go-on", "times": 1}})
@@ -120,9 +119,68 @@ async def test_f10_a_prompt_does_not_wait_for_a_probe_and_what_the_agent_still_f
         world.cue("go-on")
         await desk.window.settled()
         assert await learnt_of(desk) == "ignored"
-        forked = len(world.requests("session/fork"))
-        assert forked >= 2, "what was broken off was done again"
-        assert len(world.requests("session/delete")) == forked
+        assert len(world.requests("session/fork")) == len(world.requests("session/delete")) == 1
+
+
+async def test_f10_what_a_probe_taught_is_kept_before_its_forks_are_cleared_away(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    async with world.client(while_idle=PROBING) as desk:
+        world.fail({"close": {"cue": "go-on", "times": 1}})
+        await desk.say("say one")
+        await world.heard("session/close")
+        assert await learnt_of(desk) == "ignored"
+        async with desk.db.read() as reader:
+            (ghost,) = await intents.made(reader)
+        world.cue("go-on")
+        await desk.window.settled()
+        assert [each["session"] for each in world.requests("session/delete")] == [ghost]
+
+
+async def test_f10_a_fork_that_an_agent_never_answers_leaves_its_intent(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    async with world.client(while_idle=PROBING) as desk:
+        world.fail({"fork": {"kill": True, "times": 1}})
+        await said(desk, "say one")
+        (link,) = await desk.links()
+        async with desk.db.read() as reader:
+            (intent,) = await intents.unanswered(reader)
+        assert (intent.agent, intent.session_id, intent.cwd) == (link.agent, link.session_id, link.cwd)
+        world.fail({})
+        await said(desk, "say two")
+        async with desk.db.read() as reader:
+            assert len(await intents.unanswered(reader)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "probed"),
+    [
+        ("OpenCode", "1.18.33", False),
+        ("OpenCode", "1.9.2", False),
+        ("OpenCode", "1.18.34", True),
+        ("Kimi Code CLI", "1.49.0", False),
+        ("somebody's agent", "1.0.0", True),
+    ],
+)
+async def test_f10_an_agent_that_was_looked_at_and_has_no_key_for_it_is_not_probed_up_to_that_version(
+    tmp_path: Path, name: str, version: str, probed: bool
+) -> None:
+    world = World(tmp_path)
+    flags = ("--name", name, "--version", version)
+    always = WhileIdle(probe=True, park=True, longest=math.inf, share=math.inf)
+    async with world.client(*flags, while_idle=always) as desk:
+        await said(desk, "say one")
+        assert await learnt_of(desk) == ("ignored" if probed else None)
+        assert len(world.requests("session/fork")) == 1 + probed, "it is parked in either case"
+
+
+async def test_k10_nothing_is_parked_while_nobody_knows_whether_the_agent_forks_at_a_message(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    parking = WhileIdle(probe=False, park=True, longest=math.inf, share=math.inf)
+    async with world.client("--fork-at", while_idle=parking) as desk:
+        await said(desk, "say one")
+        assert world.requests("session/fork") == []
 
 
 async def test_f10_a_fork_at_a_message_is_asked_for_by_its_prompt_where_the_agent_wants_that(

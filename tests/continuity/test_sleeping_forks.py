@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.parking.fork_probe import HONOURED
-from catena_acp.continuity.sending.context import FORK_AT
+from catena_acp.continuity.sending.context import FORK_AT, HONOURED
 from catena_store.chains import agents
 from catena_store.records import ContextSource, LinkState
 from support.agents.model import Profile, Upstream

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
@@ -18,11 +20,11 @@ from catena_acp.conversation.adoption.adoption import Adopter, adopt_file, adopt
 from catena_acp.conversation.adoption.rows import preview
 from catena_acp.conversation.inspection.todos import left_open_on
 from catena_acp.errors import NotAdopted
-from catena_acp.transcripts.folding import fold, merged
+from catena_acp.transcripts.folding import claim_forks, fold, merged
 from catena_acp.transcripts.session import ForeignSession, time_of
 from catena_acp.transcripts.sources import read_session
 from catena_store import places
-from catena_store.chains import deleted_sessions, links, turns
+from catena_store.chains import deleted_sessions, intents, links, turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.finding import search
@@ -32,7 +34,18 @@ from support.agents.model import Said, Transcript, Upstream
 from support.conversations.modelled import answering, client, how
 from support.conversations.rehearsed import Desk, open_window
 from support.storage.rows import new_conversation, store
-from support.transcripts.homes import CLAUDE, CLAUDE_FORK, CODEX, GEMINI, OPENCODE, PROJECT, QWEN, Home, said
+from support.transcripts.homes import (
+    CLAUDE,
+    CLAUDE_FORK,
+    CODEX,
+    CODEX_FORK,
+    GEMINI,
+    OPENCODE,
+    PROJECT,
+    QWEN,
+    Home,
+    said,
+)
 
 
 def in_a_project(tmp_path: Path) -> dict[str, ForeignSession]:
@@ -243,7 +256,9 @@ async def test_h04_a_session_of_any_link_of_ours_is_no_row_of_its_own(tmp_path: 
                 "EXPLAIN QUERY PLAN SELECT 1 FROM json_each('[]') CROSS JOIN link l ON l.session_id = value"
             )
     left = {session.session_id for session in folded.foreign}
-    assert left == {each.session_id for each in found} - {CLAUDE, CLAUDE_FORK, OPENCODE, QWEN, CODEX}
+    # Nothing was said in the fork of the one that was deleted: it is as much ours as that was.
+    ours = {CLAUDE, CLAUDE_FORK, OPENCODE, QWEN, CODEX, CODEX_FORK}
+    assert left == {each.session_id for each in found} - ours
     assert folded.held == dict.fromkeys([CLAUDE, CLAUDE_FORK, OPENCODE, QWEN], "c1")
     assert "link_session_id" in str(plan)
 
@@ -429,3 +444,57 @@ def test_a_client_that_is_killed_while_it_adopts_leaves_nothing_behind(tmp_path:
         assert left() == (0, 0, 0, 0, 0)
     assert imported(100) == 0
     assert left() == (1, 1801, 900, 1, 1)
+
+
+async def test_h04_a_fork_that_we_asked_for_is_hidden_for_ever_whatever_became_of_the_answer(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path / "home").with_all()
+    gone_on = home.claude_file(CLAUDE_FORK).read_text(encoding="utf-8")
+    own = json.dumps(said(9, "user", "a prompt of the person's own", session=_ghost(4)))
+    home.claude_file(_ghost(4)).write_text(
+        f"{gone_on.replace(CLAUDE_FORK, _ghost(4))}{own}\n", encoding="utf-8"
+    )
+    copied = home.claude_file(CLAUDE).read_text(encoding="utf-8").splitlines()
+    for number, told in ((1, copied), (2, copied[: len(copied) // 2]), (3, [])):
+        more = [] if told else [json.dumps(said(1, "user", "a chat of the person's own"))]
+        home.claude_file(_ghost(number)).write_text("\n".join([*told, *more]) + "\n", encoding="utf-8")
+    async with Database.open(tmp_path / "catena.db") as db:
+        async with db.write() as tx:
+            await new_conversation(tx)
+            await links.add(tx, NewLink(new_id(), "c1", "claude", "", CLAUDE, PROJECT, Cause.NEW))
+            for made in (_ghost(1), None):
+                intent = await intents.add(tx, "claude", "", CLAUDE, PROJECT)
+                if made:
+                    await intents.answer(tx, intent, made)
+        found = list(home.sessions().values())
+        await claim_forks(db, found)
+        async with db.read() as reader:
+            left = {session.session_id for session in (await fold(reader, found)).foreign}
+            assert await intents.unanswered(reader) == []
+    ghosts = {_ghost(1), _ghost(2), CLAUDE_FORK}  # the last one names one of ours as its source
+    assert ghosts.isdisjoint(left)
+    assert {_ghost(3), _ghost(4)} <= left, "what holds anything else is somebody's"
+
+
+async def test_h04_a_fork_that_was_never_answered_claims_nothing_that_was_written_later(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path / "home").with_all()
+    later = home.claude_file(_ghost(1))
+    later.write_bytes(home.claude_file(CLAUDE).read_bytes())
+    async with Database.open(tmp_path / "catena.db") as db:
+        async with db.write() as tx:
+            await new_conversation(tx)
+            await links.add(tx, NewLink(new_id(), "c1", "claude", "", CLAUDE, PROJECT, Cause.NEW))
+            await intents.add(tx, "claude", "", CLAUDE, PROJECT)
+        an_hour_on = time.time() + 3600
+        os.utime(later, (an_hour_on, an_hour_on))
+        found = list(home.sessions().values())
+        await claim_forks(db, found)
+        async with db.read() as reader:
+            assert _ghost(1) in {session.session_id for session in (await fold(reader, found)).foreign}
+
+
+def _ghost(number: int) -> str:
+    return f"00000000-0000-4000-8000-{number:012}"

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import integers, lists, text
 
 from catena.settings.settings import Settings
 from catena.settings.sources import known_places
 from catena.settings.tables.agents import AgentSetting
 from catena_acp.transcripts import lines
 from catena_acp.transcripts.copies import Copies
-from catena_acp.transcripts.sources import Scanner, places, read_session
+from catena_acp.transcripts.sources import Scanner, places, read_file, read_session
 from support.clients.command_line import Catena
 from support.clients.imports import FORBIDDEN, imported
 from support.clients.listed import said as said_in
@@ -244,3 +248,78 @@ def test_h04_catena_list_all_sources_has_each_conversation_once_with_its_source(
     catena("list", "--all-sources")
     assert len(list((catena.data / "transcripts").rglob("*.jsonl"))) == len(rows) - 3  # ours, and a database
     assert FORBIDDEN.isdisjoint(imported(catena, "list", "--all-sources"))
+
+
+_LARGE = 600_000  # bytes: more than was ever read of a head
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        said(1, "user", "a long paste: " + "word " * (_LARGE // 5)),
+        said(
+            1,
+            "user",
+            [
+                {"type": "image", "source": {"data": "A" * _LARGE}},
+                {"type": "text", "text": "a long paste: see"},
+            ],
+        ),
+        said(1, "user", 'a long paste: \\" \u00e9\u20ac\U0001f600' + '\\"\u00e9\U0001f600' * (_LARGE // 8)),
+    ],
+    ids=["paste", "screenshot", "escapes"],
+)
+async def test_h06_a_session_whose_first_record_is_large_is_listed_and_read(
+    tmp_path: Path, first: dict[str, Any]
+) -> None:
+    home = Home(tmp_path / "home")
+    snapshot = {"type": "file-history-snapshot", "snapshot": {"trackedFileBackups": "x" * _LARGE}}
+    home.write_claude(CLAUDE, [snapshot, first, said(2, "assistant", "x" * _LARGE)])
+    (session,) = await home.scanner().sessions()
+    assert session.first_prompt.startswith("a long paste: ")
+    assert session.cwd == PROJECT
+    (turn,) = read_session(session).turns
+    assert turn.prompt is not None and "a long paste: " in turn.prompt.text
+    assert read_file(session.path or tmp_path).session.session_id == CLAUDE
+
+
+async def test_h06_a_session_in_which_something_is_said_late_is_listed(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    snapshots = [{"type": "file-history-snapshot", "snapshot": {"files": ["x" * 90] * 1000}}] * 8
+    behind = [{"type": "attachment", "attachment": "x" * _LARGE}]
+    home.write_claude(CLAUDE, [*snapshots, said(1, "user", "late"), *behind, *behind])
+    (session,) = await home.scanner().sessions()
+    assert (session.first_prompt, session.last_prompt) == ("late", "late")
+
+
+@given(
+    texts=lists(text(max_size=60), max_size=8),
+    repeated=integers(1, 40),
+    block=integers(1, 64),
+    large=integers(8, 50),
+)
+def test_h06_of_a_long_line_only_the_ends_of_its_large_texts_are_left_out(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], repeated: int, block: int, large: int
+) -> None:
+    record = {"type": "user", "texts": [each * repeated for each in texts], "end": {"is": [1, None, "there"]}}
+    path = tmp_path_factory.mktemp("lines") / "lines.jsonl"
+    ascii = repeated % 2 == 0
+    path.write_text(f"{json.dumps(record, ensure_ascii=ascii)}\n{{}}", encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patched, lines.opened(path) as (file, _):
+        for name, value in (
+            ("_BLOCK", block),
+            ("_LARGE_BLOCK", block),
+            ("_LONG_LINE", 0),
+            ("_LARGE_TEXT", large),
+        ):
+            patched.setattr(lines, name, value)
+        first, second = lines.head_lines(file, None)
+    read = json.loads(first)
+    assert json.loads(second) == {}
+    assert (read["type"][:1], read["end"]["is"][:2]) == ("u", [1, None])
+    for whole, kept in zip(record["texts"], read["texts"], strict=True):
+        # Half of a pair of escapes may stand at the end.
+        assert whole.encode("utf-16-le", "surrogatepass").startswith(
+            kept.encode("utf-16-le", "surrogatepass")
+        )
+        assert len(json.dumps(kept, ensure_ascii=ascii).encode("utf-8", "surrogatepass")) <= large + 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -36,6 +37,7 @@ class Quirks:
     replay_notes: tuple[str, ...] = ()  # patterns of its own messages among the person's when it replays
     load_twice_breaks: bool = False  # loading a loaded session fails, or doubles later chunks
     fork_at_key: str | None = None  # None | "air" | "message_id"
+    no_fork_at_in: str = ""  # the newest version that was looked at and has no key for a fork at a message
     unasked_modes: frozenset[str] = frozenset()  # modes of its own in which it acts without asking
     fork_cold: bool = True  # forks a session that it has not loaded
     total_goes_on: frozenset[str] = (
@@ -96,6 +98,12 @@ class Abilities:
         return self.load or self.resume
 
     @property
+    def forks_only_at_the_head(self) -> bool:
+        """True for a version up to the one that was looked at, if that cannot fork at a message."""
+        known = _numbers(self.quirks.no_fork_at_in)
+        return bool(known) and bool(self.version) and _numbers(self.version) <= known
+
+    @property
     def reopens_once(self) -> bool:
         """True if a session outlives its process, and being opened again, but not another time."""
         return self.load and not self.resume and self.quirks.load_destroys
@@ -133,8 +141,15 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
             unasked_modes=frozenset({"agent"}),
         ),
     ),
-    ("codex-acp", Quirks(replay_faithful=True)),
-    ("opencode", Quirks(replay_faithful=True, total_goes_on=frozenset({"resumed", "forked"}))),
+    ("codex-acp", Quirks(replay_faithful=True, no_fork_at_in="0.16.0")),
+    (
+        "opencode",
+        Quirks(
+            replay_faithful=True,
+            total_goes_on=frozenset({"resumed", "forked"}),
+            no_fork_at_in="1.18.33",
+        ),
+    ),
     (
         "gemini-cli",
         Quirks(
@@ -142,11 +157,19 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
             usage_of="turn",
             replay_ends_with_commands=True,
             load_destroys=True,
+            no_fork_at_in="0.61.0",
             missing_files_must_be_empty=True,
         ),
     ),
-    ("kimi code cli", Quirks(replay_faithful=False)),
-    ("copilot", Quirks(load_twice_breaks=True, usage_of="turn")),
+    ("kimi code cli", Quirks(replay_faithful=False, no_fork_at_in="1.49.0")),
+    (
+        "copilot",
+        Quirks(
+            load_twice_breaks=True,
+            usage_of="turn",
+            no_fork_at_in="1.0.102",
+        ),
+    ),
     (
         "@mistralai/mistral-vibe",
         Quirks(
@@ -157,13 +180,17 @@ _QUIRKS: tuple[tuple[str, Quirks], ...] = (
             fork_cold=False,
         ),
     ),
-    ("fast-agent-acp", Quirks(resume_replays=True, usage_of="turn")),
-    ("qwen-code", Quirks(usage_of="turn")),
+    ("fast-agent-acp", Quirks(resume_replays=True, usage_of="turn", no_fork_at_in="0.10.46")),
+    ("qwen-code", Quirks(usage_of="turn", no_fork_at_in="0.24.4")),
     (
         "catena-rehearsal",
         Quirks(usage_of="turn", total_goes_on=frozenset({"resumed", "forked", "forked_at"})),
     ),
 )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:4])
 
 
 def quirks_of(name: str) -> Quirks:

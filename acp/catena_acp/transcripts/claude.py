@@ -11,11 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from catena_acp.transcripts import tool_calls
 from catena_acp.transcripts.builder import TranscriptBuilder
 from catena_acp.transcripts.lines import (
+    MOST_OF_HEAD,
+    MOST_OF_TAIL,
     Record,
     UnreadableTranscript,
     head_lines,
@@ -112,8 +114,11 @@ def head(path: Path) -> ForeignSession | None:
     """
     with opened(path) as (file, status):
         first, cwd, session_id, began, source = "", "", "", None, None
-        spoken = False
-        for line in head_lines(file):
+        spoken, read = False, 0
+        for line in head_lines(file, None):
+            read += len(line)
+            if spoken and read > MOST_OF_HEAD:
+                break
             if b'"type":"user"' not in line and b'"type": "user"' not in line and b'"assistant"' not in line:
                 continue
             record = parsed(line)
@@ -127,6 +132,7 @@ def head(path: Path) -> ForeignSession | None:
             if first := _prompt_line(record):
                 break
         last, title, newest = _tail(tail_lines(file, status.st_size))
+        only_copied = source is not None and _is_only_copied(file, status.st_size)
     if not spoken:
         return None
     return ForeignSession(
@@ -141,7 +147,21 @@ def head(path: Path) -> ForeignSession | None:
         updated_at=newest or modified(status.st_mtime),
         size=status.st_size,
         forked_from=source,
+        only_copied=only_copied,
     )
+
+
+def _is_only_copied(file: BinaryIO, size: int) -> bool:
+    """True for a fork in which nothing was said since: each line that it copied names where it comes from."""
+    most = MOST_OF_TAIL
+    while True:
+        for line in tail_lines(file, size, most):
+            record = parsed(line) if b'"user"' in line or b'"assistant"' in line else None
+            if record and record.get("type") in ("user", "assistant") and not record.get("isSidechain"):
+                return bool(record.get("forkedFrom"))
+        if most >= size:
+            return True
+        most *= 8  # something large stands at the end
 
 
 def _tail(lines: list[bytes]) -> tuple[str, str | None, datetime | None]:

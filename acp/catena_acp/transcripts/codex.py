@@ -14,6 +14,7 @@ from typing import Any
 from catena_acp.transcripts import tool_calls
 from catena_acp.transcripts.builder import TranscriptBuilder
 from catena_acp.transcripts.lines import (
+    MOST_OF_HEAD,
     Record,
     UnreadableTranscript,
     head_lines,
@@ -83,13 +84,15 @@ def recognises(record: Record) -> bool:
 def head(path: Path) -> ForeignSession | None:
     """The head of a session; None for one of a subagent and where nothing was said. Raises UnreadableTranscript."""
     with opened(path) as (file, status):
-        lines = head_lines(file)
+        last, title, newest = _tail(tail_lines(file, status.st_size))
+        # Where the end does not say that something was said, all of it is looked through.
+        lines = head_lines(file, MOST_OF_HEAD if last else None)
         meta = _meta(parsed(next(lines, b"")), path)
         if meta is None:
             return None
         first = next((words for line in lines if (words := _prompt_line(line))), "")
-        last, title, newest = _tail(tail_lines(file, status.st_size))
     source = text_of(meta.get("forked_from_id")) or None
+    only_copied = source is not None and not (first or last)
     if not first and source:
         first = _first_prompt_of(path, source)
     if not (first or last):
@@ -106,6 +109,7 @@ def head(path: Path) -> ForeignSession | None:
         updated_at=newest or modified(status.st_mtime),
         size=status.st_size,
         forked_from=source,
+        only_copied=only_copied,
     )
 
 

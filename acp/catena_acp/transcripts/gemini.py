@@ -13,6 +13,7 @@ from typing import Any
 from catena_acp.transcripts import tool_calls
 from catena_acp.transcripts.builder import TranscriptBuilder
 from catena_acp.transcripts.lines import (
+    MOST_OF_HEAD,
     Record,
     UnreadableTranscript,
     head_lines,
@@ -57,15 +58,15 @@ def recognises(record: Record) -> bool:
 def head(path: Path) -> ForeignSession | None:
     """The head of a session; None for one of a subagent and where nothing was said. Raises UnreadableTranscript."""
     with opened(path) as (file, status):
-        lines = head_lines(file)
+        newest = tail_lines(file, status.st_size)
+        last = next((words for line in newest if (words := _prompt_line(line))), "")
+        lines = head_lines(file, MOST_OF_HEAD if last else None)
         header = parsed(next(lines, b""))
         if header is None or not recognises(header):
             raise UnreadableTranscript("does not begin as Gemini CLI writes it")
         if header.get("kind") not in (None, "main"):
             return None
         first = next((words for line in lines if (words := _prompt_line(line))), "")
-        newest = tail_lines(file, status.st_size)
-        last = next((words for line in newest if (words := _prompt_line(line))), "")
     if not (first or last):
         return None
     return ForeignSession(

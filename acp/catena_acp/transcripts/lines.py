@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,8 +16,14 @@ from catena_acp.transcripts.session import time_of
 
 _pread = os.pread
 _BLOCK = 1 << 15
-MOST_OF_HEAD = 1 << 18  # bytes from which a head is read
+_LARGE_BLOCK = 1 << 20
+MOST_OF_HEAD = 1 << 18  # bytes of the lines from which a head is read, unless nothing was found in them
 MOST_OF_TAIL = 1 << 16
+_LONG_LINE = 1 << 18  # bytes of a line up to which it is kept whole
+_LARGE_TEXT = 1 << 17  # bytes of a text in a long line that are kept: more than a prior context of ours has
+_REST_OF_TEXT = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+_LAST_ESCAPE = re.compile(rb"(\\+)(?:u[0-9a-fA-F]{0,3})?\Z")
+_LAST_CODE_POINT = re.compile(rb"[\xc0-\xff][\x80-\xbf]{0,3}\Z")
 LONGEST_LINE = 1 << 26  # a longer one is left out
 
 Record = dict[str, Any]
@@ -55,20 +62,93 @@ def parsed(line: bytes) -> Record | None:
     return value if isinstance(value, dict) else None
 
 
-def head_lines(file: BinaryIO, most: int = MOST_OF_HEAD) -> Iterator[bytes]:
-    """The first lines, read in blocks as they are asked for; the last may be cut off."""
-    pending = b""
-    taken = 0
-    while taken < most:
-        block = _read_at(file, taken, min(_BLOCK, most - taken))
+def head_lines(file: BinaryIO, most: int | None = MOST_OF_HEAD) -> Iterator[bytes]:
+    """The first lines, read in blocks as they are asked for, up to ``most`` bytes of them; the last may be cut off.
+
+    In a long line the ends of large texts are left out, and count for nothing: a picture hides no line behind it.
+    """
+    line, taken, kept = _HeadLine(), 0, 0
+    while most is None or kept + line.length < most:
+        block = _read_at(file, taken, _LARGE_BLOCK if line.is_long else _BLOCK)
         if not block:
             break
         taken += len(block)
-        pending += block
-        *whole, pending = pending.split(b"\n")
-        yield from whole
-    if pending:
-        yield pending
+        *ends, rest = block.split(b"\n")
+        for end in ends:
+            line.add(end)
+            whole, line = line.text, _HeadLine()
+            kept += len(whole)
+            yield whole
+        line.add(rest)
+    if line.length:
+        yield line.text
+
+
+class _HeadLine:
+    """A line that is being read: as it is, or, if it is long, without the ends of its large texts."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self.length = 0  # bytes that are kept
+        self.is_long = False
+        self._quoted = False  # within a text
+        self._escaped = False  # behind a backslash
+        self._value = bytearray()  # what is kept of the text so far
+
+    @property
+    def text(self) -> bytes:
+        return b"".join(self._parts)
+
+    def add(self, part: bytes) -> None:
+        """Add the next bytes of the line."""
+        if not self.is_long and self.length + len(part) <= _LONG_LINE:
+            self._keep(part)
+            return
+        if not self.is_long:
+            self.is_long = True
+            before, self._parts, self.length = self.text, [], 0
+            self._shorten(before)
+        self._shorten(part)
+
+    def _keep(self, part: bytes) -> None:
+        self._parts.append(part)
+        self.length += len(part)
+
+    def _shorten(self, part: bytes) -> None:
+        at = 0
+        while at < len(part):
+            if not self._quoted:
+                quote = part.find(b'"', at)
+                end = len(part) if quote < 0 else quote + 1
+                self._quoted = quote >= 0
+                self._keep(part[at:end])
+                at = end
+                continue
+            end = at
+            if self._escaped:  # a block ended behind a backslash
+                end, self._escaped = at + 1, False
+            if found := _REST_OF_TEXT.match(part, end):
+                end = found.end()
+            closed = part[end : end + 1] == b'"'
+            if part[end : end + 1] == b"\\":  # the last byte of the block
+                end, self._escaped = end + 1, True
+            self._value += part[at : min(end, at + _LARGE_TEXT + 1 - len(self._value))]
+            if closed:
+                self._keep(_without_end(bytes(self._value)) + b'"')
+                self._value.clear()
+                self._quoted = False
+            at = end + closed
+
+
+def _without_end(text: bytes) -> bytes:
+    """A JSON text without its quotes, cut between two characters if it is large."""
+    if len(text) <= _LARGE_TEXT:
+        return text
+    text = text[:_LARGE_TEXT]
+    escape = _LAST_ESCAPE.search(text)
+    if escape and len(escape[1]) % 2:
+        return text[: escape.end(1) - 1]
+    return _LAST_CODE_POINT.sub(b"", text)
 
 
 def tail_lines(file: BinaryIO, size: int, most: int = MOST_OF_TAIL) -> list[bytes]:

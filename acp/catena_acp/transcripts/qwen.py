@@ -12,6 +12,7 @@ from typing import Any
 from catena_acp.transcripts.builder import TranscriptBuilder
 from catena_acp.transcripts.gemini import changes_shown
 from catena_acp.transcripts.lines import (
+    MOST_OF_HEAD,
     Record,
     UnreadableTranscript,
     head_lines,
@@ -61,13 +62,6 @@ def recognises(record: Record) -> bool:
 def head(path: Path) -> ForeignSession | None:
     """The head of a session; None where nothing was said. Raises UnreadableTranscript."""
     with opened(path) as (file, status):
-        first, record = "", None
-        for line in head_lines(file):
-            record = parsed(line) or record
-            if first := _prompt_line(line):
-                break
-        if record is None or not recognises(record):
-            raise UnreadableTranscript("does not begin as Qwen Code writes it")
         last, title = "", None
         newest = tail_lines(file, status.st_size)
         for line in newest:
@@ -75,6 +69,13 @@ def head(path: Path) -> ForeignSession | None:
             if title is None and b"custom_title" in line and (named := parsed(line)):
                 payload = mapping_of(named.get("systemPayload"))
                 title = text_of(payload.get("customTitle")) or text_of(payload.get("title")) or None
+        first, record = "", None
+        for line in head_lines(file, MOST_OF_HEAD if last else None):
+            record = parsed(line) or record
+            if first := _prompt_line(line):
+                break
+        if record is None or not recognises(record):
+            raise UnreadableTranscript("does not begin as Qwen Code writes it")
     if not (first or last):
         return None
     return ForeignSession(

@@ -55,6 +55,7 @@ class ForeignSession:
     size: int = 0  # bytes of the file; of a database, of the session's rows
     messages: int | None = None  # prompts and answers, where counting them is cheap
     forked_from: str | None = None  # the id of the session that it was forked from
+    only_copied: bool = False  # nothing was said in it since it was forked
     profile: str = ""  # the account whose directory it lies in
     copied: bool = False  # the original is gone: this is our copy
 

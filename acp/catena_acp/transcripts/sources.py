@@ -209,7 +209,7 @@ def read_session(session: ForeignSession) -> ForeignTranscript:
 def tool_of_file(path: Path) -> Tool | None:
     """The tool that wrote a transcript, by its content; None for any other file. Raises UnreadableTranscript."""
     with opened(path) as (file, _):
-        for at, line in enumerate(head_lines(file)):
+        for at, line in enumerate(head_lines(file, None)):
             record = parsed(line)
             if record is not None:
                 for tool, reader in _READERS.items():

@@ -61,6 +61,10 @@ async def add(tx: Writer, new: NewLink) -> Link:
         ),
     )
     await record(tx, new.id, BORN)
+    await tx.run(
+        "DELETE FROM fork_intent WHERE made = ? AND agent = ? AND profile = ?",
+        (new.session_id, new.agent, new.profile),
+    )
     return await _existing(tx, new.id)
 
 

@@ -74,6 +74,7 @@ async def serve_conversations(
     chosen: AgentSpec | None = None,
     may_write: bool = True,
     asks_first: bool = False,
+    probe: bool = True,
     tools: bool = False,
     read: bool = True,
     rules: bool = True,
@@ -86,11 +87,12 @@ async def serve_conversations(
 
     ``chosen`` is an agent that may be neither in the settings nor in the catalogue. ``may_write`` lets agents write
     files and run commands through the client, below the conversation's directory, as far as the settings allow it.
-    ``asks_first`` gives them a mode in which they ask before they act. ``tools`` gives agents the checkpoint tools
-    where the settings allow them, which need a person to answer. ``read`` is True if a person reads remarks, and
-    ``rules`` if the person's permission rules answer requests. After ``open_timeout`` seconds a prompt goes on
-    without a session that does not open; with None, the person decides. ``tell`` is told of a hook that fails, and
-    ``waits`` if hooks may come to their end. ``clock`` tells the times that are stored.
+    ``asks_first`` gives them a mode in which they ask before they act. ``probe``: what they can do is tried out after
+    their turns. ``tools`` gives agents the checkpoint tools where the settings allow them, which need a person to
+    answer. ``read`` is True if a person reads remarks, and ``rules`` if the person's permission rules answer requests.
+    After ``open_timeout`` seconds a prompt goes on without a session that does not open; with None, the person decides.
+    ``tell`` is told of a hook that fails, and ``waits`` if hooks may come to their end. ``clock`` tells the times that
+    are stored.
     """
 
     def spec_of(name: str, profile: str) -> AgentSpec:
@@ -127,7 +129,9 @@ async def serve_conversations(
             start_time_of=process_start_time,
             clock=clock,
             budget=replay_budget(settings),
-            while_idle=WhileIdle(probe=True, park=settings.park, kept=settings.checkpoints.keep, tells=tells),
+            while_idle=WhileIdle(
+                probe=probe, park=settings.park, kept=settings.checkpoints.keep, tells=tells
+            ),
             checkpointing=_checkpointing(settings, tools=tools),
             is_directory=is_directory,
             snapshots=_snapshots(settings, db),

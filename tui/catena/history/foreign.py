@@ -11,11 +11,12 @@ from catena.history.listing import HistoryListing
 from catena.history.preview import Preview, PreviewTurn, directory_is_gone
 from catena_acp.conversation.adoption.price import adoption_price
 from catena_acp.transcripts.copies import Copies
-from catena_acp.transcripts.folding import fold, merged
+from catena_acp.transcripts.folding import claim_forks, fold, merged
 from catena_acp.transcripts.lines import UnreadableTranscript
 from catena_acp.transcripts.session import ForeignSession, ForeignTranscript, ForeignTurn
 from catena_acp.transcripts.sources import Scanner, Unread, read_session
 from catena_store.database.database import Database
+from catena_store.errors import StoreError
 from catena_store.records import Kind
 
 _MOST = 4_000  # characters of a text
@@ -40,13 +41,18 @@ class ForeignReader:
         """
         before = set(self._sessions)
         found: dict[str, ForeignSession] = {}
+        heads: list[ForeignSession] = []
         self.unread = []
         async for batch in self._scanner.scan():
             self.unread += batch.unread
+            heads += batch.sessions
             yield await self._put(batch.sessions, found)
-        files = list(found.values())
+        with suppress(StoreError):
+            await claim_forks(self._db, heads)
+        files, put = list(found.values()), set(found)
+        found.clear()
         yield await self._put(merged(files, list(listed)), found)
-        self._listing.remove(before - set(found))
+        self._listing.remove((before | put) - set(found))
         self._sessions = found
 
     async def _put(self, sessions: Sequence[ForeignSession], found: dict[str, ForeignSession]) -> int:

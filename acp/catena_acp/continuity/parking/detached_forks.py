@@ -9,31 +9,59 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from catena_acp.continuity.sending.context import SendContext
-from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.sessions.forking import ask_for_fork
 from catena_acp.errors import AgentError, ForkWrong, ReadOnly
+from catena_acp.port.port import AgentPort
 from catena_acp.port.session_events import SessionOpened
 from catena_store.chains import links
 from catena_store.errors import StoreError
 from catena_store.records import Cause, Link, LinkState, NewLink
 
-Later = Callable[[Coroutine[Any, Any, None]], None]  # does something beside the next prompt
+
+class ForkSource(Protocol):
+    """The session that is forked: a live one, or one that its agent forks without its being open."""
+
+    @property
+    def agent(self) -> AgentPort: ...
+    @property
+    def link_id(self) -> str: ...
+    @property
+    def session_id(self) -> str: ...
+    @property
+    def version(self) -> int:
+        """The link's, as it was last seen here."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ColdSource:
+    """A session that is not open."""
+
+    agent: AgentPort
+    link_id: str
+    session_id: str
+    version: int
+
+
+Later = Callable[[Coroutine[Any, Any, None]], object]  # does something beside the next prompt
 
 
 async def fork_apart(
-    context: SendContext, live: LiveSession, cause: Cause, later: Later, at: str | None = None
+    context: SendContext, source: ForkSource, cause: Cause, later: Later, at: str | None = None
 ) -> SessionOpened:
     """Fork a session, at its head or ``at`` a message, but not for a prompt.
 
     Raises ForkWrong if the answer is a session that we hold already, or any AgentError.
     """
-    forking = live.agent.fork_session(live.session_id, context.place, at)
-    request = asyncio.ensure_future(context.services.opening_wait.bound(forking))
+    asked = ask_for_fork(context.services, source.agent, source.session_id, context.place, at)
+    request = asyncio.ensure_future(context.services.opening_wait.bound(asked))
     try:
         opened = await asyncio.shield(request)
-        if opened.session_id == live.session_id:
+        if opened.session_id == source.session_id:
             raise ForkWrong(f"{context.spec.title} answered the fork with the original session's id")
         if held := await _holder(context, opened):
             # An id that is handed out twice is trusted by nobody.
@@ -41,36 +69,36 @@ async def fork_apart(
             raise ForkWrong(f"{context.spec.title} reused an earlier session id")
     except (asyncio.CancelledError, ReadOnly, StoreError):
         # Also where the fork is there already, and only the look at whose it is was broken off.
-        later(_take_away_when_it_comes(context, live, cause, request))
+        later(_take_away_when_it_comes(context, source, cause, request))
         raise
     return opened
 
 
-async def take_away(context: SendContext, live: LiveSession, opened: SessionOpened, cause: Cause) -> None:
+async def take_away(context: SendContext, source: ForkSource, opened: SessionOpened, cause: Cause) -> None:
     """Close a fork that is not needed, and delete it where the agent offers that; else record it as a lost link."""
-    if not live.agent.abilities.delete:
+    if not source.agent.abilities.delete:
         with contextlib.suppress(StoreError, ReadOnly):
-            await _keep_in_mind(context, live, opened, cause)
+            await _keep_in_mind(context, source, opened, cause)
     with contextlib.suppress(AgentError):
-        await live.agent.close_session(opened.session_id)
-        if live.agent.abilities.delete:
-            await live.agent.delete_session(opened.session_id)
+        await source.agent.close_session(opened.session_id)
+        if source.agent.abilities.delete:
+            await source.agent.delete_session(opened.session_id)
 
 
 async def _take_away_when_it_comes(
-    context: SendContext, live: LiveSession, cause: Cause, request: asyncio.Future[SessionOpened]
+    context: SendContext, source: ForkSource, cause: Cause, request: asyncio.Future[SessionOpened]
 ) -> None:
     try:
         opened = await request
-    except AgentError:
+    except (AgentError, StoreError):
         return
     with contextlib.suppress(StoreError, ReadOnly):
-        if opened.session_id == live.session_id:
+        if opened.session_id == source.session_id:
             return
         if held := await _holder(context, opened):
             await context.lose(held, "the agent reused its session id for a fork")
             return
-    await take_away(context, live, opened, cause)
+    await take_away(context, source, opened, cause)
 
 
 async def _holder(context: SendContext, opened: SessionOpened) -> Link | None:
@@ -78,7 +106,9 @@ async def _holder(context: SendContext, opened: SessionOpened) -> Link | None:
         return await links.by_session(reader, context.spec.name, context.spec.profile, opened.session_id)
 
 
-async def _keep_in_mind(context: SendContext, live: LiveSession, opened: SessionOpened, cause: Cause) -> None:
+async def _keep_in_mind(
+    context: SendContext, source: ForkSource, opened: SessionOpened, cause: Cause
+) -> None:
     """Record a fork that the agent's own list will go on showing, as a link that is never used."""
     async with context.tenure.write() as tx:
         link = await links.add(
@@ -91,7 +121,7 @@ async def _keep_in_mind(context: SendContext, live: LiveSession, opened: Session
                 session_id=opened.session_id,
                 cwd=context.record.cwd,
                 cause=cause,
-                source_id=live.link_id,
+                source_id=source.link_id,
                 state=LinkState.LOST,
             ),
         )

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from catena_acp.continuity.cancellation import raise_if_cancelled, shielded
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.continuity.parking.detached_forks import Later, fork_apart, take_away
-from catena_acp.continuity.parking.fork_probe import HONOURED
-from catena_acp.continuity.sending.context import FORK_AT, SendContext
+from catena_acp.continuity.sending.context import HONOURED, SendContext, fork_at_of
 from catena_acp.continuity.sessions.fork_points import fork_anchors
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError
@@ -91,9 +90,10 @@ async def _is_wanted(
     can = abilities.fork and abilities.close and (abilities.quirks.fork_cold or abilities.reopens)
     if not can or source.version != live.version:
         return False
-    known = await agents.abilities(reader, abilities.name, abilities.version)
-    by_prompt = abilities.quirks.forks_by_prompt
-    if known.get(FORK_AT) == HONOURED and await fork_anchors(reader, [turn], by_prompt=by_prompt):
+    known, by_prompt = await fork_at_of(reader, abilities), abilities.quirks.forks_by_prompt
+    if known is None:
+        return False  # it may fork at any message, for nothing
+    if known == HONOURED and await fork_anchors(reader, [turn], by_prompt=by_prompt):
         return False
     cost = await parked_links.last_duration(reader, source)
     if cost is not None and cost > min(limits.longest, limits.share * _seconds(turn)):

@@ -17,6 +17,7 @@ from catena_acp.continuity.services import Services, SessionPlace, Tenure
 from catena_acp.continuity.sessions.agent_pool import Agents, kept_name, kept_powers
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.fork_points import fork_anchors
+from catena_acp.continuity.sessions.forking import ask_for_fork
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentError, AgentMissing, AgentRefused, NotCopied, SessionContradicts
@@ -38,7 +39,8 @@ from catena_store.records import (
 )
 
 _FORK_POINTS = 16  # newest turns of a link above the prompt that a fork at is tried at
-FORK_AT = "fork_at"  # what is learnt of an agent version: "honoured" or "ignored"
+FORK_AT = "fork_at"  # what is learnt of an agent version
+HONOURED, IGNORED = "honoured", "ignored"
 
 
 class Host(SessionListener, Protocol):
@@ -175,9 +177,15 @@ class SendContext:
         above: str | None,
         *,
         prompt_id: str = "",
+        forks_at: bool | None = None,
     ) -> route.Situation:
-        """The route's situation with an agent that may not run: ``abilities`` is None then."""
+        """The route's situation with an agent that may not run: ``abilities`` is None then.
+
+        ``forks_at``: as if the agent did, or did not, honour a fork at a message.
+        """
         powers = await self._powers(reader, abilities)
+        if forks_at is not None:
+            powers = replace(powers, forks_at=forks_at)
         copyable = await self._copyable(reader, abilities)
         situation = await read_situation(
             reader,
@@ -261,11 +269,10 @@ class SendContext:
     async def _powers(self, reader: Reader, abilities: Abilities | None) -> route.SessionCapabilities:
         if abilities is None:
             return await kept_powers(reader, self.spec.name)
-        known = await agents.abilities(reader, abilities.name, abilities.version)
         return route.SessionCapabilities(
             reopens=abilities.reopens,
             forks=abilities.fork,
-            forks_at=abilities.fork and known.get(FORK_AT) == "honoured",
+            forks_at=abilities.fork and await fork_at_of(reader, abilities) == HONOURED,
             reopens_once=abilities.reopens_once,
             forks_by_prompt=abilities.quirks.forks_by_prompt,
         )
@@ -341,12 +348,12 @@ class SendContext:
             source = await links.get(reader, source.id) or source
         place, anchor = self.place_for(window_id), at[1] if at else None
         try:
-            opened = await agent.fork_session(source.session_id, place, anchor)
+            opened = await ask_for_fork(self.services, agent, source.session_id, place, anchor)
         except AgentRefused:
             # Some fork only what they have open, and say of the rest that it is not there.
             if not agent.abilities.reopens or not await self._open_to_fork(agent, source, window_id):
                 raise
-            opened = await agent.fork_session(source.session_id, place, anchor)
+            opened = await ask_for_fork(self.services, agent, source.session_id, place, anchor)
         if opened.session_id == source.session_id:
             raise SessionContradicts(f"{self.spec.title} answered the fork with the original session's id")
         pointers = _pointers(source, at[0] if at else None)
@@ -462,6 +469,12 @@ async def read_situation(
             link.id for link in looked_at if carriers.get(link.reach or "", set()) - {link.id}
         ),
     )
+
+
+async def fork_at_of(reader: Reader, abilities: Abilities) -> str | None:
+    """Whether an agent version honours a fork at a message; None while nobody knows."""
+    learnt = (await agents.abilities(reader, abilities.name, abilities.version)).get(FORK_AT)
+    return learnt or (IGNORED if abilities.forks_only_at_the_head else None)
 
 
 async def _fork_points(

@@ -17,6 +17,7 @@ from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.services import title_of
 from catena_acp.continuity.sessions.asking_modes import ask_first
 from catena_acp.continuity.sessions.fork_points import anchor_of, point_at
+from catena_acp.continuity.sessions.forking import ask_for_fork
 from catena_acp.continuity.sessions.session_state import opened_state
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import WantedSettings, apply_settings, wanted_on
@@ -142,7 +143,7 @@ class AsideSessionOpener:
                 source = await links.get(reader, source.id) or source
                 if turn:
                     anchor = await anchor_of(reader, turn, agent.abilities.quirks)
-            forking = agent.fork_session(source.session_id, context.place, anchor)
+            forking = ask_for_fork(context.services, agent, source.session_id, context.place, anchor)
             opened = await context.services.opening_wait.bound(forking)
             if opened.session_id == source.session_id:
                 raise ForkWrong(f"{context.spec.title} answered the fork with the original session's id")

@@ -10,6 +10,7 @@ from dataclasses import replace
 from catena_acp.continuity.conversation_events import LeafMoved
 from catena_acp.continuity.sessions.fork_points import is_part_of, point_at, settled_point
 from catena_acp.conversation.branches.files import BranchFiles
+from catena_acp.conversation.branches.fork_at import learn_fork_at
 from catena_acp.conversation.branches.forked_session import ForkedSession, forked_session
 from catena_acp.conversation.branches.logout_barrier import remark_on_logout
 from catena_acp.conversation.journal import move_window
@@ -38,6 +39,10 @@ class Branches:
         """What the conversation was forked from, and what was forked from it."""
         async with self._runtime.services.db.read() as reader:
             return await lineage.of_conversation(reader, self._runtime.record.id)
+
+    async def learn_fork_at(self, window_id: str, leaf_id: str | None, spec: AgentSpec | None = None) -> None:
+        """Find out whether the agent forks at a message, if a prompt below a row depends on it. Raises StoreError."""
+        await learn_fork_at(self._runtime, window_id, leaf_id, spec)
 
     async def begin_in_fork(self, window_id: str, leaf_id: str | None, source_cwd: str) -> ForkedSession:
         """Fork the session that the first prompt of a conversation goes to that has just been made.

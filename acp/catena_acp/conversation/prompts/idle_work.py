@@ -1,6 +1,7 @@
 """Idle work on a window's session after a clean turn: the probe of forks, then parking.
 
-A prompt never waits for it. It is broken off in one piece: what an agent still answers is taken away beside the prompt.
+A prompt never waits for it. The probe goes on beside it; parking is broken off in one piece, and what an agent still
+answers is taken away beside the prompt.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from catena_acp.continuity.parking.fork_probe import probe
 from catena_acp.continuity.parking.parking import park
+from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, ReadOnly
@@ -19,7 +21,7 @@ from catena_store.chains import links
 from catena_store.errors import StoreError
 from catena_store.records import Link, LinkState, Turn
 
-_PATIENCE = 10.0  # seconds for all of it; an agent that takes longer is not asked for so much
+_PATIENCE = 10.0  # seconds for parking; an agent that takes longer is not asked for so much
 _CLOSING_SECONDS = 1.0  # that what was broken off may take where its conversation is closed
 
 
@@ -76,26 +78,42 @@ class IdleWork:
     async def _done_after(self, turn: Turn) -> None:
         wanted = self._runtime.services.while_idle
         try:
-            async with asyncio.timeout(_PATIENCE):
-                async with self._runtime.services.db.read() as reader:
-                    link = await links.get(reader, turn.link_id)
-                live = self._runtime.sessions.of(link) if link else None
-                if link is None or live is None or not _at_rest(link, live, turn):
-                    return
-                context = self._runtime.send_context(link.cwd)
-                if (context.spec.name, context.spec.profile) != (link.agent, link.profile):
-                    return
-                if wanted.probe:
-                    await probe(context, live, self._later)
-                if wanted.park:
+            at_rest = await self._at_rest(turn)
+            if at_rest is None:
+                return
+            context, live = at_rest
+            if wanted.probe:
+                # It is away from the next prompt: what an agent was asked for once is heard to its end.
+                await asyncio.shield(self._probing(context, live))
+            if wanted.park:
+                async with asyncio.timeout(_PATIENCE):
                     await park(context, live, turn, self._window_id, self._later)
         except (AgentError, ReadOnly, StoreError, TimeoutError):
             return  # nothing was promised: the next edit there is told
 
-    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _at_rest(self, turn: Turn) -> tuple[SendContext, LiveSession] | None:
+        """The session of a turn, if it is known to hold just what there was when that ended."""
+        async with self._runtime.services.db.read() as reader:
+            link = await links.get(reader, turn.link_id)
+        live = self._runtime.sessions.of(link) if link else None
+        if link is None or live is None or not _at_rest(link, live, turn):
+            return None
+        context = self._runtime.send_context(link.cwd)
+        same = (context.spec.name, context.spec.profile) == (link.agent, link.profile)
+        return (context, live) if same else None
+
+    def _probing(self, context: SendContext, live: LiveSession) -> asyncio.Task[None]:
+        async def probed() -> None:
+            with contextlib.suppress(AgentError, ReadOnly, StoreError):
+                await probe(context, live, self._later)
+
+        return self._later(probed())
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.ensure_future(work)
         self._late.add(task)
         task.add_done_callback(self._late.discard)
+        return task
 
 
 def _at_rest(link: Link, live: LiveSession, turn: Turn) -> bool:

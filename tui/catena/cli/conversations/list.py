@@ -7,6 +7,7 @@ import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -19,6 +20,7 @@ from catena.text.safe_text import safe_line
 from catena_acp.transcripts.session import ForeignSession
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, default_path
+from catena_store.errors import StoreError
 from catena_store.ids import utc_now
 from catena_store.records import Summary
 
@@ -56,13 +58,15 @@ def print_list(*, cwd: str | None, limit: int | None, json: bool, all_sources: b
 
 async def _foreign(db: Database, cwd: str | None) -> Sequence[ForeignSession]:
     from catena.settings.sources import other_sessions
-    from catena_acp.transcripts.folding import fold
+    from catena_acp.transcripts.folding import claim_forks, fold
 
     found = await other_sessions()
     for file in found.unread[:_MOST_TOLD]:
         print(f"catena: {safe_line(str(file.path))}: {safe_line(file.reason)}", file=sys.stderr)
     if more := len(found.unread[_MOST_TOLD:]):
         print(f"catena: {more} more files cannot be read", file=sys.stderr)
+    with suppress(StoreError):  # where nothing can be written, one of ours may be listed
+        await claim_forks(db, found.sessions)
     async with db.read() as reader:
         return (await fold(reader, [each for each in found.sessions if cwd in (None, each.cwd)])).foreign
 

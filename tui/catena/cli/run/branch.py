@@ -86,6 +86,7 @@ async def open_target(
             async with db.read() as reader:
                 window = await windows.get(reader, window_id)
             leaf_id = window.leaf_id if window else None
+        await source.branches.learn_fork_at(window_id, leaf_id)
         price = await source.chain.price(source.window(window_id), leaf_id=leaf_id)
         act = "at" if edited is None else "edit"
         branch = NewBranch(act, source.id, leaf_id, edited.id if edited else None, price, plan)
@@ -119,6 +120,10 @@ async def _planned(
 async def _fork(
     live: Conversations, db: Database, source: Conversation, at: Message | None, spec: AgentSpec
 ) -> AsyncIterator[PromptTarget]:
+    if not source.read_only:
+        async with open_window(db, source.id) as window_id:
+            point = await source.window(window_id).leaf.fork_point(at.id if at else None)
+            await source.branches.learn_fork_at(window_id, point, spec)
     forked = await live.fork(source, window_id=None, at=at.id if at else None, agent=spec)
     made = forked.conversation
     branch = NewBranch("fork", source.id, made.record.fork_point_id, None, forked.price)

@@ -163,6 +163,7 @@ class _HeadlessRun:
                 settings,
                 chosen=spec,
                 may_write=may_write,
+                probe=False,
                 asks_first=policy is not Permissions.ALLOW,
                 read=sys.stderr.isatty(),
                 rules=by_rule,
