@@ -263,10 +263,11 @@ async def _prior_context(folder: Path) -> Figures:
             knows = (await messages.of_conversation(reader, conversation))[-1].id
         leaf = await seeder.turns_with_calls(conversation, knows, TOLD_TURNS)
         budget = replay_budget(Settings())
+        async with seeder.database.read() as reader:
+            path = await ancestry.path(reader, leaf, [knows])  # which the route has read
 
         async def read_and_tell(_: str) -> None:
             async with seeder.database.read() as reader:
-                path = await ancestry.path(reader, leaf, [knows])
                 told = await read_prior_context(reader, path, knows, leaf, budget)
             assert told is not None and (told.told, told.tools_listed) == (2 * TOLD_TURNS, TOLD_TURNS)
 
