@@ -231,6 +231,11 @@ def _forget_rows(file: sqlite3.Connection, going: str) -> None:
         (going, begun),
     )
     file.execute(f"DELETE FROM attachment WHERE message_id IN {chosen}", (going,))
+    # What is gone for good is not to be found among the prompts that were typed either.
+    file.execute(
+        f"DELETE FROM input WHERE text IN (SELECT text FROM message WHERE id IN {chosen} AND kind = 'user')",
+        (going,),
+    )
     _remove_with(file, "message", "id", going)
 
 

@@ -508,7 +508,13 @@ async def _open_tabs(start: Start, outgoing: OutgoingTexts, demo: Demo | None) -
             notes.write(start.directory, StartNote(has_tabs, agent, profile))
 
         yield OpenTabs(
-            db, conversations, outgoing=outgoing, directory=start.directory, new_id=new_id, note=note
+            db,
+            conversations,
+            outgoing=outgoing,
+            directory=start.directory,
+            new_id=new_id,
+            note=note,
+            inputs_kept=start.settings.prompt_history,
         )
 
 

@@ -130,7 +130,13 @@ async def _serve(client: LinearClient, context: LinearContext, *, by_flag: bool)
     ):
         db.on_repair(tell)
         tabs = OpenTabs(
-            db, conversations, outgoing=outgoing, directory=start.directory, new_id=new_id, note=note
+            db,
+            conversations,
+            outgoing=outgoing,
+            directory=start.directory,
+            new_id=new_id,
+            note=note,
+            inputs_kept=start.settings.prompt_history,
         )
         try:
             await client.run(tabs)

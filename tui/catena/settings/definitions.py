@@ -253,6 +253,13 @@ SETTINGS: tuple[SettingDefinition, ...] = (
         choices=tuple(LinearSetting),
     ),
     SettingDefinition(
+        "prompt_history",
+        Group.HISTORY,
+        SettingKind.NUMBER,
+        "prompts that the prompt history keeps; older ones go at the next start",
+        lambda on: on.prompt_history,
+    ),
+    SettingDefinition(
         "checkpoints.frequency",
         Group.HISTORY,
         SettingKind.CHOICE,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # dataclasses that the first frame does not need
     from catena_acp.port.port import AgentSpec
 
 
+PROMPT_HISTORY = 1_000
 PAINTER_VARIABLE = "CATENA_PAINTER"  # of the environment; overrides the setting
 
 
@@ -52,6 +53,7 @@ _KEYS = (
     "notifications",
     "snapshots",
     "files_follow",
+    "prompt_history",
     "vim",
     "linear",
     "keys",
@@ -126,6 +128,7 @@ class Settings:
     files_follow: bool = (
         False  # an edit, a retry or a move takes the files along where nothing else is chosen
     )
+    prompt_history: int = PROMPT_HISTORY  # so many typed texts are kept
     vim: bool = False  # vi's keys in the composer
     linear: LinearSetting = LinearSetting.AUTO
     keys: KeyMap = DEFAULT_KEYS
@@ -204,6 +207,7 @@ def _settings(document: SettingsDocument) -> Settings:
         notifications=document.checked("notifications", one_of(NotificationForm.AUTO)),
         snapshots=document.checked("snapshots", one_of(SnapshotScope.REPOSITORIES)),
         files_follow=document.switch("files_follow", default=False),
+        prompt_history=_prompt_history(document),
         vim=document.switch("vim", default=False),
         linear=document.checked("linear", one_of(LinearSetting.AUTO)),
         keys=keys,
@@ -240,6 +244,13 @@ def _replay(document: SettingsDocument) -> int:
     ):
         least, most = f"{_SHORTEST_REPLAY:,}", f"{_LONGEST_REPLAY:,}"
         raise document.wrong(("replay",), f"must be a number of characters from {least} to {most}")
+    return value
+
+
+def _prompt_history(document: SettingsDocument) -> int:
+    value = document.values.get("prompt_history", PROMPT_HISTORY)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise document.wrong(("prompt_history",), "must be a number of prompts, 0 for none")
     return value
 
 

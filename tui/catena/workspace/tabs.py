@@ -54,9 +54,14 @@ class OpenTabs:
         directory: str,
         new_id: Callable[[], str],
         note: Callable[[bool, str, str], None] = lambda has_tabs, agent, profile: None,
+        inputs_kept: int = 1_000,
     ) -> None:
-        """``note`` is called when the directory is left otherwise than before: with tabs or not, and the last agent."""
+        """``note`` is called when the directory is left otherwise than before: with tabs or not, and the last agent.
+
+        ``inputs_kept`` of the texts that were typed stay in the prompt history.
+        """
         self._note = note
+        self._inputs_kept = inputs_kept
         self._noted: tuple[bool, str, str] | None = None
         self._db = db
         self._conversations = conversations
@@ -125,6 +130,7 @@ class OpenTabs:
             await self._restore_to_read()
             return
         async with self._db.write() as tx:
+            await inputs.keep_newest(tx, self._inputs_kept)
             workspace = await windows.ensure_workspace(tx, self._directory, new_id=self._new_id)
             taken = await windows.take_workspace(tx, workspace.id, owner, is_dead=self._is_abandoned)
             if not taken:

@@ -184,6 +184,13 @@ def _prune_parser() -> Parser:
         metavar="DIR",
         help="only those of DIR (default: the current directory)",
     )
+    parser.add_argument(
+        "--prompts",
+        nargs="?",
+        const="",
+        metavar="TEXT",
+        help="instead, the prompts with TEXT in the prompt history (default: all)",
+    )
     parser.add_argument("--yes", action="store_true", help="remove them; cannot be undone")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
@@ -192,8 +199,15 @@ def _prune_parser() -> Parser:
 def _prune(arguments: Sequence[str]) -> int:
     parser = _prune_parser()
     chosen = parser.parse_args(arguments)
+    others = (chosen.older_than, chosen.keep, chosen.agent, chosen.cwd)
+    if chosen.prompts is not None:
+        if any(each is not None for each in others):
+            parser.error("--prompts cannot be combined with what chooses conversations")
+        from catena.cli.conversations.prune import prune_prompts
+
+        return prune_prompts(chosen.prompts, yes=chosen.yes, json=chosen.json)
     if chosen.older_than is None and chosen.keep is None:
-        parser.error("--older-than or --keep is needed")
+        parser.error("--older-than, --keep or --prompts is needed")
 
     from catena.cli.conversations.prune import prune
     from catena.settings.agents import stored_names

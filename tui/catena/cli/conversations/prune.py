@@ -14,6 +14,7 @@ from catena.settings.agents import titles_in_settings
 from catena.text.formats import age, size_text, title_of, truncate
 from catena.text.json_shapes import FORMAT, dumps, time_shape
 from catena.text.safe_text import safe_line
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.process_group import is_running
 from catena_store.clients import leases
 from catena_store.database.database import Database, default_path
@@ -25,7 +26,7 @@ from catena_store.records import Lease
 from catena_store.snapshots import unfinished
 from catena_store.snapshots.tidying import measure, tidy
 from catena_store.snapshots.turns import trees
-from catena_store.windows import windows
+from catena_store.windows import inputs, windows
 
 _SECONDS_OF_DAY = 86_400
 _BESIDE_OTHERS = 2.0  # seconds that another Catena may have to wait until it can write
@@ -51,6 +52,26 @@ def prune(rule: PruneRule, *, yes: bool, json: bool) -> int:
     for line in _lines(outcome.found, now=utc_now(), width=line_width()):
         print(line)
     print(_sum(outcome), file=sys.stderr)
+    return ExitStatus.ANSWERED
+
+
+def prune_prompts(part: str, *, yes: bool, json: bool) -> int:
+    """Count the prompts of the prompt history with a text in them; remove them with ``yes``. Gives the exit status."""
+
+    async def work() -> int:
+        async with Database.open(default_path()) as db:
+            if yes:
+                async with db.write() as tx:
+                    return await inputs.remove(tx, part)
+            async with db.read() as reader:
+                return await inputs.count(reader, part)
+
+    count = asyncio.run(work())
+    if json:
+        print(dumps({"format": FORMAT, "prompts": count, "removed": yes}, indent=2))
+    else:
+        found = f"{counted(count, 'prompt')} in the prompt history"
+        print(f"{found}: removed." if yes else f"{found}; --yes removes them.", file=sys.stderr)
     return ExitStatus.ANSWERED
 
 

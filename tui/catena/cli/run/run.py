@@ -140,10 +140,11 @@ class _HeadlessRun:
             try:
                 return await self._run_turn(db, settings, files)
             finally:
-                if self._turn is None or not self._turn.said:
-                    # The prompt stays in the input history.
-                    async with db.write() as tx:
+                async with db.write() as tx:
+                    if self._turn is None or not self._turn.said:
+                        # The prompt stays in the input history.
                         await inputs.add(tx, self._request.prompt, self._request.directory)
+                    await inputs.keep_newest(tx, settings.prompt_history)
 
     async def _run_turn(self, db: Database, settings: Settings, files: Sequence[Attachment]) -> int:
         request = self._request
