@@ -171,7 +171,7 @@ async def story(film: Director) -> None:
     await film.shows("Running the tests", stay=1.0, works=True)
     await film.cue("killed by signal 9", stay=2.4, ends=True)
     await film.sends("Go on.")
-    await film.shows("session resumed", "All 15 tests pass", stay=2.6)
+    await film.shows("same session", "All 15 tests pass", stay=2.6)
 
     film.chapter("Search everything that was ever said")
     await film.press("ctrl+o", "History", "fix the login", stay=1.1)

@@ -62,7 +62,7 @@ async def seam(app: Stage) -> None:
     await app.say("Now add a test.")
     await app.shows("killed by signal 9")
     await app.say("Go on where you stopped: what does the test do?")
-    await app.shows("missed messages replayed", "fails")
+    await app.shows("replayed that it may have lost", "fails")
 
 
 async def edit(app: Stage) -> None:

@@ -57,7 +57,7 @@ def test_d02_the_film_is_small_and_short_and_its_text_is_text_that_can_stand_sti
     assert (header["version"], header["term"]["cols"]) == (3, 120)
     assert next(named for _, code, named in events if code == "m") == "Ask"
     assert "prefers-reduced-motion" in text
-    assert "same context, nothing replayed" in text and "session resumed" in text
+    assert "same context, nothing replayed" in text and "replayed that it may have lost" in text
 
 
 def test_d01_every_scene_has_its_pictures() -> None:
