@@ -86,3 +86,13 @@ async def test_forks_that_are_named_like_their_source_say_that_they_are_forks(wo
         one, two = await fork_of(desk), await fork_of(desk)
         assert await named(one, "words") == "The plan (fork)"
         assert await named(two, "words") == "The plan (fork 2)"
+
+
+async def test_what_an_agent_says_of_forks_in_a_title_does_not_pile_up(world: World) -> None:
+    takes = "title = lambda said: 'The plan (fork) (fork #2)' if 'fork' in said else 'The plan'"
+    agent = spec(world.place, f"{NAMES}\n    {takes}")
+    async with world.client(specs={"scripted": agent}, agent="scripted") as desk:
+        assert await named(desk, "words") == "The plan"
+        one = await fork_of(desk)
+        assert await named(one, "words in a fork") == "The plan (fork)"
+        assert await named(await fork_of(one), "words in a fork of a fork") == "The plan (fork 2)"

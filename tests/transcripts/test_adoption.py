@@ -498,3 +498,49 @@ async def test_h04_a_fork_that_was_never_answered_claims_nothing_that_was_writte
 
 def _ghost(number: int) -> str:
     return f"00000000-0000-4000-8000-{number:012}"
+
+
+@pytest.mark.parametrize("copies", [True, False], ids=["a full copy", "a pointer to its source"])
+async def test_h16_an_imported_fork_hangs_below_what_its_source_has_and_is_found_once(
+    tmp_path: Path, copies: bool
+) -> None:
+    home = Home(tmp_path / "home").with_all()
+    source, fork = (CLAUDE, CLAUDE_FORK) if copies else (CODEX, CODEX_FORK)
+    path = home.sessions()[fork].path
+    assert path is not None
+    own = (
+        said(900, "user", "what nobody said before", session=fork)
+        if copies
+        else {
+            "timestamp": "2026-11-23T18:00:00.000Z",
+            "ordinal": 900,
+            "type": "response_item",
+            "payload": {
+                "type": "message",
+                "role": "user",
+                "content": [{"type": "input_text", "text": "what nobody said before"}],
+            },
+        }
+    )
+    if copies:
+        messages_of_it = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+        own["parentUuid"] = [each["uuid"] for each in messages_of_it if each.get("type") == "assistant"][-1]
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(own) + "\n")
+    found = home.sessions()
+    assert not found[fork].only_copied
+    async with store(tmp_path) as db:
+        parent = await adopt_session(db, found[source], new_id=new_id)
+        child = await adopt_session(db, found[fork], new_id=new_id)
+        async with db.read() as reader:
+            record = await conversations.get(reader, child.conversation_id)
+            above = await conversations.get(reader, parent.conversation_id)
+            assert record and above and record.family == above.family
+            assert record.fork_point_id is not None
+            hits = await search.find(reader, "hello one")
+            (link,) = await links.of_conversation(reader, record.id)
+            branch = await messages.page(reader, link.reach, 100)
+        assert {hit.conversation_id for hit in hits} == {above.id}
+        assert child.messages == 1
+        whole = [row.text for row in branch if row.kind is Kind.USER]
+        assert whole == [turn.prompt.text for turn in read_session(found[fork]).turns if turn.prompt]

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -461,3 +462,29 @@ def test_a_damaged_database_is_said_to_be_one(tmp_path: Path) -> None:
     assert "cannot be read" in batch.unread[0].reason
     with pytest.raises(sqlite3.DatabaseError), closing(home.opencode()) as owner:
         owner.execute("SELECT * FROM session")
+
+
+@pytest.mark.parametrize(
+    ("meta", "listed"),
+    [
+        ({"source": "cli"}, True),
+        ({"source": {"custom": "a program of somebody's"}}, True),
+        ({"source": "vscode", "thread_source": "user", "agent_nickname": "Ada"}, True),
+        ({"source": {"subagent": "review"}}, False),
+        ({"source": "subagent"}, False),
+        ({"source": "cli", "thread_source": "subagent"}, False),
+        ({"source": "cli", "agent_nickname": "Ada", "agent_role": "explorer"}, False),
+        ({"source": "cli", "parent_thread_id": CODEX}, False),
+    ],
+)
+def test_h16_a_rollout_of_a_subagent_of_codex_is_no_conversation_also_without_its_parent_s_id(
+    tmp_path: Path, meta: dict[str, Any], listed: bool
+) -> None:
+    home = Home(tmp_path).with_all()
+    path = home.sessions()[CODEX].path
+    assert path is not None
+    first, *others = path.read_text(encoding="utf-8").splitlines()
+    record = json.loads(first)
+    record["payload"] = {key: value for key, value in record["payload"].items() if key != "source"} | meta
+    path.write_text("\n".join([json.dumps(record), *others]) + "\n", encoding="utf-8")
+    assert (CODEX in home.sessions()) == listed

@@ -34,7 +34,7 @@ from catena_acp.continuity.turns.tool_data import call_of
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.continuity.wording.leases import hold_words
 from catena_acp.conversation import journal
-from catena_acp.conversation.titles import fork_title, readable_title
+from catena_acp.conversation.titles import fork_title, readable_title, without_fork_marks
 from catena_acp.errors import AgentError, AgentMissing, ReadOnly
 from catena_acp.port.elicitation.requests import CANCEL, ElicitationAnswer
 from catena_acp.port.elicitation.words import answered_text, asked_text
@@ -513,7 +513,7 @@ class ConversationRuntime:
 
     def _take_title(self, told: str) -> None:
         if title := readable_title(told):
-            self.spawn(self._retitle(title))
+            self.spawn(self._retitle(without_fork_marks(title)))
 
     def _publish_question(self, event: ConversationEvent) -> None:
         self.publish(event)

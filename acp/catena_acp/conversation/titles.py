@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set
 from itertools import count
 
 from catena_acp.continuity.routing.prior_context import END
 
 _OURS = "[Catena · "  # how every text of ours in a prompt begins
+_FORK_MARKS = re.compile(r"(?:\s*\(fork(?: #?\d+)?\))+\Z")
 _LONGEST = 200  # characters; some agents take the whole first prompt
 
 
@@ -21,6 +23,11 @@ def readable_title(told: str) -> str | None:
     if line.startswith(_OURS.strip()):
         return None
     return (line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…") or None
+
+
+def without_fork_marks(title: str) -> str:
+    """An agent's title without what it says of forks: most of them are ours, and a fork of a fork is marked again."""
+    return _FORK_MARKS.sub("", title) or title
 
 
 def fork_title(title: str, taken: Set[str]) -> str:

@@ -36,6 +36,7 @@ from catena_acp.transcripts.session import (
 )
 from catena_store.records import StopReason
 
+_NOT_OF_A_PERSON = frozenset({"subagent", "guardian_review", "memory_consolidation"})
 _MOST_FORKS = 50  # of forks, behind one another
 _OWN_WORDS = (
     "<environment_context>",
@@ -120,8 +121,19 @@ def _meta(record: Record | None, path: Path) -> Mapping[str, Any] | None:
     meta = mapping_of(record.get("payload"))
     if not text_of(meta.get("id")):
         raise UnreadableTranscript("does not say which session it is")
-    is_part = meta.get("parent_thread_id") or isinstance(meta.get("source"), Mapping)
-    return None if is_part else meta
+    return None if _is_subagent(meta) else meta
+
+
+def _is_subagent(meta: Mapping[str, Any]) -> bool:
+    """True for a thread that another one started; not every one names its parent."""
+    source, began = meta.get("source"), text_of(meta.get("thread_source"))
+    if meta.get("parent_thread_id") or began in _NOT_OF_A_PERSON:
+        return True
+    if isinstance(source, Mapping):
+        return "custom" not in source  # a program that names itself
+    if text_of(source).startswith("subagent"):
+        return True
+    return began != "user" and any(text_of(meta.get(key)) for key in ("agent_nickname", "agent_role"))
 
 
 def _tail(lines: list[bytes]) -> tuple[str, str | None, datetime | None]:

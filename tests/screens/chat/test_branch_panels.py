@@ -566,3 +566,29 @@ async def test_s01_edit_and_fork_fit_into_every_size(world: World, size: tuple[i
         await person.sees("Fork", "enter")
         await person.press("enter")
         await person.until(lambda: person.tab.conversation.record.fork_point_id, "the fork")
+
+
+async def test_f09_a_fork_from_the_history_leaves_the_session_that_is_forked_unopened(
+    world: World, tmp_path: Path
+) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    async with at_the_screen(str(elsewhere)) as person:
+        await person.press("ctrl+o")
+        screen = await person.sees_dialog(HistoryScreen)
+        await person.until(lambda: screen._complete, "all pages")
+        await person.press("shift+tab", "shift+tab", "shift+tab")
+        await person.sees("alpha")
+        await person.press("ctrl+k", "f")
+        await person.back()
+        await person.sees("the original is in the history")
+        await person.idle()
+    opened = [each["session"] for each in world.requests() if each.get("method") in _OPENINGS]
+    (source,) = {each["session"] for each in world.requests("session/prompt")}
+    assert len(world.requests("session/fork")) >= 1
+    assert source not in opened
+
+
+_OPENINGS = ("session/load", "session/resume")

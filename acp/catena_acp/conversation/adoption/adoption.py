@@ -12,7 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from catena_acp.conversation.adoption.catching_up import catch_up
+from catena_acp.conversation.adoption.catching_up import (
+    SharedBeginning,
+    catch_up,
+    shared_beginning,
+    without_beginning,
+)
 from catena_acp.conversation.adoption.rows import AdoptedRows, adopted_rows
 from catena_acp.conversation.adoption.writing import add_rows
 from catena_acp.conversation.titles import readable_title
@@ -87,13 +92,25 @@ async def adopt_transcript(
         return Adopted(await undeleted(db, held), new=False, messages=added)
     conversation_id, link_id = new_id(), new_id()
     words = f"imported from {_title(session.source)}"
-    rows = await asyncio.to_thread(adopted_rows, transcript, conversation_id, link_id, new_id, imported=words)
+    async with db.read() as reader:
+        shared = await shared_beginning(reader, transcript)
+    if shared:
+        words += f", which goes on from “{shared.source.title}”" if shared.source.title else ", as a fork"
+    rows = await asyncio.to_thread(
+        adopted_rows,
+        without_beginning(transcript, shared) if shared else transcript,
+        conversation_id,
+        link_id,
+        new_id,
+        imported=words,
+        below=shared.last_id if shared else None,
+    )
     async with db.write() as tx:
         # Another client may have adopted it while it was read.
         others = await links.conversations_of_sessions(tx, [session.session_id])
         if session.session_id in others:
             return Adopted(others[session.session_id], new=False)
-        await _store(tx, session, adopter or Adopter(), conversation_id, link_id, rows)
+        await _store(tx, session, adopter or Adopter(), conversation_id, link_id, rows, shared)
     spoken = sum(row.kind in ("user", "agent") for row in rows.rows)
     left_out = tuple(f"{each.count} × {each.reason}" for each in transcript.left_out)
     return Adopted(conversation_id, True, spoken, left_out)
@@ -121,6 +138,7 @@ async def _store(
     conversation_id: str,
     link_id: str,
     adopted: AdoptedRows,
+    shared: SharedBeginning | None,
 ) -> None:
     agent, profile = adopter.agent or session.source, adopter.profile or session.profile
     cwd = session.cwd if Path(session.cwd).is_absolute() else str(Path.home())
@@ -131,6 +149,8 @@ async def _store(
         profile=profile,
         cwd=cwd,
         title=readable_title(_printable(session.title or "")),
+        family=shared.source.family if shared else None,
+        fork_point_id=shared.last_id if shared else None,
     )
     link = NewLink(
         id=link_id,

@@ -8,6 +8,7 @@ tells that the session holds more.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from catena_acp.continuity.routing.replay_check import bare
 from catena_acp.conversation.adoption.rows import adopted_rows
@@ -16,8 +17,8 @@ from catena_acp.transcripts.session import ForeignTranscript, ForeignTurn
 from catena_store.chains import links
 from catena_store.clients import leases
 from catena_store.conversations import conversations, messages
-from catena_store.database.database import Database, Writer
-from catena_store.records import Kind, Link, LinkState, Message
+from catena_store.database.database import Database, Reader, Writer
+from catena_store.records import ConversationRecord, Kind, Link, LinkState, Message
 from catena_store.windows import windows
 
 _MOST_ROWS = 100_000
@@ -53,6 +54,42 @@ async def catch_up(
     return sum(row.kind in (Kind.USER, Kind.AGENT) for row in rows.rows)
 
 
+@dataclass(frozen=True, slots=True)
+class SharedBeginning:
+    """What a fork has of a conversation that is here: so many turns, the last of which ends with a row."""
+
+    source: ConversationRecord
+    turns: int
+    last_id: str
+
+
+async def shared_beginning(reader: Reader, transcript: ForeignTranscript) -> SharedBeginning | None:
+    """What the session was forked with, if a conversation of ours has that; None if it stands for itself."""
+    source_id = transcript.session.forked_from
+    if source_id is None or not transcript.complete:
+        return None
+    held = (await links.conversations_of_sessions(reader, [source_id])).get(source_id)
+    source = await conversations.get(reader, held) if held else None
+    if source is None:
+        return None
+    chain = await links.of_conversation(reader, source.id)
+    link = next((each for each in chain if each.session_id == source_id and each.reach), None)
+    rows = await messages.page(reader, link.reach, _MOST_ROWS) if link else []
+    told = [turn for turn in transcript.turns if turn.prompt]
+    shared, last_id = 0, None
+    for (said, end), turn in zip(_turns_here(rows), told, strict=False):
+        if said != _said_there(turn) or any(row.data.get("compacted") for row in turn.rows):
+            break
+        shared, last_id = shared + 1, end
+    return SharedBeginning(source, shared, last_id) if last_id else None
+
+
+def without_beginning(transcript: ForeignTranscript, shared: SharedBeginning) -> ForeignTranscript:
+    """The turns of a fork that are its own."""
+    told = [turn for turn in transcript.turns if turn.prompt]
+    return replace(transcript, turns=told[shared.turns :])
+
+
 async def _link(tx: Writer, conversation_id: str, session_id: str) -> Link | None:
     """The link of the session, if only that has anything to say."""
     if await leases.get(tx, conversation_id) is not None:
@@ -66,13 +103,22 @@ async def _link(tx: Writer, conversation_id: str, session_id: str) -> Link | Non
 
 
 def _said_here(rows: Sequence[Message]) -> list[_Said]:
+    return [said for said, _ in _turns_here(rows)]
+
+
+def _turns_here(rows: Sequence[Message]) -> list[tuple[_Said, str]]:
+    """What was said in each turn of a branch, and the turn's last row."""
     said: list[tuple[str, list[str]]] = []
+    ends: list[str] = []
     for row in rows:
         if row.kind is Kind.USER and not row.data.get("steered"):
             said.append((bare(row.text), []))
-        elif row.kind is Kind.AGENT and said:
-            said[-1][1].append(bare(row.text))
-    return [(prompt, "".join(answers)) for prompt, answers in said]
+            ends.append(row.id)
+        elif said:
+            ends[-1] = row.id
+            if row.kind is Kind.AGENT:
+                said[-1][1].append(bare(row.text))
+    return [((prompt, "".join(answers)), end) for (prompt, answers), end in zip(said, ends, strict=True)]
 
 
 def _said_there(turn: ForeignTurn) -> _Said:

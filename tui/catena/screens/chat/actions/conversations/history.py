@@ -160,6 +160,8 @@ class HistoryActions:
             id = await self._others.adopt(choice.entry.key)
         was_open = any(tab.conversation.id == id for tab in context.tabs.tabs)
         tab = await context.tabs.open_conversation(id)
+        if choice.act == "fork" and not was_open:
+            tab.prepared = True  # to open the session that is forked could change it
         if beside and context.tabs.panes.of(tab) is None:
             await self._tabs.show_beside(tab, way)
         pane = context.tabs.panes.of(tab)
