@@ -13,6 +13,26 @@ from typing import Any
 
 from catena_acp.port.session_events import ToolCallChanged, ToolDiff, ToolOther, ToolTerminal, ToolText
 
+# Arguments of an edit that are texts of the file, which its diff shows.
+_CHANGED = frozenset(
+    [
+        "content",
+        "contents",
+        "file_text",
+        "text",
+        "old_string",
+        "new_string",
+        "oldString",
+        "newString",
+        "old_str",
+        "new_str",
+        "oldText",
+        "newText",
+        "old_text",
+        "new_text",
+    ]
+)
+
 
 @dataclass(frozen=True, slots=True)
 class SubjectPart:
@@ -25,15 +45,18 @@ class SubjectPart:
 def parts_of(call: ToolCallChanged) -> tuple[SubjectPart, ...]:
     """The parts of a call without its diffs, in the agent's order; a text that is the title or a diff is left out."""
     said = {call.title or ""}
+    changed: list[str] = []
     for content in call.content or ():
         if isinstance(content, ToolDiff):
-            said |= {content.path, content.new, content.old or ""}
-    return tuple(_unsaid(_all_parts(call), said))
+            said |= {content.path}
+            changed += [content.new, content.old or ""]
+    return tuple(_unsaid(_all_parts(call), said, changed))
 
 
-def _unsaid(parts: Iterator[SubjectPart], said: set[str]) -> Iterator[SubjectPart]:
+def _unsaid(parts: Iterator[SubjectPart], said: set[str], changed: list[str]) -> Iterator[SubjectPart]:
     for part in parts:
-        if part.text not in said:
+        in_diff = part.label in _CHANGED and any(part.text in text for text in changed)
+        if part.text not in said and not in_diff:
             said.add(part.text)
             yield part
 

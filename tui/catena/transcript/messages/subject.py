@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.style import Style
 
@@ -12,11 +12,13 @@ from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import wrap_runs
 from catena.transcript.messages.tool_call import relative
 from catena.transcript.messages.tool_rows import draw_excerpt, draw_more, excerpt_rows
-from catena_acp.port.session_events import ToolCallChanged, ToolDiff, ToolText
+from catena_acp.permissions.parts import parts_of
+from catena_acp.port.session_events import ToolCallChanged, ToolDiff
 
 _LONGEST = 4_000  # characters of one argument
 _CONTEXT = 3  # unchanged lines around a change
 _ALL = 1_000_000  # rows
+_BREAK = " ⏎"  # at the end of a line of an argument that goes on
 
 
 def draw_changes(diffs: Sequence[ToolDiff], options: RenderOptions, *, most: int | None = None) -> list[Line]:
@@ -38,9 +40,10 @@ def changed_files(call: ToolCallChanged, directory: str) -> str:
     return f"{len(paths):,} files" if len(paths) > 1 else "".join(paths)
 
 
-def draw_arguments(call: ToolCallChanged, options: RenderOptions) -> list[Line]:
-    """Draw what the agent says of a call that changes no file: arguments, words and places."""
-    return _draw_texts((text[:_LONGEST] for text in _arguments(call, options)), options)
+def draw_arguments(call: ToolCallChanged, options: RenderOptions, *, whole: bool = False) -> list[Line]:
+    """Draw what the agent says of a call beside its changes: arguments, words and places, ``whole`` or the first."""
+    most = None if whole else _LONGEST
+    return _draw_texts((text[:most] for text in _arguments(call, options)), options)
 
 
 def draw_request(call: ToolCallChanged, options: RenderOptions) -> list[Line]:
@@ -54,19 +57,22 @@ def has_long_arguments(call: ToolCallChanged, options: RenderOptions) -> bool:
 
 
 def _arguments(call: ToolCallChanged, options: RenderOptions) -> Iterator[str]:
-    """The arguments, words and places of a call, fit to be drawn; words that an argument has are not said again."""
-    said = {call.title}
-    if isinstance(call.raw_input, Mapping):
-        for key, value in call.raw_input.items():
-            shown = " ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            if shown != call.title:
-                said.add(shown)
-                yield f"{safe_line(str(key))}: {safe(shown)}"
-    for content in call.content or ():
-        if isinstance(content, ToolText) and content.text.strip() not in said:
-            yield safe(content.text)
-    for place in call.locations or ():
-        yield relative(place.path, options.directory) + (f":{place.line}" if place.line else "")
+    """The arguments, words and places of a call, fit to be drawn; what its title or its diffs say is not said again."""
+    directory = options.directory
+    diffs = {relative(each.path, directory) for each in call.content or () if isinstance(each, ToolDiff)}
+    lines = {place.path: place.line for place in call.locations or ()}
+    for part in parts_of(call):
+        if relative(part.text, directory) in diffs:
+            continue
+        text = safe(part.text)
+        match part.label:
+            case "place":
+                line = lines.get(part.text)
+                yield relative(part.text, directory) + (f":{line}" if line else "")
+            case "text":
+                yield text
+            case label:
+                yield f"{safe_line(label)}: {text}".replace("\n", f"{_BREAK}\n")
 
 
 def _draw_texts(texts: Iterable[str], options: RenderOptions) -> list[Line]:

@@ -138,12 +138,18 @@ class SubjectBlock(LineBlock):
         options = self._options(width, self._directory)
         diffs = [content for content in call.content or () if isinstance(content, ToolDiff)]
         if self._whole:
-            return draw_changes(diffs, options) if diffs else draw_request(call, options)
+            said = draw_arguments(call, options, whole=True) if diffs else draw_request(call, options)
+            return [*said, *draw_changes(diffs, options)]
         most = self._room()
-        if diffs:
-            return draw_changes(diffs, options, most=most) if most else []
-        lines = draw_arguments(call, options)
-        self._cut = len(lines) > most or has_long_arguments(call, options)
+        said = self._arguments(most // 2 if diffs else most, options)
+        if not diffs:
+            return said
+        return [*said, *draw_changes(diffs, options, most=most - len(said))] if most else []
+
+    def _arguments(self, most: int, options: RenderOptions) -> list[Line]:
+        """What stands beside the changes, in as many rows at most."""
+        lines = draw_arguments(self._call, options)
+        self._cut = len(lines) > most or has_long_arguments(self._call, options)
         if len(lines) <= most:
             return lines
         return [*lines[: most - 1], *draw_more(len(lines) - most + 1, False, options)] if most else []
