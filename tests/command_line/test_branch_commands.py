@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from array import array
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from catena.cli.conversations.tree import TreeContents, tree_lines
+from catena.export.contents import ExportPart
+from catena.export.markdown import MarkdownRenderer
+from catena_store.conversations.tree import TreeNode
+from catena_store.exchange.outline import Passage
+from catena_store.records import ConversationRecord, MessageState
 from catena_store.windows import windows
 from support.clients.command_line import Catena, Finished, newest, run, shown, wait_until
+from support.counted_work import calls_counted
 from support.json_lines import json_lines
 from support.places import OWNER_CLIENT
+
+_NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
+RECORD = ConversationRecord("c1", "c1", "A tree", "rehearsal", "", "/shop", None, _NOON, _NOON)
 
 
 @pytest.fixture
@@ -167,14 +180,20 @@ def test_f12_the_tree_shows_siblings_badges_and_forks(catena: Catena) -> None:
 
     text = catena("show", id, "--tree")
     assert text.status == 0, text.err
-    lines = [line.rsplit(" · ", 1)[0] for line in text.out.splitlines()[3:]]
-    assert lines == [
-        "say one · rehearsal",
-        "├ say two · ‹1/2›",
-        "│ say three",
-        "├ say else; stopreason refusal · ‹2/2› · refused by the agent",
-        f"│ say end · command:{rehearsal()} · ◂ here",
-        f"└ say aside · fork {fork}",
+    first = row(messages, "say one")["id"]
+    lines = text.out.splitlines()[3:]
+    assert lines[4] == f"branch 2 · from {first}"
+    assert [line.rsplit(" · ", 1)[0] for line in lines] == [
+        "say one · rehearsal · then also branches 2–3",
+        "say two · ‹1/2›",
+        "say three",
+        "",
+        "branch 2",
+        "say else; stopreason refusal · ‹2/2› · refused by the agent",
+        f"say end · command:{rehearsal()} · ◂ here",
+        "",
+        "branch 3",
+        f"say aside · fork {fork}",
     ]
     tree = catena("show", id, "--tree", "--json").json
     assert tree["conversation"]["id"] == id
@@ -197,6 +216,50 @@ def test_f12_the_tree_shows_siblings_badges_and_forks(catena: Catena) -> None:
     tree = catena("show", fork, "--tree", "--json").json
     assert [node["preview"] for node in tree["nodes"]] == ["say one", "say aside"]
     assert catena("show", fork, "--tree", "--chain").status == 2
+
+
+@pytest.mark.parametrize("of_one_prompt", [False, True])
+def test_f12_the_tree_is_as_long_and_as_much_work_as_its_prompts_are_many(of_one_prompt: bool) -> None:
+    def drawn(count: int) -> tuple[int, int]:
+        nodes = [prompt_node(f"m{at:06}", f"m{at - 1:06}" if at else None) for at in range(count)]
+        above = [0 if of_one_prompt else at for at in range(count)]
+        nodes += [prompt_node(f"n{at:06}", f"m{over:06}") for at, over in enumerate(above)]
+        with calls_counted() as calls:
+            text = "\n".join(tree_lines(TreeContents(RECORD, "m000000", "m000000", nodes)))
+        assert len(set(re.findall(r"[mn]\d{6}$", text, re.MULTILINE))) == 2 * count
+        return calls.made, len(text)
+
+    small, large = drawn(100), drawn(800)
+    assert all(after < 10 * before for before, after in zip(small, large, strict=True)), (small, large)
+
+
+def test_h15_the_versions_of_a_prompt_in_an_export_are_as_long_as_they_are_many() -> None:
+    def exported(count: int) -> int:
+        versions, markdown = tuple(range(count)), MarkdownRenderer()
+        passages = (Passage(at, None, versions, "c1", array("q")) for at in versions)
+        return len("".join(markdown.part(ExportPart(passage, ())) for passage in passages))
+
+    assert exported(800) < 10 * exported(100)
+
+
+def prompt_node(id: str, parent_id: str | None) -> TreeNode:
+    return TreeNode(
+        id=id,
+        parent_id=parent_id,
+        hangs_from=parent_id,
+        conversation_id=RECORD.id,
+        preview="say it",
+        state=MessageState.FINAL,
+        agent=None,
+        profile=None,
+        how=None,
+        stop_reason=None,
+        trouble=None,
+        rows=1,
+        end_id=id,
+        leaf_id=id,
+        created_at=RECORD.created_at,
+    )
 
 
 def rehearsal() -> str:

@@ -73,7 +73,8 @@ def test_h15_a_branch_another_branch_and_the_whole_tree(catena: Catena) -> None:
         == {"b0", "b1", "b2"}
         <= {*re.findall(r'<section id="(b\d+)"', page)}
     )
-    assert "*Version **1** [2](#b2)*" in tree and "*Version [1](#b1) **2***" in tree
+    assert "*Version **1** [2](#b2)*" in tree
+    assert "*Version **2** of 2 · [previous](#b1) [all](#b1)*" in tree
     assert catena("export", CONVERSATION, "--at", "nobody").status == 2
 
 

@@ -99,14 +99,17 @@ async def nodes_of_conversation(
     family, fork_point = origin
     every = {node.id: node for node in await nodes(r, family)}
     inherited = _ancestors(every, await prompt_at(r, fork_point))
-    mine = {id for id, node in every.items() if node.conversation_id == conversation_id or id in inherited}
-    heads = {
-        id
+
+    def is_head(node: TreeNode) -> bool:
+        return node.conversation_id in forks and (
+            node.parent_id is None or every[node.parent_id].conversation_id != node.conversation_id
+        )
+
+    return [
+        node
         for id, node in every.items()
-        if node.conversation_id in forks
-        and (node.parent_id is None or every[node.parent_id].conversation_id != node.conversation_id)
-    }
-    return [node for id, node in every.items() if id in mine | heads]
+        if node.conversation_id == conversation_id or id in inherited or is_head(node)
+    ]
 
 
 async def prompt_at(r: Reader, leaf: str | None) -> str | None:

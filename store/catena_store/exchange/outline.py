@@ -20,7 +20,7 @@ class Passage:
     """Messages that follow one another without a branch between them; a prompt begins one.
 
     ``above`` is the passage that it hangs from, by its place in the outline, and ``versions`` are the passages that
-    hang from the same message, itself included.
+    hang from the same message, itself included, by age.
     """
 
     place: int
@@ -80,11 +80,12 @@ def _ordered(drafts: Sequence[_Draft]) -> Iterator[Passage]:
         waiting += below.get(draft.messages[-1], [])[::-1]
     place_of = {id(draft): place for place, draft in enumerate(order)}
     holder = {draft.messages[-1]: place for place, draft in enumerate(order)}
+    versions = {parent: tuple(place_of[id(each)] for each in drafts) for parent, drafts in below.items()}
     for place, draft in enumerate(order):
         yield Passage(
             place=place,
             above=None if draft.parent is None else holder.get(draft.parent),
-            versions=tuple(place_of[id(each)] for each in below[draft.parent]),
+            versions=versions[draft.parent],
             conversation_id=draft.conversation_id,
             messages=draft.messages,
             prompts=draft.prompts,

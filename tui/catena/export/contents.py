@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -46,7 +47,7 @@ class ExportPart:
     @property
     def version(self) -> int:
         """The number of this version, from 1."""
-        return self.passage.versions.index(self.passage.place) + 1
+        return bisect(self.passage.versions, self.passage.place)
 
 
 class Contents:

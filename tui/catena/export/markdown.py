@@ -80,14 +80,18 @@ class MarkdownRenderer:
         return f"\n---\n\n*Exported by Catena on {self._head.exported_at.astimezone():%Y-%m-%d %H:%M}.{masked}*\n"
 
     def _versions(self, part: ExportPart) -> str:
-        """Links to the other versions of a passage, and to what they hang from."""
-        shown = [
-            f"**{number}**" if place == part.passage.place else f"[{number}](#b{place})"
-            for number, place in enumerate(part.passage.versions, start=1)
-        ]
+        """Links to the versions beside a passage, from the first one to all of them, and to what they hang from."""
+        versions, number = part.passage.versions, part.version
         above = part.passage.above
         back = f" · [above](#b{above})" if above is not None else ""
-        return f"*Version {' '.join(shown)}*{back}"
+        if number == 1:
+            others = " ".join(f"[{at}](#b{place})" for at, place in enumerate(versions[1:], start=2))
+            return f"*Version **1** {others}*{back}"
+        beside = [f"[previous](#b{versions[number - 2]})"]
+        if number < len(versions):
+            beside.append(f"[next](#b{versions[number]})")
+        beside.append(f"[all](#b{versions[0]})")
+        return f"*Version **{number}** of {len(versions)} · {' '.join(beside)}*{back}"
 
     def _row(self, row: NestedRow) -> Iterator[str]:
         """A message; of a call that started a subagent with what that said and did."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -83,7 +84,7 @@ def _shape(node: TreeNode, conversation_id: str) -> dict[str, object]:
 
 
 def tree_lines(shown: TreeContents) -> Iterator[str]:
-    """Yield a line for each prompt, indented only where branches diverge."""
+    """Yield a line for each prompt, branch after branch; each names the branches that part below it."""
     conversation, title_of = shown.conversation, titles_in_settings()
     first_words = shown.nodes[0].preview if shown.nodes else ""
     yield safe_line(conversation.title or first_words[:_TITLE])
@@ -96,7 +97,7 @@ def tree_lines(shown: TreeContents) -> Iterator[str]:
 
 
 class _TreeDrawing:
-    """Drawing of a tree, without recursion: a conversation can be thousands of prompts deep."""
+    """Drawing of a tree, without indents: a conversation can be thousands of prompts deep, and part at each."""
 
     def __init__(self, shown: TreeContents, title_of: Callable[[str, str | None], str | None]) -> None:
         self._shown = shown
@@ -105,43 +106,47 @@ class _TreeDrawing:
         self._children: dict[str | None, list[TreeNode]] = {}
         for node in shown.nodes:
             self._children.setdefault(node.parent_id, []).append(node)
+        self._versions = dict(self._numbered())
+
+    def _numbered(self) -> Iterator[tuple[str, str]]:
+        """The prompts of the conversation that have other versions in it, with their numbers."""
+        for siblings in self._children.values():
+            own = [each for each in siblings if each.conversation_id == self._shown.conversation.id]
+            if len(own) > 1:
+                yield from ((each.id, f"‹{at}/{len(own)}›") for at, each in enumerate(own, start=1))
 
     def lines(self) -> Iterator[str]:
-        roots = self._children.get(None, [])
-        waiting = [(node, "", "") for node in roots] if len(roots) == 1 else self._branches(roots, "")
+        waiting = deque(self._children.get(None, []))
+        named = 0
         while waiting:
-            node, before, indent = waiting.pop()
-            yield f"{before}{self._line(node)}"
+            node, named = waiting.popleft(), named + 1
+            if named > 1:
+                yield ""
+                yield f"branch {named} · from {node.parent_id}" if node.parent_id else f"branch {named}"
+            yield from self._branch(node, waiting, named + len(waiting))
+
+    def _branch(self, node: TreeNode | None, waiting: deque[TreeNode], named: int) -> Iterator[str]:
+        """The lines of a branch; what parts from it waits, and is named after the ``named`` before it."""
+        while node is not None:
             below = self._children.get(node.id, [])
-            if len(below) == 1:
-                waiting.append((below[0], indent, indent))
-            else:
-                waiting += self._branches(below, indent)
+            others = below[1:]
+            waiting.extend(others)
+            begun, named = named + 1, named + len(others)
+            parting = f"branch {begun}" if begun == named else f"branches {begun}–{named}"
+            yield self._line(node, parting if others else None)
+            node = below[0] if below else None
 
-    @staticmethod
-    def _branches(nodes: Sequence[TreeNode], indent: str) -> list[tuple[TreeNode, str, str]]:
-        """Diverging branches with their line prefixes, the last one first."""
-        parted = [
-            (node, f"{indent}├ ", f"{indent}│ ")
-            if node is not nodes[-1]
-            else (node, f"{indent}└ ", f"{indent}  ")
-            for node in nodes
-        ]
-        return parted[::-1]
-
-    def _line(self, node: TreeNode) -> str:
-        return " · ".join((safe_line(node.preview) or "(files only)", *self._badges(node), node.id))
+    def _line(self, node: TreeNode, parting: str | None) -> str:
+        words = [safe_line(node.preview) or "(files only)", *self._badges(node)]
+        if parting is not None:
+            words.append(f"then also {parting}")
+        return " · ".join((*words, node.id))
 
     def _badges(self, node: TreeNode) -> Iterator[str]:
         above = self._of_id.get(node.parent_id or "")
         here = self._shown.conversation.id
-        own = [
-            each
-            for each in self._children[node.parent_id]
-            if each.conversation_id == here or each.conversation_id == node.conversation_id
-        ]
-        if node.conversation_id == here and len(own) > 1:
-            yield f"‹{own.index(node) + 1}/{len(own)}›"
+        if (version := self._versions.get(node.id)) is not None:
+            yield version
         if node.conversation_id != here and (above is None or above.conversation_id != node.conversation_id):
             yield f"fork {node.conversation_id}" if above else f"of {node.conversation_id}"
         if node.agent and (above is None or above.agent != node.agent):
