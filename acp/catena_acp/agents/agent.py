@@ -7,6 +7,7 @@ starts.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -305,12 +306,17 @@ class Agent:
         exiting.cancel()
 
     async def _drain_messages(self) -> None:
-        """Wait until all of the agent's messages have been received."""
-        try:
-            async with asyncio.timeout(1.0):
-                await self._transport.drained.wait()
-        except TimeoutError:
-            return
+        """Wait until all of the agent's messages have been received, or none was for a second.
+
+        However many they are and however slow the machine: the answer may be the last of them.
+        """
+        seen = -1
+        while not self._transport.drained.is_set():
+            if seen == (seen := self._transport.received_messages):
+                return
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._transport.drained.wait()
         # The handlers of the last messages are tasks that start in the next iteration.
         await asyncio.sleep(0)
 

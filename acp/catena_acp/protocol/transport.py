@@ -7,6 +7,8 @@ the SDK's own, which fails at one invalid line, waits for ever on a closed pipe 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
@@ -22,6 +24,7 @@ _MOST_UNFINISHED = 1024 * 1024  # bytes of a line without its end that are looke
 _QUIET_TIMES = 5  # quiet intervals behind what is no message, and it is shown
 _SHOWN = 300  # characters of what was printed
 _LINES_IN_A_TURN = 4_096  # of the loop: a block of tiny lines is tens of thousands
+_LARGEST_PIPE = 1 << 20  # bytes that are unread in one at most
 _BUSY = 0.005  # seconds that an iteration of a busy event loop takes
 
 
@@ -181,7 +184,7 @@ class StdioTransport:
         """Read the rest of a dead agent's output, then end ``receive``.
 
         The end of the pipe ends the wait; since a grandchild may hold the pipe open, so do ``quiet`` seconds without
-        data, or ``limit`` seconds in all.
+        data, or ``limit`` seconds in all. What the pipe holds then is read however late we are: it may be the answer.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + limit
@@ -193,7 +196,26 @@ class StdioTransport:
             except TimeoutError:
                 if self._received_bytes == seen and not self._paused:
                     break
+        self._read_rest()
         self._end()
+
+    def _read_rest(self) -> None:
+        """Read what is in the pipe, at most what a pipe can hold."""
+        pipe = self._output_pipe
+        if pipe is None or self._output_closed.is_set() or self._ended or pipe.is_closing():
+            return
+        pipe.pause_reading()
+        self._paused = True
+        rest = _LARGEST_PIPE
+        with contextlib.suppress(BlockingIOError, OSError):
+            while rest > 0 and (block := os.read(pipe.get_extra_info("pipe").fileno(), min(rest, 1 << 16))):
+                rest -= len(block)
+                self._lines.extend(self._splitter.feed(block))
+
+    @property
+    def received_messages(self) -> int:
+        """How many messages were taken by now."""
+        return self._received_messages
 
     # Called by the pipes.
 

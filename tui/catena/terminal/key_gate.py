@@ -8,6 +8,7 @@ has been handled, and what that has asked for is there. Pastes and the mouse kee
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Collection
 from typing import Any
@@ -20,7 +21,13 @@ from textual.widget import Widget
 
 from catena.terminal.key_pace import KeyPace
 
-_PATIENCE = 20  # slices; an action that is not done by then no longer holds the keys
+_PATIENCE = (
+    20  # slices in which we had nothing to do; an action that is not done by then no longer holds the keys
+)
+_MOST_BUSY = (
+    100  # slices in which we worked, maybe at the action: a slow machine takes a while to import a screen
+)
+_WORK = 0.002  # seconds of CPU in a slice
 _SLICE = 0.05  # seconds; a pause of the loop counts as one slice, however long: no action could use it
 _MOST_ROUNDS = 8  # of messages that come of messages; while an answer streams in there are always more
 _QUIET_ROUNDS = 2  # with nothing left to handle, one behind the other
@@ -29,7 +36,8 @@ _QUIET_ROUNDS = 2  # with nothing left to handle, one behind the other
 class _Way:
     """A running action that moves the focus to another screen, or to another part of this one."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ends: bool) -> None:
+        self.ends = ends  # for sure, if only after long
         self.task: asyncio.Task[object] | None = None
         self.screen: Screen[Any] | None = None  # that it has opened
 
@@ -179,23 +187,32 @@ class KeyGate:
         """Wait for a step, with a time limit."""
         task = asyncio.ensure_future(step)
         try:
-            for _ in range(_PATIENCE):
+            idle = busy = 0
+            while idle < _PATIENCE and busy < _MOST_BUSY:
+                before = time.process_time()
                 await asyncio.wait({task}, timeout=_SLICE)
                 if task.done():
                     task.result()
                     return
+                if any(way.ends and not self._stands(way) for way in self._ways):
+                    continue
+                if time.process_time() - before > _WORK:
+                    busy += 1
+                else:
+                    idle += 1
             self._ways = [way for way in self._ways if self._stands(way)]
         finally:
             task.cancel()
 
     # --- acts
 
-    def led(self, act: Awaitable[None]) -> Awaitable[None]:
+    def led(self, act: Awaitable[None], *, ends: bool = False) -> Awaitable[None]:
         """Wrap an action for which the keys wait from now on, until it has ended, opened a screen or moved the focus.
 
-        They wait again when its screen is gone, for what it does with what was chosen there.
+        They wait again when its screen is gone, for what it does with what was chosen there. For one that ``ends`` for
+        sure they wait however long it takes, for any other a second in which nothing is done.
         """
-        way = _Way()
+        way = _Way(ends=ends)
         self._ways.append(way)
         return self._go(way, act)
 

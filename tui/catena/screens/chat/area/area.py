@@ -108,7 +108,7 @@ class ChatArea(Vertical):
             id="conversation",
         )
         self._startup = StartupCommands(
-            outgoing, self.conversation.start, leave, lambda act: self.run(gate.led(act))
+            outgoing, self.conversation.start, leave, lambda act: self.run(gate.led(act, ends=True))
         )
         self._commands: AreaCommands = self._startup
         self.prompt = PromptArea(
