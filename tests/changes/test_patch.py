@@ -94,9 +94,9 @@ def test_w29_git_applies_the_patch_and_takes_it_back(tmp_path: Path) -> None:
     assert not patch.left_out
     root = written(tmp_path / "r", BEFORE)
 
-    git(root, "apply", "-", text=patch.text)
+    git(root, "apply", "-", text=patch.content.decode())
     assert read(root) == AFTER
-    git(root, "apply", "-R", "-", text=patch.text)
+    git(root, "apply", "-R", "-", text=patch.content.decode())
     assert read(root) == BEFORE
 
 
@@ -124,4 +124,4 @@ def test_w29_git_takes_one_hunk_back(tmp_path: Path) -> None:
 )
 def test_w29_what_has_no_exact_place_is_left_out_of_the_patch_and_named(file: ChangedFile) -> None:
     patch = patch_of([diff_of_file(file)], "/p")
-    assert patch.text == "" and patch.left_out == (file.path,)
+    assert patch.content == b"" and [path for path, _ in patch.left_out] == [file.path]

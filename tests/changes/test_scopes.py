@@ -10,6 +10,7 @@ from catena_acp.changes.changed_file import ChangeSpan
 from catena_acp.changes.reading import ChangeScope, Since, read_changes, span_of
 from catena_store.conversations import conversations, messages, seen_changes
 from catena_store.database.database import Database, Writer
+from catena_store.ids import utc_now
 from catena_store.records import Kind, NewMessage
 
 
@@ -51,7 +52,7 @@ async def test_w29_a_scope_is_a_part_of_the_branch(
             await a_branch(tx)
             await seen_changes.note_look(tx, "c", "x6")
         async with db.read() as reader:
-            changes = await read_changes(reader, "c", leaf, scope, ("/p",))
+            changes = await read_changes(reader, "c", leaf, scope, ("/p",), now=utc_now())
             assert [file.path for file in changes.files] == paths
             assert changes.scope == scope and await span_of(reader, leaf, scope) == span
 

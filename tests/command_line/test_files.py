@@ -14,7 +14,7 @@ from catena_store.snapshots.repository import existing
 from catena_store.snapshots.restoring import RestoreStep
 from catena_store.snapshots.unfinished import WindowMove
 from catena_store.windows.journal import Act
-from support.clients.command_line import Catena, Finished, turns_kept, wait_until
+from support.clients.command_line import Catena, Finished, run_between_snapshots
 
 PROJECT_FILES = {"notes.txt": "mine\n", "kept.txt": "kept\n"}
 
@@ -29,16 +29,6 @@ def catena(tmp_path: Path) -> Catena:
     run_between_snapshots(made, "cue one; write notes.txt first", "--agent", "rehearsal")
     run_between_snapshots(made, "cue two; terminal rm kept.txt; write new.txt second", "--continue")
     return made
-
-
-def run_between_snapshots(catena: Catena, prompt: str, *arguments: str) -> None:
-    """The agent does what it is asked to once the files are kept as they were, for which it would not wait for long."""
-    before = turns_kept(catena.store)
-    with catena.start("run", *arguments, "--permissions", "allow", prompt) as begun:
-        wait_until(lambda: begun.poll() is not None or turns_kept(catena.store) > before)
-        catena.cue(prompt.split(";")[0].removeprefix("cue "))
-        _, err = begun.communicate(timeout=60)
-    assert begun.returncode == 0, err
 
 
 def run(catena: Catena, prompt: str, *arguments: str) -> Finished:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from catena.screens.comparison.words import changed_files, shared_part
-from catena_acp.changes.changed_file import FileContents, FileState, OnDisk
+from catena_acp.changes.changed_file import By, FileContents, FileState, OnDisk
 from catena_acp.changes.hunks import diffs_of_files
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.snapshots import keeping
@@ -77,7 +77,10 @@ async def test_g03_what_a_shell_did_to_files_is_among_the_changes_of_its_turn(wo
     assert binary and made and new and len(files) == 3
     assert binary.contents is FileContents.BINARY
     assert (made.state, made.on_disk) == (FileState.NEW, OnDisk.CHANGED)
-    assert made.net and (made.net.old, made.net.new) == (None, "hi\n")
+    assert made.mixed and [(each.by, each.old, each.new) for each in made.changes] == [
+        (By.AGENT, None, "hi\n"),
+        (By.OTHERS, "hi\n", "changed since\n"),
+    ]
     assert (new.state, new.renamed_from, new.on_disk) == (
         FileState.RENAMED,
         str(project / "old"),
@@ -110,11 +113,11 @@ async def test_g03_what_somebody_changed_between_two_turns_is_not_theirs(world: 
     assert [Path(each.path).name for each in turn.files] == ["first.txt"]
 
 
-async def test_g03_a_branch_with_a_turn_that_was_not_kept_is_told_as_the_agent_reported_it(
+async def test_g03_a_turn_that_was_not_kept_is_told_as_the_agent_reported_it_beside_those_that_were(
     world: World,
 ) -> None:
     async with world.client() as desk:
-        await desk.say("edit notes.txt", "allow")
+        await desk.say("edit! notes.txt")
     keeper = Keeper(world)
     async with world.client(snapshots=keeper, resume=desk) as again:
         await again.say("write kept.txt yes", "allow")
@@ -122,7 +125,13 @@ async def test_g03_a_branch_with_a_turn_that_was_not_kept_is_told_as_the_agent_r
         leaf = await leaf_of(again)
         branch = await again.conversation.changes.read(leaf, ChangeScope())
         turn = await again.conversation.changes.read(leaf, ChangeScope(Since.TURN))
-    assert branch.caveat.startswith("As the agent reported")
+    assert branch.caveat.startswith("1 turn was not kept: its changes are as the agent reported")
+    assert [Path(each.path).name for each in branch.files] == ["kept.txt", "notes.txt"]
+    patch = branch.source.patch()
+    assert b"+++ b/kept.txt" in patch.content and b"b/notes.txt" not in patch.content
+    assert [(Path(each.path).name, each.why) for each in patch.left_out] == [
+        ("notes.txt", "the exact place of its changes is not known")
+    ]
     assert turn.caveat == "" and [Path(each.path).name for each in turn.files] == ["kept.txt"]
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from catena_store.database.database import Reader
 
@@ -39,6 +39,13 @@ class OnDisk(StrEnum):
     UNKNOWN = "unknown"  # not read, or too much like other parts of the file to tell
 
 
+class By(StrEnum):
+    """Whose change it is."""
+
+    AGENT = "agent"  # made during the turns that are asked about
+    OTHERS = "others"  # between them, or since: by the person, a program, or another turn
+
+
 @dataclass(frozen=True, slots=True)
 class TextChange:
     """Two versions of a file, or of a part of one."""
@@ -47,6 +54,7 @@ class TextChange:
     new: str | None  # None: there is none any more
     whole: bool = False  # True: of the file from its first to its last line
     line: int = 1  # of the file, with which a part begins, as far as it is known
+    by: By = By.AGENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,11 @@ class ChangedFile:
     unsure: bool = False  # True: how one of the changes ended was never seen
     renamed_from: str = ""
     on_disk: OnDisk = OnDisk.UNKNOWN
+
+    @property
+    def mixed(self) -> bool:
+        """True where others changed the same lines, so that what is theirs cannot be told from the agent's."""
+        return any(change.by is By.OTHERS for change in self.changes)
 
     @property
     def net(self) -> TextChange | None:
@@ -94,7 +107,31 @@ class UnreadFile(Protocol):
         ...
 
 
-class ChangeSource(Protocol):
+class LeftOut(NamedTuple):
+    """A file that a patch cannot have, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A patch for ``git apply`` in a directory, and what it lacks."""
+
+    content: bytes
+    directory: str  # that its paths are relative to
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class PatchSource(Protocol):
+    """A place that makes patches of what was changed in files."""
+
+    def patch(self, paths: Collection[str] | None = None) -> Patch:
+        """What would be taken back of the files that were changed, or only of these. Blocks. Raises SnapshotFailed."""
+        ...
+
+
+class ChangeSource(PatchSource, Protocol):
     """A place that knows what was changed in files."""
 
     @property

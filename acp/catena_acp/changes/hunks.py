@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from catena_acp.changes.changed_file import ChangedFile, TextChange, UnreadFile
+from catena_acp.changes.changed_file import By, ChangedFile, TextChange, UnreadFile
 from catena_acp.diff import Hunk, diff_of_lines
 
 
@@ -16,6 +16,7 @@ class FileHunk:
     hunk: Hunk
     digest: str  # of the file's path and the lines: the same change has the same one wherever it has moved to
     step: int = 0  # of the changes of a file that follow one another: which of them, counted from 1
+    by: By = By.AGENT
 
     @property
     def head(self) -> str:
@@ -68,7 +69,8 @@ def diff_of_file(file: ChangedFile) -> FileDiff:
     added = removed = 0
     for step, change in enumerate(file.changes, 1):
         diff = diff_of_lines(lines_of(change.old), lines_of(change.new))
-        added, removed = added + diff.added, removed + diff.removed
+        if change.by is By.AGENT:
+            added, removed = added + diff.added, removed + diff.removed
         hunks += _hunks(file, change, diff.hunks, step if file.successive else 0)
     return FileDiff(file, tuple(hunks), added, removed)
 
@@ -90,7 +92,7 @@ def lines_of(text: str | None) -> list[str]:
 def _hunks(file: ChangedFile, change: TextChange, hunks: Sequence[Hunk], step: int) -> Iterator[FileHunk]:
     for hunk in hunks:
         content = "".join(line.sign + line.text for line in hunk.lines)
-        yield FileHunk(_moved(hunk, change.line - 1), _digest(file.path, content), step)
+        yield FileHunk(_moved(hunk, change.line - 1), _digest(file.path, content), step, change.by)
 
 
 def _digest(path: str, content: str) -> str:

@@ -3,46 +3,81 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum
 from itertools import pairwise
+from typing import NamedTuple
 
 from catena_acp.changes.changed_file import (
     MOST_CHARACTERS,
+    By,
     ChangedFile,
     ChangeSource,
     ChangeSpan,
     FileContents,
     FileState,
+    LeftOut,
     OnDisk,
+    Patch,
     TextChange,
+    UnreadFile,
 )
 from catena_acp.changes.on_disk import FilesOnDisk
 from catena_acp.changes.reported import ReportedChanges
-from catena_acp.snapshots.restoring import RestorePlan
+from catena_acp.snapshots.restoring import Alongside, RestorePlan, alongside, paired
 from catena_store.database.database import Reader
 from catena_store.snapshots import turns
+from catena_store.snapshots.merging import without_turns
 from catena_store.snapshots.repository import SnapshotRepository
-from catena_store.snapshots.restoring import Course, TurnSnapshots
-from catena_store.snapshots.trees import LeftOutFile, TreeChange, is_among
+from catena_store.snapshots.trees import LeftOutFile, TreeChange, TreeEntry, is_among
 from catena_store.snapshots.turns import TurnFiles
 
+_DAY = 86_400  # seconds
 
-async def source_of(reader: Reader, span: ChangeSpan, repository: SnapshotRepository | None) -> ChangeSource:
-    """What knows best what was changed in a part of a branch: snapshots where all of its turns have them."""
-    if repository is not None:
-        kept = await turns.of_span(reader, span.leaf_id, span.after, span.until)
-        if kept and kept[0].root == str(repository.root):
-            return KeptChanges(repository, kept)
-    return ReportedChanges()
+
+async def source_of(
+    reader: Reader, span: ChangeSpan, repository: SnapshotRepository | None, now: datetime
+) -> ChangeSource:
+    """What knows best what was changed in a part of a branch: snapshots, for those of its turns that have them."""
+    if repository is None:
+        return ReportedChanges()
+    found = await turns.of_each(reader, span.leaf_id, span.after, span.until)
+    kept = [
+        each.files
+        for each in found
+        if each.files is not None and each.files.after and each.files.root == str(repository.root)
+    ]
+    if not kept:
+        return ReportedChanges()
+    beside = await alongside(reader, repository, kept, now)
+    rest = {each.id for each in found} - {each.turn_id for each in kept}
+    return KeptChanges(repository, kept, beside, ReportedChanges(rest) if rest else None, len(rest), now)
 
 
 class KeptChanges:
-    """The differences between snapshots, which lie at the start and the end of each turn."""
+    """The differences between snapshots, which lie at the start and the end of each turn.
 
-    def __init__(self, repository: SnapshotRepository, kept: Sequence[TurnFiles]) -> None:
+    Turns without snapshots are told of by ``reported``.
+    """
+
+    def __init__(
+        self,
+        repository: SnapshotRepository,
+        kept: Sequence[TurnFiles],
+        beside: Alongside,
+        reported: ReportedChanges | None,
+        unkept: int,
+        now: datetime,
+    ) -> None:
         self._repository = repository
         self._kept = kept
+        self._beside = beside
+        self._reported = reported
+        self._unkept = unkept
+        self._day = int(now.timestamp()) // _DAY
+        self._reported_paths: set[str] = set()
 
     @property
     def kept(self) -> bool:
@@ -53,42 +88,111 @@ class KeptChanges:
         """The files that no snapshot has, and whether somebody else's changes may be among them."""
         left_out = dict.fromkeys(each for turn in self._kept for each in turn.left_out)
         later = any(turn.certain is not None for turn in self._kept)
-        return " ".join(
-            words
-            for words, holds in (
-                ("A turn's end was kept later: may hold changes of yours.", later),
-                (f"Not included: {_listed(list(left_out))}.", left_out),
-            )
-            if holds
-        )
+        words = []
+        if self._unkept:
+            one = self._unkept == 1
+            whose = "1 turn was not kept: its" if one else f"{self._unkept} turns were not kept: their"
+            words.append(f"{whose} changes are as the agent reported, without those of shell commands.")
+        if later:
+            words.append("A turn's end was kept later: may hold changes of yours.")
+        if left_out:
+            words.append(f"Not included: {_listed(list(left_out))}.")
+        return " ".join(words)
 
     async def changed_files(
         self, reader: Reader, span: ChangeSpan, directories: Sequence[str]
-    ) -> Sequence[KeptFile]:
+    ) -> Sequence[UnreadFile]:
         """The files that were changed, by their paths. Raises SnapshotFailed."""
-        return await asyncio.to_thread(self._files, FilesOnDisk((str(self._repository.root), *directories)))
+        disk = FilesOnDisk((str(self._repository.root), *directories))
+        files: Sequence[UnreadFile] = await asyncio.to_thread(self._files, disk)
+        if self._reported is None:
+            return files
+        known = {file.path for file in files}
+        reported = await self._reported.changed_files(reader, span, directories)
+        self._reported_paths = {file.path for file in reported}
+        return sorted(
+            [*files, *(file for file in reported if file.path not in known)], key=lambda file: file.path
+        )
+
+    def patch(self, paths: Collection[str] | None = None) -> Patch:
+        """What is there now against what would be there without these turns. Blocks. Raises SnapshotFailed."""
+        repository = self._repository
+        taken = repository.capture(day=self._day)
+        pairs = paired(repository, self._kept, taken.tree, self._beside)
+        lacking = {
+            each.path for each in (*taken.left_out, *(each for turn in self._kept for each in turn.left_out))
+        }
+        prefix = f"{repository.root}/".replace("//", "/")
+        lacking |= {path.removeprefix(prefix) for path in self._reported_paths if path.startswith(prefix)}
+        found = without_turns(repository, pairs, taken.tree, unkept=lacking)
+
+        wanted = {path for path in (*found.entries, *found.left) if paths is None or prefix + path in paths}
+        for source, target in found.renamed:
+            wanted |= {source} if target in wanted else set()
+        entries = {path: entry for path, entry in found.entries.items() if path in wanted}
+        content = repository.patch(repository.tree_with(taken.tree, entries), taken.tree, renames=True)
+        left = [
+            LeftOut(prefix + path, str(why)) for path, why in sorted(found.left.items()) if path in wanted
+        ]
+        if self._reported is not None:
+            alone = (
+                self._reported_paths
+                - {each.path for each in left}
+                - {prefix + path for path in found.entries}
+            )
+            reported = self._reported.patch(alone if paths is None else alone & {*paths})
+            content, left = content + reported.content, [*left, *reported.left_out]
+        return Patch(content, str(repository.root), tuple(left))
 
     def _files(self, disk: FilesOnDisk) -> list[KeptFile]:
-        return [KeptFile(self._repository, change, disk) for change in self._changes()]
-
-    def _changes(self) -> Sequence[TreeChange]:
-        pairs = [TurnSnapshots(each.before, each.after) for each in self._kept if each.after is not None]
         # What a snapshot lacks may have been there.
         lacking = {each.path for turn in self._kept for each in turn.left_out}
-        if all(earlier.after == later.before for earlier, later in pairwise(pairs)):
-            changes = self._repository.changes(pairs[0].before, pairs[-1].after, renames=True)
-        else:
-            changes = list(Course(self._repository, pairs).changes)
-        return [each for each in changes if not is_among(each.path, lacking)]
+        return [
+            KeptFile(self._repository, change, disk, steps)
+            for change, steps in self._changes()
+            if not is_among(change.path, lacking)
+        ]
+
+    def _changes(self) -> Iterator[tuple[TreeChange, Sequence[_Step]]]:
+        """What is different by these turns, with the steps to it where others took some of them."""
+        pairs = [(each.before, each.after) for each in self._kept if each.after is not None]
+        if all(earlier[1] == later[0] for earlier, later in pairwise(pairs)):
+            for change in self._repository.changes(pairs[0][0], pairs[-1][1], renames=True):
+                yield change, ()
+            return
+        steps: dict[str, list[_Step]] = {}
+        last: str | None = None
+        for before, after in pairs:
+            for change in self._repository.changes(last, before) if last is not None else ():
+                if change.path in steps:
+                    steps[change.path].append(_Step(By.OTHERS, change.old, change.new))
+            for change in self._repository.changes(before, after):
+                steps.setdefault(change.path, []).append(_Step(By.AGENT, change.old, change.new))
+            last = after
+        for path, taken in sorted(steps.items()):
+            while taken[-1].by is By.OTHERS:  # behind the last turn that changed it
+                del taken[-1]
+            others = any(step.by is By.OTHERS for step in taken)
+            if others or taken[0].old != taken[-1].new:
+                yield TreeChange(path, taken[0].old, taken[-1].new), taken if others else ()
+
+
+class _Step(NamedTuple):
+    """One change of a file, and whose it is."""
+
+    by: By
+    old: TreeEntry | None
+    new: TreeEntry | None
 
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """A file that differs between two snapshots."""
+    """A file that differs between two snapshots; where others changed it between turns, ``steps`` lead through it."""
 
     repository: SnapshotRepository
     change: TreeChange
     disk: FilesOnDisk | None  # None: what is there now is not asked
+    steps: Sequence[_Step] = ()
 
     @property
     def path(self) -> str:
@@ -105,35 +209,79 @@ class KeptFile:
         return FileState.DELETED if self.change.new is None else FileState.CHANGED
 
     def read(self) -> ChangedFile | None:
-        """The file with its texts. Blocks. Raises SnapshotFailed."""
-        old, new = self._texts()
+        """The file with its texts; None where the turns left nothing in it. Blocks. Raises SnapshotFailed."""
+        taken = self.steps or (_Step(By.AGENT, self.change.old, self.change.new),)
         renamed_from = str(self.repository.root / self.change.old_path) if self.change.old_path else ""
-        problem = next((each for each in (old, new) if isinstance(each, FileContents)), None)
-        if problem is not None or isinstance(old, FileContents) or isinstance(new, FileContents):
-            contents = problem or FileContents.BINARY
-            return ChangedFile(self.path, self.state, contents=contents, renamed_from=renamed_from)
-        changes = (TextChange(old, new, whole=True),) if old != new else ()
-        return ChangedFile(
-            self.path, self.state, changes, renamed_from=renamed_from, on_disk=self._on_disk(new)
-        )
+        texts = [_TextStep(step.by, *self._texts(step)) for step in taken]
+        for each in texts:
+            if problem := next((text for text in each[1:] if isinstance(text, FileContents)), None):
+                return ChangedFile(self.path, self.state, contents=problem, renamed_from=renamed_from)
+        steps = [TextChange(each.old, each.new, whole=True, by=each.by) for each in texts]
+        new = steps[-1].new
+        on_disk, there = self._on_disk(new)
+        file = ChangedFile(self.path, self.state, renamed_from=renamed_from, on_disk=on_disk)
+        if on_disk in (OnDisk.CHANGED, OnDisk.GONE) and self._without(steps, there) is _CONFLICT:
+            steps_until_now = (*steps, TextChange(new, there, whole=True, by=By.OTHERS))
+            return replace(file, changes=steps_until_now, successive=True)
+        old = self._without(steps, new)
+        if isinstance(old, _Conflict):
+            return replace(file, changes=tuple(steps), successive=True)
+        if old == new:
+            return file if not self.steps else None
+        state = FileState.NEW if old is None else file.state
+        return replace(file, changes=(TextChange(old, new, whole=True),), state=state)
 
-    def _texts(self) -> tuple[str | FileContents | None, str | FileContents | None]:
+    def _without(self, steps: Sequence[TextChange], text: str | None) -> str | _Conflict | None:
+        """A later text without the agent's steps."""
+        for step in reversed(steps):
+            if step.by is By.OTHERS or text == step.old:
+                continue
+            if text == step.new:
+                text = step.old
+            elif text is None or step.new is None or step.old is None:
+                return _CONFLICT
+            else:
+                versions = (each.encode("utf-8", "surrogatepass") for each in (text, step.new, step.old))
+                merged = self.repository.merged(*versions)
+                if merged is None:
+                    return _CONFLICT
+                text = merged.decode("utf-8", "surrogatepass")
+        return text
+
+    def _texts(self, step: _Step) -> tuple[str | FileContents | None, str | FileContents | None]:
         with self.repository.contents() as contents:
             old, new = (
-                None if entry is None else _text(contents.read(entry.blob))
-                for entry in (self.change.old, self.change.new)
+                None if entry is None else _text(contents.read(entry.blob)) for entry in (step.old, step.new)
             )
         return old, new
 
-    def _on_disk(self, new: str | None) -> OnDisk:
+    def _on_disk(self, new: str | None) -> tuple[OnDisk, str | None]:
+        """What is in the place of what was left there, and its text, where there is one."""
         if self.disk is None:
-            return OnDisk.SAME
+            return OnDisk.SAME, new
         found, text = self.disk.text(self.path)
+        if found is OnDisk.GONE:
+            return (OnDisk.SAME if new is None else OnDisk.GONE), None
         if new is None:
-            return OnDisk.SAME if found is OnDisk.GONE else OnDisk.CHANGED
+            return OnDisk.CHANGED, text
         if found is not OnDisk.SAME:
-            return found
-        return OnDisk.SAME if text == new else OnDisk.CHANGED
+            return found, None
+        return (OnDisk.SAME if text == new else OnDisk.CHANGED), text
+
+
+class _TextStep(NamedTuple):
+    by: By
+    old: str | FileContents | None
+    new: str | FileContents | None
+
+
+class _Conflict(Enum):
+    """Two changed the same lines."""
+
+    CONFLICT = "conflict"
+
+
+_CONFLICT = _Conflict.CONFLICT
 
 
 def planned_files(plan: RestorePlan) -> list[KeptFile]:
@@ -141,6 +289,24 @@ def planned_files(plan: RestorePlan) -> list[KeptFile]:
     return [
         KeptFile(plan.repository, TreeChange(step.path, step.now, step.wanted), None) for step in plan.steps
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPatch:
+    """The patch of what a restore would write."""
+
+    plan: RestorePlan
+
+    def patch(self, paths: Collection[str] | None = None) -> Patch:
+        """What would be written of all files, or only of these. Blocks. Raises SnapshotFailed."""
+        repository = self.plan.repository
+        chosen = {
+            step.path: step.wanted
+            for step in self.plan.steps
+            if paths is None or str(repository.root / step.path) in paths
+        }
+        wanted = repository.tree_with(self.plan.now, chosen)
+        return Patch(repository.patch(self.plan.now, wanted), str(repository.root))
 
 
 def _text(content: bytes) -> str | FileContents:

@@ -4,32 +4,24 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from catena_acp.changes.changed_file import FileContents, FileState
+from catena_acp.changes.changed_file import FileContents, FileState, LeftOut, Patch
 from catena_acp.changes.hunks import FileDiff, FileHunk
 
+_NO_PLACE = "the exact place of its changes is not known"
 _QUOTED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """A patch relative to a directory, and the paths whose changes cannot be in it."""
-
-    text: str
-    left_out: tuple[str, ...] = ()
 
 
 def patch_of(diffs: Sequence[FileDiff], directory: str) -> Patch:
     """The changes of files below a directory as one patch; left out is what has no exact place in its file."""
     pieces: list[str] = []
-    left_out: list[str] = []
+    left_out: list[LeftOut] = []
     for diff in diffs:
         if _fits(diff, directory):
             pieces += _file_patch(diff, directory, diff.hunks)
         else:
-            left_out.append(diff.file.path)
-    return Patch("".join(pieces), tuple(left_out))
+            left_out.append(LeftOut(diff.file.path, _NO_PLACE))
+    return Patch("".join(pieces).encode("utf-8", "surrogateescape"), directory, tuple(left_out))
 
 
 def hunk_patch(diff: FileDiff, hunk: FileHunk, directory: str) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import Enum
 
-from catena_acp.changes.changed_file import ChangeSpan, UnreadFile
-from catena_acp.changes.kept import planned_files, source_of
+from catena_acp.changes.changed_file import ChangeSpan, PatchSource, UnreadFile
+from catena_acp.changes.kept import PlannedPatch, planned_files, source_of
+from catena_acp.changes.reported import ReportedChanges
 from catena_acp.snapshots.restoring import RestorePlan, whose_change
 from catena_store import ancestry
 from catena_store.conversations import messages
@@ -47,6 +49,7 @@ class Changes:
     seen: frozenset[str] = frozenset()  # digests of hunks
     caveat: str = ""
     kept: bool = False  # the files' own differences; else what the agents reported
+    source: PatchSource = field(default_factory=ReportedChanges)
 
 
 async def read_changes(
@@ -56,6 +59,8 @@ async def read_changes(
     scope: ChangeScope,
     directories: Sequence[str],
     repository: SnapshotRepository | None = None,
+    *,
+    now: datetime,
 ) -> Changes:
     """The changes of a branch in a scope; ``directories`` are the conversation's, its own first.
 
@@ -64,10 +69,10 @@ async def read_changes(
     if scope.since is Since.LOOK:
         scope = replace(scope, message_id=await last_look(reader, conversation_id))
     span = await span_of(reader, leaf_id, scope)
-    source = await source_of(reader, span, repository)
+    source = await source_of(reader, span, repository, now)
     files = await source.changed_files(reader, span, directories)
     seen = await seen_hunks(reader, conversation_id)
-    return Changes(scope, leaf_id, directories[0], tuple(files), seen, source.caveat, source.kept)
+    return Changes(scope, leaf_id, directories[0], tuple(files), seen, source.caveat, source.kept, source)
 
 
 def planned_changes(plan: RestorePlan, directory: str) -> Changes:
@@ -82,6 +87,7 @@ def planned_changes(plan: RestorePlan, directory: str) -> Changes:
         frozenset(),
         caveat,
         kept=True,
+        source=PlannedPatch(plan),
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os.path
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from catena_acp.changes.changed_file import (
     MOST_CHARACTERS,
@@ -14,20 +15,32 @@ from catena_acp.changes.changed_file import (
     FileContents,
     FileState,
     OnDisk,
+    Patch,
     TextChange,
 )
 from catena_acp.changes.composition import Edit, composed
+from catena_acp.changes.hunks import diffs_of_files
 from catena_acp.changes.on_disk import FilesOnDisk
+from catena_acp.changes.patch import patch_of
 from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.records import Kind, Message
+from catena_store.snapshots.repository import work_tree
 
 MOST_CALLS = 5_000  # the newest of a branch that are looked through
 
 
 class ReportedChanges:
-    """The changes that agents reported; what shell commands did in files is in no report."""
+    """The changes that agents reported; what shell commands did in files is in no report.
+
+    Of these turns only, where any are named.
+    """
+
+    def __init__(self, turns: Set[str] | None = None) -> None:
+        self._turns = turns
+        self._files: Sequence[ReportedFile] = ()
+        self._directory = "/"
 
     @property
     def kept(self) -> bool:
@@ -44,9 +57,16 @@ class ReportedChanges:
         rows = [
             row
             for row in await messages.newest_tools(reader, span.leaf_id, MOST_CALLS)
-            if row.depth > span.after
+            if row.depth > span.after and (self._turns is None or row.turn_id in self._turns)
         ]
-        return await asyncio.to_thread(reported_files, rows, span.until, directories)
+        self._directory = directories[0]
+        self._files = await asyncio.to_thread(reported_files, rows, span.until, directories)
+        return self._files
+
+    def patch(self, paths: Collection[str] | None = None) -> Patch:
+        """The changes that have an exact place in their files, relative to the work tree's root."""
+        files = [file for file in self._files if paths is None or file.path in paths]
+        return patch_of(diffs_of_files(files), str(work_tree(Path(self._directory))))
 
 
 def reported_files(

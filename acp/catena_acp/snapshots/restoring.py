@@ -31,7 +31,7 @@ _NOT_KEPT = "the files were not kept around every turn between the two messages"
 _WITHIN = "files are kept around turns, and that message is in the middle of one that changed some"
 
 
-_Alongside = Mapping[str, Sequence[tuple[str, str | None]]]  # by turn: trees, of which None is that of now
+Alongside = Mapping[str, Sequence[tuple[str, str | None]]]  # by turn: trees, of which None is that of now
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +143,11 @@ async def plan_restore(
         left = await turns.of_span(reader, leaf_id, depth, None, running=running)
         entered = await turns.of_span(reader, message_id, depth, None)
         cut = await turns.turn_within(reader, shared) if shared is not None else None
+        beside = await alongside(reader, repository, left or (), now)
     if left is None or entered is None or not _all_in(repository, (*left, *entered)):
         raise FilesNotKept(_NOT_KEPT)
     if any(each.turn_id == cut and each.before != each.after for each in (*left, *entered)):
         raise FilesNotKept(_WITHIN)
-    beside = await _alongside(db, repository, left, now)
     return await asyncio.to_thread(_planned, repository, left, entered, beside, day)
 
 
@@ -169,37 +169,42 @@ async def plan_return(
     async with db.read() as reader:
         depth = await _depth(reader, await _shared(reader, leaf_id, from_leaf))
         after = await turns.of_span(reader, leaf_id, depth, None)
-    # Turns that were not kept changed files as anybody else did.
-    after = after if after is not None and _all_in(repository, after) else []
+        # Turns that were not kept changed files as anybody else did.
+        after = after if after is not None and _all_in(repository, after) else []
+        beside = await alongside(reader, repository, after, now)
     act = turns.TurnFiles("", str(repository.root), then, since)
-    beside = await _alongside(db, repository, after, now)
     return await asyncio.to_thread(_planned, repository, [act, *after], [], beside, day)
 
 
-async def _alongside(
-    db: Database, repository: SnapshotRepository, left: Sequence[turns.TurnFiles], now: datetime
-) -> _Alongside:
+async def alongside(
+    reader: Reader, repository: SnapshotRepository, kept: Sequence[turns.TurnFiles], now: datetime
+) -> Alongside:
     """The times within turns in which another agent was at work in the same root, whoever's it is."""
-    async with db.read() as reader:
-        return await turns.at_work_too(
-            reader, [each.turn_id for each in left], str(repository.root), to_milliseconds(now - _SILENCE)
-        )
+    return await turns.at_work_too(
+        reader, [each.turn_id for each in kept], str(repository.root), to_milliseconds(now - _SILENCE)
+    )
+
+
+def paired(
+    repository: SnapshotRepository, kept: Sequence[turns.TurnFiles], now: str, beside: Alongside
+) -> list[TurnSnapshots]:
+    """The trees of turns, where ``now`` ends those that are under way. Blocks. Raises SnapshotFailed."""
+    trees = {tree for pairs in beside.values() for pair in pairs for tree in pair if tree is not None}
+    lost = repository.lacks(trees) if trees else set[str]()
+    return [_pair(each, now, beside.get(each.turn_id, ()), lost) for each in kept]
 
 
 def _planned(
     repository: SnapshotRepository,
     left: Sequence[turns.TurnFiles],
     entered: Sequence[turns.TurnFiles],
-    beside: _Alongside,
+    beside: Alongside,
     day: int,
 ) -> RestorePlan:
     taken, between = repository.capture(day=day), (*left, *entered)
     now = taken.tree
     lacking = {each.path for each in (*taken.left_out, *(each for turn in between for each in turn.left_out))}
-    trees = {tree for pairs in beside.values() for pair in pairs for tree in pair if tree is not None}
-    lost = repository.lacks(trees) if trees else set[str]()
-    turns_left = [_pair(each, now, beside.get(each.turn_id, ()), lost) for each in left]
-    turns_entered = [_pair(each, now) for each in entered]
+    turns_left, turns_entered = (paired(repository, each, now, beside) for each in (left, entered))
     steps = plan(repository, turns_left, now, turns_entered, unkept=lacking)
     wanted = repository.tree_with(now, {step.path: step.wanted for step in steps}) if steps else now
     kept_later = any(turn.certain is not None for turn in between)

@@ -145,6 +145,21 @@ class Git:
             raise GitFailed(self.root, process.returncode, said)
         return output, said
 
+    def merge_file(self, one: Path, base: Path, other: Path) -> bytes | None:
+        """What a three-way merge of files prints; None where they conflict. Raises SnapshotFailed."""
+        # The status is the number of conflicts, or 255 for what is no text: neither is the repository's fault.
+        process = self._process(
+            "merge-file", "-p", "-q", str(one), str(base), str(other), stderr=subprocess.DEVNULL
+        )
+        try:
+            with self.commands.among(process):
+                output, _ = process.communicate(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            raise SnapshotFailed(self.root, f"git took longer than {SECONDS:.0f} s") from None
+        finally:
+            end_group(process)
+        return output if process.returncode == 0 else None
+
     def doubt(self) -> None:
         """Mark the repository as one that may be damaged."""
         with suppress(OSError):

@@ -41,6 +41,7 @@ from catena_store.snapshots.trees import (
     TreeEntry,
     parse_changes,
     parse_line_counts,
+    parse_tree,
 )
 
 _MOST_EXCLUDES = 1 << 20  # bytes of a file of ignored names
@@ -128,6 +129,22 @@ class SnapshotRepository:
             return []
         return parse_line_counts(self._git.run(*_COMPARED, "--numstat", _renames(renames), old, new))
 
+    def entries(self, tree: str) -> dict[str, TreeEntry]:
+        """Every file of a tree, by path."""
+        return parse_tree(self._git.run("ls-tree", "-r", "-z", tree))
+
+    def merged(self, one: bytes, base: bytes, other: bytes) -> bytes | None:
+        """A text with what became of a base in two others; None where both changed one place, or one is no text."""
+        with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=self.path) as place:
+            paths = [Path(place) / name for name in ("one", "base", "other")]
+            for path, content in zip(paths, (one, base, other), strict=True):
+                path.write_bytes(content)
+            return self._git.merge_file(*paths)
+
+    def put(self, content: bytes) -> str:
+        """Put a content into the repository that no snapshot needs; its id."""
+        return self._git.run("hash-object", "-w", "--stdin", stdin=content).decode().strip()
+
     def tree_with(self, tree: str, entries: Mapping[str, TreeEntry | None]) -> str:
         """A tree that differs from another in some paths; None for one that is not in it."""
         lines = (
@@ -158,9 +175,9 @@ class SnapshotRepository:
         lines = self._git.run("cat-file", "--batch-check", stdin=asked).decode().splitlines()
         return {line.removesuffix(" missing") for line in lines if line.endswith(" missing")}
 
-    def patch(self, old: str, new: str) -> bytes:
+    def patch(self, old: str, new: str, *, renames: bool = False) -> bytes:
         """The difference of two snapshots, for ``git apply``."""
-        return self._git.run("diff-tree", "-r", "-p", "--binary", *_PLAIN, old, new)
+        return self._git.run("diff-tree", "-r", "-p", "--binary", _renames(renames), *_PLAIN, old, new)
 
     @contextmanager
     def contents(self) -> Iterator[ContentReader]:

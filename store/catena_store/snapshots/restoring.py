@@ -20,7 +20,7 @@ from pathlib import Path
 from catena_store.errors import SnapshotFailed
 from catena_store.snapshots.contents import ContentReader
 from catena_store.snapshots.repository import SnapshotRepository
-from catena_store.snapshots.trees import LARGEST, TreeChange, TreeEntry, blob_id, is_among, mode_of
+from catena_store.snapshots.trees import LARGEST, TreeChange, TreeEntry, above, blob_id, is_among, mode_of
 
 _TEMPORARY = ".catena-restore-"  # in front of the name of a file that is being written
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -33,6 +33,7 @@ class Why(StrEnum):
     CHANGED_BETWEEN = "changed between the turns by somebody else"
     KEPT_LATER = "kept later, and maybe changed by you"
     AT_WORK_TOO = "maybe changed by another agent that was at work at the same time"
+    SAME_LINES = "changed since in the same lines"
     NOT_KEPT = "not kept: too large, unreadable, ignored, or in a repository of its own"
 
 
@@ -83,7 +84,7 @@ def plan(
     }
     steps = []
     for path in sorted(back.first.keys() | ahead.first.keys()):
-        conflict = back.conflicts.get(path)
+        conflict = back.conflict(path)
         if path in back.last:
             found, wanted = back.last[path], back.first[path]
         else:
@@ -124,12 +125,17 @@ def _without_guesses(
 
 
 class Course:
-    """What became of the paths that some turns changed: before the first of them, and after the last."""
+    """What became of the paths that some turns changed: before the first of them, and after the last.
+
+    ``others`` are paths that somebody else changed after one of the turns had; of those in ``doubts`` it cannot be told
+    whether a turn changed them.
+    """
 
     def __init__(self, repository: SnapshotRepository, turns: Sequence[TurnSnapshots]) -> None:
         self.first: dict[str, TreeEntry | None] = {}
         self.last: dict[str, TreeEntry | None] = {}
-        self.conflicts: dict[str, Why] = {}
+        self.others: dict[str, Why] = {}
+        self.doubts: dict[str, Why] = {}
         self._repository = repository
         self._tree: str | None = None
         for turn in turns:
@@ -141,18 +147,15 @@ class Course:
                 self.last[change.path] = change.new
             for began, ended in turn.shared:
                 for change in repository.changes(began, ended):
-                    self.conflicts.setdefault(change.path, Why.AT_WORK_TOO)
+                    self.doubts.setdefault(change.path, Why.AT_WORK_TOO)
             if turn.certain is not None:
                 for change in repository.changes(turn.certain, turn.after):
-                    self.conflicts[change.path] = Why.KEPT_LATER
+                    self.doubts[change.path] = Why.KEPT_LATER
             self._tree = turn.after
 
-    @property
-    def changes(self) -> Iterator[TreeChange]:
-        """What is different in the end, by path."""
-        for path in sorted(self.first):
-            if self.first[path] != self.last[path]:
-                yield TreeChange(path, self.first[path], self.last[path])
+    def conflict(self, path: str) -> Why | None:
+        """Why a path is not surely what the turns made of it."""
+        return self.others.get(path) or self.doubts.get(path)
 
     def end(self, now: str) -> None:
         """Look at what others changed from the end of the last turn until now."""
@@ -162,13 +165,13 @@ class Course:
         """Doubt what a turn seems to have made anew where it was only ignored: anybody may have written it."""
         new = [each.path for each in changes if each.path in self.last and self.last[each.path] is None]
         for path in self._repository.ignored(before, new) if new else ():
-            self.conflicts.setdefault(path, Why.NOT_KEPT)
+            self.doubts.setdefault(path, Why.NOT_KEPT)
 
     def _others(self, tree: str, why: Why) -> None:
         for change in self._repository.changes(self._tree, tree) if self._tree else ():
             if change.path in self.last:
                 self.last[change.path] = change.new
-                self.conflicts[change.path] = why
+                self.others[change.path] = why
 
 
 def restore(
@@ -183,7 +186,7 @@ def restore(
     paths before the failed one done.
     """
     refused, ordered = [], list(steps)
-    needed = {above for step in ordered if step.wanted is not None for above in _above(step.path)}
+    needed = {each for step in ordered if step.wanted is not None for each in above(step.path)}
     # What goes makes room for what comes: a directory may be where a file was, and the other way round.
     ordered.sort(key=lambda step: (step.wanted is not None, step.path))
     with repository.held(), _root_of(repository) as root, repository.contents() as contents:
@@ -198,12 +201,6 @@ def restore(
                 raise SnapshotFailed(repository.root, f"{step.path}: {error.strerror}") from error
             done(step)
     return refused
-
-
-def _above(path: str) -> Iterator[str]:
-    """The directories above a path."""
-    while path := path.rpartition("/")[0]:
-        yield path
 
 
 def count_done(repository: SnapshotRepository, steps: Iterable[RestoreStep]) -> int:

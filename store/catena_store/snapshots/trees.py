@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Set
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -90,13 +90,15 @@ def mode_of(found: os.stat_result) -> int | None:
     return EXECUTABLE if found.st_mode & stat.S_IXUSR else REGULAR
 
 
+def above(path: str) -> Iterator[str]:
+    """The directories above a path."""
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
 def is_among(path: str, places: Set[str]) -> bool:
     """Whether a path, or a directory above it, is one of some places."""
-    while path:
-        if path in places:
-            return True
-        path = path.rpartition("/")[0]
-    return False
+    return path in places or any(each in places for each in above(path))
 
 
 def parse_changes(output: bytes) -> list[TreeChange]:
@@ -113,6 +115,18 @@ def parse_changes(output: bytes) -> list[TreeChange]:
         if old is not None or new is not None:
             changes.append(TreeChange(path, old, new, first if path != first else None))
     return changes
+
+
+def parse_tree(output: bytes) -> dict[str, TreeEntry]:
+    """The files in what ``ls-tree -r -z`` prints, by path."""
+    entries = {}
+    for line in output.split(b"\0"):
+        if line:
+            head, name = line.split(b"\t", 1)
+            mode, _, blob = head.split(b" ")
+            if (entry := _entry(mode, blob)) is not None:
+                entries[os.fsdecode(name)] = entry
+    return entries
 
 
 def parse_line_counts(output: bytes) -> list[LineCounts]:

@@ -126,14 +126,17 @@ async def of_turns(r: Reader, turn_ids: Iterable[str]) -> dict[str, TurnFiles]:
     return {row[0]: _turn_files(row) for row in found}
 
 
-async def of_span(
-    r: Reader, leaf: str | None, after: int, until: int | None, *, running: bool = False
-) -> list[TurnFiles] | None:
-    """The trees of the turns with rows below a depth of a branch, down to another, oldest first.
+@dataclass(frozen=True, slots=True)
+class SpanTurn:
+    """A turn with rows in a part of a branch; without files where they were not kept around all of it."""
 
-    None where one of them, or its end, was not kept, or they worked in several roots. With ``running`` the last one
-    may be under way, without an end.
-    """
+    id: str
+    files: TurnFiles | None
+    running: bool = False
+
+
+async def of_each(r: Reader, leaf: str | None, after: int, until: int | None) -> list[SpanTurn]:
+    """The turns with rows below a depth of a branch, down to another, oldest first, whatever was kept of them."""
     found = await r.all(
         """
         WITH RECURSIVE branch (parent_id, turn_id, depth) AS (
@@ -145,16 +148,31 @@ async def of_span(
             SELECT turn_id, min(depth) FROM branch
              WHERE depth > ?2 AND depth <= coalesce(?3, depth) AND turn_id IS NOT NULL GROUP BY turn_id
         )
-        SELECT t.id, f.root, f.before, f.after, f.left_out, f.certain, t.ended_at IS NULL
+        SELECT t.id, t.ended_at IS NULL, f.turn_id, f.root, f.before, f.after, f.left_out, f.certain
           FROM of_turn o CROSS JOIN turn t ON t.id = o.turn_id LEFT JOIN turn_files f ON f.turn_id = t.id
          ORDER BY o.depth, t.started_at
         """,
         (leaf, after, until),
     )
-    ended = found[:-1] if running and found and found[-1][6] else found
-    if any(row[3] is None for row in ended) or any(row[2] is None for row in found):
+    return [
+        SpanTurn(id, _turn_files(files) if files[0] else None, bool(running)) for id, running, *files in found
+    ]
+
+
+async def of_span(
+    r: Reader, leaf: str | None, after: int, until: int | None, *, running: bool = False
+) -> list[TurnFiles] | None:
+    """The trees of the turns with rows below a depth of a branch, down to another, oldest first.
+
+    None where one of them, or its end, was not kept, or they worked in several roots. With ``running`` the last one
+    may be under way, without an end.
+    """
+    found = await of_each(r, leaf, after, until)
+    kept = [each.files for each in found if each.files is not None]
+    ended = kept[:-1] if running and found and found[-1].running else kept
+    if len(kept) < len(found) or any(each.after is None for each in ended):
         return None
-    return [_turn_files(row[:6]) for row in found] if len({row[1] for row in found}) <= 1 else None
+    return kept if len({each.root for each in kept}) <= 1 else None
 
 
 async def turn_within(r: Reader, message_id: str) -> str | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from catena.text.safe_text import safe_line
-from catena_acp.changes.changed_file import ChangedFile, FileContents, FileState, OnDisk
+from catena_acp.changes.changed_file import By, ChangedFile, FileContents, FileState, LeftOut, OnDisk
 from catena_acp.changes.patch import relative_path
 from catena_acp.changes.reading import ChangeScope, Since
-
-CUT_PATCH = "not in the patch, since the exact place is not known"
 
 
 def scope_words(scope: ChangeScope) -> str:
@@ -65,6 +65,8 @@ def state_words(file: ChangedFile, directory: str) -> str:
 
 def note_words(file: ChangedFile) -> str:
     """A sentence about how the changes of a file are shown, where that is not the difference of two versions."""
+    if file.mixed:
+        return "Others changed the same lines (you, a program or another turn): not in a patch."
     if file.successive:
         return f"{len(file.changes)} edits, one after the other: they cannot be combined into one change exactly."
     if file.changes and file.net is None:
@@ -76,6 +78,20 @@ def note_words(file: ChangedFile) -> str:
     if file.contents is FileContents.TOO_LARGE:
         return "Too large to compare."
     return ""
+
+
+def author_words(by: By) -> str:
+    """Whose change a hunk of a file that several changed is."""
+    return "the agent" if by is By.AGENT else "others"
+
+
+def left_out_words(left_out: Sequence[LeftOut], directory: str) -> str:
+    """The files that a patch lacks: a sentence, or "" for none."""
+    if not left_out:
+        return ""
+    path, why = left_out[0]
+    more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+    return f"Not in the patch: {shown_path(path, directory)} ({why}){more}."
 
 
 def _since(file: ChangedFile) -> str:

@@ -26,7 +26,15 @@ class ConversationChanges:
             await snapshots.caught_up()
             repository = await asyncio.to_thread(snapshots.repository, runtime.record.cwd)
         async with runtime.services.db.read_concurrently() as reader:
-            return await read_changes(reader, runtime.record.id, leaf_id, scope, directories, repository)
+            return await read_changes(
+                reader,
+                runtime.record.id,
+                leaf_id,
+                scope,
+                directories,
+                repository,
+                now=runtime.services.clock(),
+            )
 
     async def mark_seen(self, digests: Iterable[str], *, seen: bool) -> None:
         """Mark hunks as seen, or as not seen. Raises StoreError."""

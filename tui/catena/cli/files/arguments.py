@@ -14,9 +14,9 @@ def _changes_parser() -> Parser:
         "each file.",
         examples=(
             ("catena changes ID", "all that agents changed, as text"),
-            ("catena changes ID --patch | git apply -R -", "take it back"),
+            ("catena changes ID --patch | git apply -R -", "take it back, and no line of yours"),
         ),
-        statuses={0: "done", 1: "other error", 2: "usage, unknown id"},
+        statuses={0: "done", 1: "a file is left out of the patch; other error", 2: "usage, unknown id"},
         values={"id": Values.CONVERSATION},
     )
     parser.add_argument("id", metavar="ID", help="id, start of an id, or title")

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from catena.errors import CommandRefused, ExitStatus
-from catena.text.changes_text import CUT_PATCH, note_words, shown_path, size_words, state_words
+from catena.text.changes_text import author_words, note_words, shown_path, size_words, state_words
 from catena.text.json_shapes import FORMAT, dumps
-from catena.text.safe_text import safe
+from catena.text.safe_text import safe, safe_line
 from catena_acp.changes.hunks import FileDiff, diff_of_file
-from catena_acp.changes.patch import hunk_text, patch_of
+from catena_acp.changes.patch import hunk_text
 from catena_acp.changes.reading import Changes, ChangeScope, Since, read_changes
 from catena_acp.continuity.wording.counts import counted
 from catena_store import places
 from catena_store.conversations import conversations, directories
 from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Database, Reader, default_path
+from catena_store.ids import utc_now
 from catena_store.records import ConversationRecord
 from catena_store.snapshots.repository import existing
 
@@ -52,7 +55,7 @@ async def _read(named: str, turn: int | None) -> _Found:
         further = await directories.of_conversation(reader, conversation.id)
         snapshots = existing(db.path, conversation.cwd)
         changes = await read_changes(
-            reader, conversation.id, leaf, scope, (conversation.cwd, *further), snapshots
+            reader, conversation.id, leaf, scope, (conversation.cwd, *further), snapshots, now=utc_now()
         )
     return _Found(
         conversation,
@@ -74,6 +77,8 @@ def _lines(found: _Found) -> Iterator[str]:
     added, removed = (sum(each.added for each in found.diffs), sum(each.removed for each in found.diffs))
     if not found.diffs:
         yield "No changes."
+        if found.changes.caveat:
+            yield found.changes.caveat
         return
     yield f"{counted(len(found.diffs), 'file')} {size_words(added, removed)}".rstrip()
     if found.changes.caveat:
@@ -84,7 +89,11 @@ def _lines(found: _Found) -> Iterator[str]:
         yield "  ".join(filter(None, (shown_path(diff.file.path, directory), *words)))
         if note := note_words(diff.file):
             yield f"  {note}"
+        step = 0
         for hunk in diff.hunks:
+            if diff.file.mixed and hunk.step != step:
+                step = hunk.step
+                yield f"  by {author_words(hunk.by)}:"
             yield safe(hunk_text(hunk)).rstrip("\n")
 
 
@@ -116,19 +125,28 @@ def _shape(diff: FileDiff, seen: frozenset[str]) -> dict[str, object]:
         "on_disk": file.on_disk,
         "added": diff.added,
         "removed": diff.removed,
-        "hunks": [{"text": hunk_text(hunk), "seen": hunk.digest in seen} for hunk in diff.hunks],
+        "hunks": [
+            {"text": hunk_text(hunk), "seen": hunk.digest in seen, "by": hunk.by} for hunk in diff.hunks
+        ],
     }
 
 
 def _print_patch(found: _Found) -> int:
     """Print the patch byte for byte; to a terminal, made safe."""
-    patch = patch_of(found.diffs, found.changes.directory)
+    patch = found.changes.source.patch()
     if sys.stdout.isatty():
-        print(safe(patch.text), end="")
+        print(safe(patch.content.decode("utf-8", "replace")), end="")
     else:
         sys.stdout.flush()
-        sys.stdout.buffer.write(patch.text.encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.write(patch.content)
         sys.stdout.buffer.flush()
-    for path in patch.left_out:
-        print(f"{shown_path(path, found.changes.directory)}: {CUT_PATCH}", file=sys.stderr)
-    return ExitStatus.ANSWERED
+    for path, why in patch.left_out:
+        print(f"{shown_path(path, patch.directory)}: not in the patch: {why}", file=sys.stderr)
+    if patch.content and Path.cwd() != Path(patch.directory):
+        # Git ignores what is not below the directory that it is started in.
+        where = shlex.quote(safe_line(patch.directory))
+        print(
+            f"the paths are those of {safe_line(patch.directory)}; to take it back: git -C {where} apply -R -",
+            file=sys.stderr,
+        )
+    return ExitStatus.FAILED if patch.left_out else ExitStatus.ANSWERED

@@ -17,7 +17,7 @@ from textual.strip import Strip
 from catena.cells import cell_len
 from catena.screens.changes.layout import DiffLayout
 from catena.screens.changes.shown_lines import place_words
-from catena.text.changes_text import note_words, shown_path, size_words, state_words
+from catena.text.changes_text import author_words, note_words, shown_path, size_words, state_words
 from catena.text.strips.safe_strips import safe_segments
 from catena.transcript.drawing.lines import MARKS, Line, line_of, on_ground
 from catena.transcript.drawing.render_options import NARROW, Palette, RenderOptions
@@ -210,7 +210,7 @@ class HunkView(ScrollView, can_focus=False):
         fold = "▸" if hunk.digest in self._folded else "▾"
         words = place_words(hunk)
         if hunk.step:
-            words = f"edit {hunk.step} · {words}"
+            words = f"{author_words(hunk.by) if self._file.file.mixed else f'edit {hunk.step}'} · {words}"
         seen = "✓ seen" if self._seen(hunk.digest) else ""
         count = f"{at + 1}/{len(self._file.hunks)}"
         right = f"{seen}  {count}" if seen else count

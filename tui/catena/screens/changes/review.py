@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from catena.text.changes_text import shown_path
-from catena_acp.changes.changed_file import UnreadFile
+from catena_acp.changes.changed_file import Patch, UnreadFile
 from catena_acp.changes.hunks import FileDiff, diff_of_file
-from catena_acp.changes.patch import Patch, patch_of
 from catena_acp.changes.reading import Changes
 
 _BATCH = 8  # files that are compared before somebody else may have the processor
@@ -109,9 +108,9 @@ class Review:
         ]
 
     async def patch(self, files: Sequence[UnreadFile]) -> Patch:
-        """The changes of files as one patch."""
-        await self.compare(files)
-        return patch_of(self.compared(files), self.changes.directory)
+        """What would be taken back of files, as one patch. Raises SnapshotFailed."""
+        paths = {file.path for file in files}
+        return await asyncio.to_thread(self.changes.source.patch, paths)
 
 
 def _compared(files: Sequence[UnreadFile]) -> list[tuple[UnreadFile, FileDiff | None]]:

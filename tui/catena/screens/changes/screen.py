@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Protocol
 
 from textual.app import ComposeResult
@@ -18,7 +19,7 @@ from catena.screens.changes.quoting import quote_of, quote_of_file
 from catena.screens.changes.review import Hit, Review
 from catena.screens.changes.shown_lines import place_words
 from catena.screens.common.dialog import STYLES, Dialog
-from catena.text.changes_text import CUT_PATCH, scope_words, shown_path, size_words, state_words
+from catena.text.changes_text import left_out_words, scope_words, shown_path, size_words, state_words
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import SheetWords, Subject
@@ -26,6 +27,8 @@ from catena_acp.changes.changed_file import UnreadFile
 from catena_acp.changes.patch import hunk_patch
 from catena_acp.changes.reading import Changes, ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
+from catena_store.errors import SnapshotFailed
+from catena_store.snapshots.repository import work_tree
 
 _BATCH = 100  # files that are compared between two drawings of the list
 
@@ -381,7 +384,7 @@ class ChangesScreen(Dialog[None]):
         if diff is None or hunk is None:
             self.say(keys_of(self).said("{Changes_enter} goes to its hunks: copy one of them."))
             return
-        self.app.copy_to_clipboard(hunk_patch(diff, hunk, self._directory))
+        self.app.copy_to_clipboard(hunk_patch(diff, hunk, str(work_tree(Path(self._directory)))))
         self.say("Copied the hunk as a patch.")
 
     def action_copy_patch(self) -> None:
@@ -390,14 +393,19 @@ class ChangesScreen(Dialog[None]):
 
     async def _copy_patch(self) -> None:
         files = self._listed()
-        patch = await self._review.patch(files)
-        if not patch.text:
-            self.say("Nothing to copy: no change has an exact place in its file.")
+        try:
+            patch = await self._review.patch(files)
+        except SnapshotFailed as error:
+            self.say(f"Nothing copied: {error}.")
             return
-        self.app.copy_to_clipboard(patch.text)
-        left_out = patch.left_out
-        rest = f" {counted(len(left_out), 'file')} {CUT_PATCH}." if left_out else ""
-        self.say(f"Copied a patch of {counted(len(files) - len(left_out), 'file')}.{rest}")
+        rest = left_out_words(patch.left_out, self._directory)
+        if not patch.content:
+            self.say(f"Nothing to copy. {rest}".rstrip())
+            return
+        self.app.copy_to_clipboard(patch.content.decode("utf-8", "surrogateescape"))
+        named = {path for path, _ in patch.left_out}
+        count = sum(file.path not in named for file in files)
+        self.say(f"Copied a patch of {counted(count, 'file')}. {rest}".rstrip())
 
     def action_edit(self) -> None:
         """Open the file in the person's editor, at the hunk."""
