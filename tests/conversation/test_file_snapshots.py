@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from catena_acp.changes.reading import ChangeScope
 from catena_acp.continuity.conversation_events import Remarked
+from catena_acp.errors import FilesNotKept
 from catena_acp.snapshots import keeping as keeping_module
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.scope import SnapshotScope
@@ -236,3 +239,82 @@ async def test_g02_a_disk_that_is_nearly_full_ends_snapshots_with_a_word_and_los
         (said,) = (each.text for each in desk.told if isinstance(each, Remarked))
         assert said.startswith("File snapshots are off until you restart Catena: ")
         assert said.endswith(" must stay free")
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Snapshots are not taken before this is set, and no prompt waits for one."""
+    go_on, capture = threading.Event(), SnapshotRepository.capture
+
+    def waiting(repository: SnapshotRepository, *, day: int) -> DirectorySnapshot:
+        assert go_on.wait(60)
+        return capture(repository, day=day)
+
+    monkeypatch.setattr(SnapshotRepository, "capture", waiting)
+    monkeypatch.setattr(keeping_module, "PATIENCE", 0)
+    return go_on
+
+
+@pytest.mark.parametrize(
+    "what", ["nothing", "a change in time", "a change that waited in vain", "a tool call"]
+)
+async def test_g01_a_start_that_is_kept_when_the_turn_has_acted_is_late_and_a_change_through_us_waits_for_it(
+    world: World, held: threading.Event, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    async with world.client(snapshots=keeping(world)) as desk:
+        made = snapshots(desk)
+        with monkeypatch.context() as without:
+            without.setattr(made, "begin", nothing_begun)
+            without.setattr(made, "end", lambda *_: None)
+            await desk.say("say done")  # a turn to keep the start of
+        async with desk.db.read() as reader:
+            (turn,) = await turns.of_conversation(reader, desk.conversation.id)
+        await FileSnapshots.begin(made, turn.id, str(world.project), lambda words: None)
+        match what:
+            case "a change in time":
+                waiting = asyncio.ensure_future(made.before_change(turn.id))
+                await asyncio.sleep(0)
+                assert not waiting.done()
+                held.set()
+                await waiting
+            case "a change that waited in vain":
+                monkeypatch.setattr(keeping_module, "CHANGE_PATIENCE", 0)
+                await made.before_change(turn.id)
+            case "a tool call":
+                made.acts(turn.id)
+        held.set()
+        await made.settled()
+        async with desk.db.read() as reader:
+            files = (await kept.of_turns(reader, [turn.id]))[turn.id]
+        assert files.late == (what in ("a change that waited in vain", "a tool call"))
+
+
+async def nothing_begun(turn_id: str, directory: str, tell: Callable[[str], None]) -> None:
+    """No start is kept."""
+
+
+async def test_g01_a_turn_whose_start_was_late_shows_what_was_reported_and_is_left_out_of_restoring(
+    world: World, held: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before_change = FileSnapshots.before_change
+    asked = []
+
+    async def released(made: FileSnapshots, turn_id: str) -> None:
+        asked.append(turn_id)
+        held.set()
+        await before_change(made, turn_id)
+
+    monkeypatch.setattr(FileSnapshots, "before_change", released)
+    async with world.client(snapshots=keeping(world)) as desk:
+        await desk.say("edit! notes.txt; write made.txt hello", "allow")
+        (files,) = await files_of_turns(desk)
+        assert asked and files and files.late and files.after
+        repository = snapshots(desk).repository(str(world.project))
+        assert repository is not None  # the write waited until the files were kept
+        assert [each.path for each in repository.changes(files.before, files.after)] == ["made.txt"]
+        leaf = (await desk.stored_window()).leaf_id
+        changes = await desk.conversation.changes.read(leaf, ChangeScope())
+        assert "Its beginning was missed." in changes.caveat
+        assert "notes.txt" in [Path(each.path).name for each in changes.files]
+        with pytest.raises(FilesNotKept):
+            await desk.conversation.files.plan(desk.window.id, None)

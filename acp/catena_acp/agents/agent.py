@@ -17,7 +17,7 @@ from catena_acp.agents.process import AgentProcess, agent_environment
 from catena_acp.errors import AgentGone
 from catena_acp.port.abilities import Abilities
 from catena_acp.port.elicitation.requests import ElicitationAnswer
-from catena_acp.port.port import AgentSpec, Limits, SessionSetup
+from catena_acp.port.port import AgentSpec, FileGuard, Limits, SessionSetup
 from catena_acp.port.session_events import (
     Event,
     Option,
@@ -239,6 +239,9 @@ class Agent:
 
     def answer_elicitation(self, ask_id: str, answer: ElicitationAnswer) -> None:
         self._live_connection.answer_elicitation(ask_id, answer)
+
+    def guard_files(self, session_id: str, guard: FileGuard) -> Callable[[], None]:
+        return self._live_connection.guard_files(session_id, guard)
 
     def listen(self, session_id: str, listener: Callable[[Event], None]) -> Callable[[], None]:
         return self._delivery.listen(session_id, listener)

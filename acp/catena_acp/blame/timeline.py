@@ -72,6 +72,8 @@ class _Building:
             return
         kept = files is not None and not {files.before, _end_of(files)} & {None, *self._lost}
         if files:
+            if files.late:  # what it did first is in its own start
+                self._at_work[turn.id] = self._since[turn.id] = False
             self._snapshot(files.before, turn.id)
             self._left_out = frozenset(each.path for each in files.left_out)
         self._at_work[turn.id] = self._since[turn.id] = kept

@@ -25,7 +25,7 @@ from catena_acp.changes.changed_file import (
     UnreadFile,
 )
 from catena_acp.changes.on_disk import FilesOnDisk
-from catena_acp.changes.reported import ReportedChanges
+from catena_acp.changes.reported import AS_REPORTED, ReportedChanges
 from catena_acp.snapshots.restoring import Alongside, RestorePlan, alongside, paired
 from catena_store.database.database import Reader
 from catena_store.snapshots import turns
@@ -44,16 +44,21 @@ async def source_of(
     if repository is None:
         return ReportedChanges()
     found = await turns.of_each(reader, span.leaf_id, span.after, span.until)
+    late = sum(each.files is not None and each.files.late for each in found)
     kept = [
-        each.files
+        files
         for each in found
-        if each.files is not None and each.files.after and each.files.root == str(repository.root)
+        if (files := each.files) is not None
+        and files.after
+        and not files.late
+        and files.root == str(repository.root)
     ]
     if not kept:
-        return ReportedChanges()
+        return ReportedChanges(late=late)
     beside = await alongside(reader, repository, kept, now)
     rest = {each.id for each in found} - {each.turn_id for each in kept}
-    return KeptChanges(repository, kept, beside, ReportedChanges(rest) if rest else None, len(rest), now)
+    reported = ReportedChanges(rest) if rest else None
+    return KeptChanges(repository, kept, beside, reported, now, unkept=len(rest) - late, late=late)
 
 
 class KeptChanges:
@@ -68,14 +73,17 @@ class KeptChanges:
         kept: Sequence[TurnFiles],
         beside: Alongside,
         reported: ReportedChanges | None,
-        unkept: int,
         now: datetime,
+        *,
+        unkept: int = 0,
+        late: int = 0,
     ) -> None:
         self._repository = repository
         self._kept = kept
         self._beside = beside
         self._reported = reported
         self._unkept = unkept
+        self._late = late
         self._day = int(now.timestamp()) // _DAY
         self._reported_paths: set[str] = set()
 
@@ -92,7 +100,11 @@ class KeptChanges:
         if self._unkept:
             one = self._unkept == 1
             whose = "1 turn was not kept: its" if one else f"{self._unkept} turns were not kept: their"
-            words.append(f"{whose} changes are as the agent reported, without those of shell commands.")
+            words.append(f"{whose} {AS_REPORTED}")
+        if self._late:
+            one = self._late == 1
+            whose = "The beginning of 1 turn" if one else f"The beginning of {self._late} turns"
+            words.append(f"{whose} was missed: {'its' if one else 'their'} {AS_REPORTED}")
         if later:
             words.append("A turn's end was kept later: may hold changes of yours.")
         if left_out:

@@ -28,6 +28,8 @@ from catena_store.database.database import Reader
 from catena_store.records import Kind, Message
 from catena_store.snapshots.repository import work_tree
 
+AS_REPORTED = "changes are as the agent reported, without those of shell commands."
+_WITHOUT_SHELL = "changes by shell commands are not included."
 MOST_CALLS = 5_000  # the newest of a branch that are looked through
 
 
@@ -37,8 +39,9 @@ class ReportedChanges:
     Of these turns only, where any are named.
     """
 
-    def __init__(self, turns: Set[str] | None = None) -> None:
+    def __init__(self, turns: Set[str] | None = None, *, late: int = 0) -> None:
         self._turns = turns
+        self._late = late  # of the turns: snapshots came when they were at work
         self._files: Sequence[ReportedFile] = ()
         self._directory = "/"
 
@@ -48,7 +51,10 @@ class ReportedChanges:
 
     @property
     def caveat(self) -> str:
-        return "As the agent reported; changes by shell commands are not included."
+        if self._late:
+            whose = "its" if self._late == 1 else f"of {self._late} turns, the"
+            return f"{whose.capitalize()} beginning was missed. As the agent reported; {_WITHOUT_SHELL}"
+        return f"As the agent reported; {_WITHOUT_SHELL}"
 
     async def changed_files(
         self, reader: Reader, span: ChangeSpan, directories: Sequence[str]

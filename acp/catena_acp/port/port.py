@@ -6,7 +6,7 @@ was sent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:  # the first frame needs AgentSpec and none of these
         SessionOpened,
         SessionPage,
     )
+
+
+FileGuard = Callable[[bool], Awaitable[None]]  # before a request; True: it may change files
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,10 @@ class AgentPort(Protocol):
 
         The listener must not block and must not raise.
         """
+        ...
+
+    def guard_files(self, session_id: str, guard: FileGuard) -> Callable[[], None]:
+        """Await ``guard`` before a request of the session for files or terminals; return the unsubscription."""
         ...
 
     def answer_permission(self, ask_id: str, option_id: str | None) -> None:

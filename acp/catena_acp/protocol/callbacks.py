@@ -30,6 +30,7 @@ from acp.schema import (
 
 from catena_acp.errors import FileRefused, TerminalRefused
 from catena_acp.port.elicitation.requests import CANCEL, Elicitation, ElicitationAnswer, WebPage
+from catena_acp.port.port import FileGuard
 from catena_acp.port.session_events import (
     ElicitationAnswered,
     ElicitationCompleted,
@@ -108,6 +109,7 @@ class Callbacks:
         self._tokens: dict[str, token_usage.Tokens] = {}  # of calls of the model, by session
         self._session_files: dict[str, FileAccess] = {}
         self._session_homes: dict[str, str] = {}
+        self._file_guards: dict[str, FileGuard] = {}
         self._read_only: set[str] = set()
         self.missing_files_are_empty = False
 
@@ -202,6 +204,7 @@ class Callbacks:
         """Read a text file below the session's directories."""
         try:
             files = self._offered_files("fs/read_text_file", session_id)
+            await self._pass_guard(session_id, changing=False)
             text = await self._request_queue.run(lambda: files.read(path, line, limit))
         except FileRefused as error:
             if not (error.missing and self.missing_files_are_empty):
@@ -215,6 +218,7 @@ class Callbacks:
         """Write a text file below the session's directories."""
         try:
             files = self._offered_files("fs/write_text_file", session_id)
+            await self._pass_guard(session_id, changing=True)
             await self._request_queue.run(lambda: files.write(path, content))
         except FileRefused as error:
             raise _refused(error) from error
@@ -238,6 +242,7 @@ class Callbacks:
             if session_id in self._read_only:
                 raise TerminalRefused("this session may not run commands")
             wanted = self._session_homes[session_id] if cwd is None else cwd
+            await self._pass_guard(session_id, changing=True)
             directory = await self._request_queue.run(lambda: files.directory(wanted))
             variables = tuple((each.name, each.value) for each in env or ())
             asked = TerminalCommand(command, tuple(args or ()), variables, directory)
@@ -334,6 +339,20 @@ class Callbacks:
             home = self._session_homes.get(session_id) if self._files.follows_sessions else None
             roots = [Path(each) for each in ((home,) if home else ()) + tuple(directories)]
             self._session_files[session_id] = self._files.with_roots(roots)
+
+    def guard_files(self, session_id: str, guard: FileGuard) -> Callable[[], None]:
+        """Let a session's requests for files and terminals pass a guard; return the unsubscription."""
+        self._file_guards[session_id] = guard
+
+        def end() -> None:
+            if self._file_guards.get(session_id) is guard:
+                del self._file_guards[session_id]
+
+        return end
+
+    async def _pass_guard(self, session_id: str, *, changing: bool) -> None:
+        if guard := self._file_guards.get(session_id):
+            await guard(changing)
 
     def forbid_writes(self, session_id: str) -> None:
         """Refuse every later file write of the session, and every command."""

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, AgentSilent, NotOffered, ProtocolBroken
 from catena_acp.port.abilities import Abilities
 from catena_acp.port.elicitation.requests import ElicitationAnswer
-from catena_acp.port.port import Limits, SessionSetup
+from catena_acp.port.port import FileGuard, Limits, SessionSetup
 from catena_acp.port.session_events import (
     Event,
     NoticeReported,
@@ -393,6 +393,9 @@ class Connection:
         )
         outcome = answer.get("outcome")
         return outcome if isinstance(outcome, str) else "failed"
+
+    def guard_files(self, session_id: str, guard: FileGuard) -> Callable[[], None]:
+        return self._callbacks.guard_files(session_id, guard)
 
     def answer_permission(self, ask_id: str, option_id: str | None) -> None:
         self._callbacks.answer_permission(ask_id, option_id)

@@ -19,6 +19,7 @@ from catena_store.snapshots.trees import DirectorySnapshot
 from catena_store.snapshots.turns import CutOffTurn
 
 PATIENCE = 0.15  # seconds that a prompt waits for the snapshot before it
+CHANGE_PATIENCE = 2.0  # and that a change through us waits
 _SLOW = 1.0  # seconds; a directory that takes longer than that twice is kept no more
 _MOST_SLOW = 2
 _DAY = 86_400  # seconds
@@ -38,6 +39,14 @@ class _Directory:
         self.turns = 0  # that ended since what was kept was packed
         self.told = False  # why nothing is kept
         self.read_before = False  # a first snapshot reads every file, and may take its time
+
+
+class _Start:
+    """The snapshot of a turn's start, while it is made."""
+
+    def __init__(self) -> None:
+        self.task: asyncio.Task[None] | None = None
+        self.acted = False  # the turn may have changed files
 
 
 class FileSnapshots:
@@ -67,6 +76,7 @@ class FileSnapshots:
         self._monotonic = monotonic
         self._directories: dict[str, _Directory] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._starts: dict[str, _Start] = {}  # by turn
         self._at_work: set[SnapshotRepository] = set()
         self._packing: set[SnapshotRepository] = set()
         self._ended = scope is SnapshotScope.OFF
@@ -77,15 +87,35 @@ class FileSnapshots:
         return int(self._clock().timestamp()) // _DAY
 
     async def begin(self, turn_id: str, directory: str, tell: Tell) -> None:
-        """Keep the files as they are before a turn; return once they are kept, or after 0.15 s."""
+        """Keep the files as they are before a turn; return once they are kept, or after 0.15 s.
+
+        What is kept when the turn has acted already is noted as late.
+        """
+        start = _Start()
 
         async def write(repository: SnapshotRepository, taken: DirectorySnapshot) -> None:
+            late = start.acted  # before the store is waited for
             async with self._db.write() as tx:
-                await turns.begin(tx, turn_id, str(repository.root), taken.tree, taken.left_out)
+                await turns.begin(tx, turn_id, str(repository.root), taken.tree, taken.left_out, late=late)
 
         if not self._ended:
             self._stop_packing()
-            await asyncio.wait({self._started(self._keep(directory, write, tell))}, timeout=PATIENCE)
+            self._starts[turn_id] = start
+            start.task = self._started(self._keep(directory, write, tell))
+            start.task.add_done_callback(lambda _: self._starts.pop(turn_id, None))
+            await asyncio.wait({start.task}, timeout=PATIENCE)
+
+    def acts(self, turn_id: str) -> None:
+        """Note that a turn may have changed files: a snapshot of its start that comes later is late."""
+        if start := self._starts.get(turn_id):
+            start.acted = True
+
+    async def before_change(self, turn_id: str) -> None:
+        """Wait until the files are kept as they were before a turn, for two seconds at most."""
+        start = self._starts.get(turn_id)
+        if start is not None and start.task is not None:
+            await asyncio.wait({start.task}, timeout=CHANGE_PATIENCE)
+        self.acts(turn_id)
 
     def end(self, turn_id: str, directory: str, tell: Tell) -> None:
         """Keep the files as they are after a turn."""

@@ -27,7 +27,8 @@ _LEASE = ", ".join(f"l.{column}" for column in rows.LEASE.split(", "))
 class TurnFiles:
     """The trees of a root at a turn's start and end; without an end while it runs, and where that was not kept.
 
-    Of an end that was kept later, ``certain`` is the tree of what was there when the turn was.
+    Of an end that was kept later, ``certain`` is the tree of what was there when the turn was. A start is ``late``
+    if it was kept when the turn may have changed files already.
     """
 
     turn_id: str
@@ -36,6 +37,7 @@ class TurnFiles:
     after: str | None
     left_out: tuple[LeftOutFile, ...] = ()  # of either
     certain: str | None = None
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +61,20 @@ class DirectoryTurn:
     files: TurnFiles | None  # None: nothing of this root was kept around it
 
 
-async def begin(tx: Writer, turn_id: str, root: str, tree: str, left_out: Sequence[LeftOutFile] = ()) -> None:
+async def begin(
+    tx: Writer,
+    turn_id: str,
+    root: str,
+    tree: str,
+    left_out: Sequence[LeftOutFile] = (),
+    *,
+    late: bool = False,
+) -> None:
     """Note the tree of a turn's start, and what it lacks; the first one counts."""
     await tx.run(
-        "INSERT INTO turn_files (turn_id, root, before, left_out) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (turn_id, root, tree, _lacking(left_out)),
+        "INSERT INTO turn_files (turn_id, root, before, left_out, late) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        (turn_id, root, tree, _lacking(left_out), late),
     )
 
 
@@ -119,7 +130,7 @@ async def cut_off(r: Reader, root: str | None = None, conversation_id: str | Non
 async def of_turns(r: Reader, turn_ids: Iterable[str]) -> dict[str, TurnFiles]:
     """The trees of turns, by turn; of those that have any."""
     found = await r.all(
-        "SELECT turn_id, root, before, after, left_out, certain FROM turn_files"
+        "SELECT turn_id, root, before, after, left_out, certain, late FROM turn_files"
         " WHERE turn_id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(turn_ids)),),
     )
@@ -148,7 +159,7 @@ async def of_each(r: Reader, leaf: str | None, after: int, until: int | None) ->
             SELECT turn_id, min(depth) FROM branch
              WHERE depth > ?2 AND depth <= coalesce(?3, depth) AND turn_id IS NOT NULL GROUP BY turn_id
         )
-        SELECT t.id, t.ended_at IS NULL, f.turn_id, f.root, f.before, f.after, f.left_out, f.certain
+        SELECT t.id, t.ended_at IS NULL, f.turn_id, f.root, f.before, f.after, f.left_out, f.certain, f.late
           FROM of_turn o CROSS JOIN turn t ON t.id = o.turn_id LEFT JOIN turn_files f ON f.turn_id = t.id
          ORDER BY o.depth, t.started_at
         """,
@@ -164,13 +175,13 @@ async def of_span(
 ) -> list[TurnFiles] | None:
     """The trees of the turns with rows below a depth of a branch, down to another, oldest first.
 
-    None where one of them, or its end, was not kept, or they worked in several roots. With ``running`` the last one
-    may be under way, without an end.
+    None where one of them, its beginning or its end was not kept, or they worked in several roots. With ``running`` the
+    last one may be under way, without an end.
     """
     found = await of_each(r, leaf, after, until)
     kept = [each.files for each in found if each.files is not None]
     ended = kept[:-1] if running and found and found[-1].running else kept
-    if len(kept) < len(found) or any(each.after is None for each in ended):
+    if len(kept) < len(found) or any(each.after is None for each in ended) or any(each.late for each in kept):
         return None
     return kept if len({each.root for each in kept}) <= 1 else None
 
@@ -213,7 +224,7 @@ async def of_root(
     """
     found = await r.all(
         f"SELECT t.id, t.started_at, {_ENDED.format(alive_at='f.alive_at', heard=_HEARD)},"
-        " f.turn_id, f.root, f.before, f.after, f.left_out, f.certain"
+        " f.turn_id, f.root, f.before, f.after, f.left_out, f.certain, f.late"
         " FROM turn_files f INDEXED BY turn_files_root CROSS JOIN turn t ON t.id = f.turn_id"
         " WHERE f.root = ?2 AND t.started_at <= ?4 AND (t.ended_at IS NULL OR t.ended_at >= ?3) ORDER BY t.rowid",
         (alive_since, root, *within),
@@ -306,7 +317,7 @@ def _lacking(left_out: Iterable[LeftOutFile]) -> str:
 
 
 def _turn_files(row: Sequence[Any]) -> TurnFiles:
-    id, root, before, after, left_out, certain = row
+    id, root, before, after, left_out, certain, late = row
     return TurnFiles(
         id,
         root,
@@ -314,4 +325,5 @@ def _turn_files(row: Sequence[Any]) -> TurnFiles:
         after,
         tuple(LeftOutFile(path, LeftOutReason(why)) for path, why in json.loads(left_out)),
         certain,
+        bool(late),
     )

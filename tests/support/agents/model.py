@@ -17,7 +17,7 @@ from catena_acp.continuity.routing.replay_check import bare
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotOffered, SessionGone
 from catena_acp.port.abilities import Abilities, Quirks
 from catena_acp.port.elicitation.requests import ElicitationAnswer
-from catena_acp.port.port import AgentSpec, SessionSetup
+from catena_acp.port.port import AgentSpec, FileGuard, SessionSetup
 from catena_acp.port.session_events import (
     ContextCompacted,
     Event,
@@ -497,6 +497,10 @@ class ModelAgent:
         """Nothing here asks."""
 
     # --- events and the end
+
+    def guard_files(self, session_id: str, guard: FileGuard) -> Callable[[], None]:
+        """Nothing here asks for files."""
+        return lambda: None
 
     def listen(self, session_id: str, listener: Callable[[Event], None]) -> Callable[[], None]:
         listeners = self._listeners.setdefault(session_id, [])

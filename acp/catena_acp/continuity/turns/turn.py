@@ -145,6 +145,8 @@ class RunningTurn:
 
     def receive(self, event: Event) -> None:
         """Take an event of the session; called in order, on the loop, and never waits."""
+        if isinstance(event, ToolCallChanged) and (snapshots := self._services.snapshots):
+            snapshots.acts(self.turn.id)
         if self._behind is not None:
             self._behind.append(event)
             return
@@ -165,7 +167,9 @@ class RunningTurn:
         self._history = self.live.begin_turn(self._services.monotonic())
         if self._history:
             self._history.begin("\n".join(block.text for block in blocks if isinstance(block, TextBlock)))
+        unguard = self.live.agent.guard_files(self.live.session_id, self._before_files)
         prompt = asyncio.ensure_future(self.live.agent.prompt(self.live.session_id, blocks))
+        prompt.add_done_callback(lambda _: unguard())
         prompt.add_done_callback(lambda _: self._wake.set())
         try:
             # One turn of the loop, in which the request is written: a stop must not reach the agent before its prompt.
@@ -255,6 +259,14 @@ class RunningTurn:
             events.append(LinkChanged(self.window_id, link, link.ended))
         self.recorder.committed(events)
         return turn, notice or marked
+
+    async def _before_files(self, changing: bool) -> None:
+        """Let what the agent asks of files wait until they are kept as they were before it."""
+        if snapshots := self._services.snapshots:
+            if changing:
+                await snapshots.before_change(self.turn.id)
+            else:
+                snapshots.acts(self.turn.id)
 
     def _keep_files_after(self) -> None:
         """Begin to keep the files as the turn leaves them; before it ends in the store, so that readers can wait."""

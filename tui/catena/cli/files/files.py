@@ -55,6 +55,7 @@ class _TurnLine:
     number: int
     prompt: str
     files: int | None  # None: the turn was not kept
+    late: bool = False  # its beginning was missed
     added: int = 0
     removed: int = 0
 
@@ -72,7 +73,7 @@ def print_turns(named: str, *, json: bool) -> int:
     width = line_width() or 100
     for each in lines:
         what = (
-            "not kept"
+            ("beginning missed" if each.late else "not kept")
             if each.files is None
             else f"{counted(each.files, 'file')} +{each.added} -{each.removed}"
         )
@@ -121,9 +122,12 @@ async def _turns(named: str) -> tuple[ConversationRecord, list[_TurnLine]]:
         for number, ((id, depth), end) in enumerate(zip(prompts, ends, strict=True), start=1):
             row = await messages.get(reader, id)
             kept = await turns.of_span(reader, leaf, depth - 1, end) if repository else None
+            late = any(
+                each.files and each.files.late for each in await turns.of_each(reader, leaf, depth - 1, end)
+            )
             prompt = row.text if row else ""
             if repository is None or kept is None:
-                lines.append(_TurnLine(number, prompt, None))
+                lines.append(_TurnLine(number, prompt, None, late))
                 continue
             counts = [
                 count
@@ -135,7 +139,9 @@ async def _turns(named: str) -> tuple[ConversationRecord, list[_TurnLine]]:
                 sum(each.added or 0 for each in counts),
                 sum(each.removed or 0 for each in counts),
             )
-            lines.append(_TurnLine(number, prompt, len({each.path for each in counts}), added, removed))
+            lines.append(
+                _TurnLine(number, prompt, len({each.path for each in counts}), False, added, removed)
+            )
     return conversation, lines
 
 
