@@ -22,6 +22,7 @@ AgentError                something went wrong between us and an agent, or an ac
 ├── LogoutNotOffered      the agent cannot be logged out of from here
 ├── StillAtWork           it has to wait for the end of a turn
 ├── FilesNotKept          files cannot be brought back, for want of snapshots
+├── FilesHalfMoved        … or were cut off on their way, which comes first
 ├── NotBlamed             a file whose lines cannot be told of
 ├── NotAdopted            another tool's session cannot be read
 ├── NotAsked              one of several agents is not ready for a prompt, so that none got it
@@ -223,6 +224,18 @@ class TerminalRefused(Exception):
 
 class FilesNotKept(AgentError):
     """Files cannot be brought back: there are no snapshots of some turn."""
+
+
+class FilesHalfMoved(AgentError):
+    """A change of files in the directory was cut off by a kill; it must be finished or undone before a prompt."""
+
+    def __init__(self, conversation_id: str, steps: int, done: int) -> None:
+        count = "1 file" if steps == 1 else f"{steps:,} files"
+        super().__init__(
+            f"bringing {count} back was cut off after {done:,}: finish or undo it first"
+            f" (catena files {conversation_id} --finish, or --undo)"
+        )
+        self.conversation_id = conversation_id
 
 
 class NotBlamed(AgentError):

@@ -92,10 +92,17 @@ def test_g04_a_rename_goes_back_as_a_file_that_comes_and_one_that_goes(catena: C
 def test_g04_what_was_changed_since_is_left_unless_it_is_named(catena: Catena) -> None:
     id, (first, _) = conversation(catena)
     (catena.project / "notes.txt").write_text("mine again\n")
+    wrong = catena("files", id, "--at", first, "--restore", "note.txt", "--yes")
+    assert (wrong.status, wrong.err) == (
+        2,
+        "catena: note.txt: not among the files that would change; near: notes.txt, new.txt, kept.txt\n",
+    )
+    listed = catena("files", id, "--at", first, "--restore", f"{catena.project}/new.txt").out
+    assert "kept.txt  comes back +1 -0  left: not named" in listed and "1 file would change" in listed
     done = catena("files", id, "--at", first, "--restore", "--yes")
     assert "notes.txt  goes back +1 -1  left: changed since by somebody else" in done.out
     assert files(catena) == {**PROJECT_FILES, "notes.txt": "mine again\n"}
-    assert catena("files", id, "--at", first, "--restore", "notes.txt", "--yes").status == 0
+    assert catena("files", id, "--at", first, "--restore", "./notes.txt", "--yes").status == 0
     assert files(catena) == PROJECT_FILES
 
 
@@ -118,6 +125,14 @@ def test_g06_a_restore_that_was_killed_is_finished_or_undone(catena: Catena, way
 
     catena.write(killed_half_way)
     (catena.project / "kept.txt").write_text("kept\n")  # the first step was done
+    words = f"was cut off after 1: finish or undo it first (catena files {id} --finish, or --undo)"
+    for command in (("run", "--continue", "say more"), ("files", id, "--at", second, "--restore", "--yes")):
+        refused = catena(*command)
+        assert (refused.status, refused.out) == (2, "") and words in refused.err
+    assert words in catena("files", id).err
+    lines = catena("--linear", "--resume", id, stdin="say more\n/quit\n")
+    assert words in lines.out + lines.err
+    assert not any("say more" in each["text"] for each in catena("show", id, "--json").json["messages"])
     assert catena("files", id, way).status == 0
     assert files(catena) == (before if way == "--undo" else {"notes.txt": "first\n", "kept.txt": "kept\n"})
     again = catena("files", id, way)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.changes.reading import ChangeScope, Since
+from catena_acp.snapshots import keeping as keeping_module
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import RestoreNote, carry_out, plan_restore
 from catena_acp.snapshots.scope import SnapshotScope
@@ -26,7 +27,8 @@ from support.storage.work_trees import GIT
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(keeping_module, "PATIENCE", 60)  # no start is late on a slow machine
     world = World(tmp_path)
     (world.project / ".git").mkdir()
     for name in ("edited", "gone", "mine", "untouched"):

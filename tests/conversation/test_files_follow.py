@@ -16,6 +16,7 @@ import pytest
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.errors import FilesNotKept
+from catena_acp.snapshots import keeping as keeping_module
 from catena_acp.snapshots import restoring as bringing
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import FileChoice, RestorePlan
@@ -35,7 +36,8 @@ TOO = FileChoice()
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(keeping_module, "PATIENCE", 60)  # no start is late on a slow machine
     world = World(tmp_path)
     (world.project / ".git").mkdir()
     return world
@@ -264,11 +266,22 @@ async def test_g04_what_another_catena_s_agent_wrote_during_the_turn_is_left_unl
             "theirs.txt": restoring.Why.AT_WORK_TOO,
         }
         (prompt,) = await prompts(desk)
+        left = (await desk.stored_window()).leaf_id
         await desk.over(desk.window.edit(prompt, "say something else", choice=TOO))
         await settled(desk)
         assert files(world) == {"theirs.txt": "theirs\n"}
         told = await desk.until_told(Remarked)
         assert told.text == "Maybe changed by another agent, so left: theirs.txt"
+        theirs.unlink()
+        across = await desk.conversation.files.plan(desk.window_id, left)
+        assert across is not None
+        assert {step.path: step.conflict for step in across.steps} == {
+            "again.txt": None,
+            "begun.txt": None,
+            "ended.txt": None,
+            "theirs.txt": restoring.Why.AT_WORK_TOO,
+        }
+        theirs.write_text("theirs\n")
     assert theirs.read_text() == "theirs\n"
 
 

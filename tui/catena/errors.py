@@ -46,13 +46,15 @@ def explain(error: Exception) -> tuple[str, ExitStatus]:
     """One line for the person on an error, and its exit status."""
     # The first frame needs the classes above, and none of these.
     from catena.text.safe_text import safe_line
-    from catena_acp.errors import AgentError, AgentMissing
+    from catena_acp.errors import AgentError, AgentMissing, FilesHalfMoved
     from catena_store.errors import Ambiguous, NotFound, StoreError, StoreUnusable
 
     match error:
         case CommandRefused():
             status = error.status
-        case InvalidSettings() | StoreUnusable() | NotFound() | Ambiguous() | AgentMissing():
+        case (
+            InvalidSettings() | StoreUnusable() | NotFound() | Ambiguous() | AgentMissing() | FilesHalfMoved()
+        ):
             status = ExitStatus.USAGE
         case StoreError() | AgentError():
             status = ExitStatus.FAILED

@@ -107,7 +107,7 @@ class UnreadFile(Protocol):
         ...
 
 
-class LeftOut(NamedTuple):
+class NotInPatch(NamedTuple):
     """A file that a patch cannot have, and why."""
 
     path: str
@@ -120,7 +120,7 @@ class Patch:
 
     content: bytes
     directory: str  # that its paths are relative to
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[NotInPatch, ...] = ()
 
 
 class PatchSource(Protocol):

@@ -18,7 +18,7 @@ from catena_acp.changes.changed_file import (
     ChangeSpan,
     FileContents,
     FileState,
-    LeftOut,
+    NotInPatch,
     OnDisk,
     Patch,
     TextChange,
@@ -144,7 +144,7 @@ class KeptChanges:
         entries = {path: entry for path, entry in found.entries.items() if path in wanted}
         content = repository.patch(repository.tree_with(taken.tree, entries), taken.tree, renames=True)
         left = [
-            LeftOut(prefix + path, str(why)) for path, why in sorted(found.left.items()) if path in wanted
+            NotInPatch(prefix + path, str(why)) for path, why in sorted(found.left.items()) if path in wanted
         ]
         if self._reported is not None:
             alone = (
@@ -299,7 +299,9 @@ _CONFLICT = _Conflict.CONFLICT
 def planned_files(plan: RestorePlan) -> list[KeptFile]:
     """The files that a restore would write, as they are and as they would be."""
     return [
-        KeptFile(plan.repository, TreeChange(step.path, step.now, step.wanted), None) for step in plan.steps
+        KeptFile(plan.repository, TreeChange(step.path, step.now, step.wanted), None)
+        for step in plan.steps
+        if step.possible
     ]
 
 
@@ -315,7 +317,7 @@ class PlannedPatch:
         chosen = {
             step.path: step.wanted
             for step in self.plan.steps
-            if paths is None or str(repository.root / step.path) in paths
+            if step.possible and (paths is None or str(repository.root / step.path) in paths)
         }
         wanted = repository.tree_with(self.plan.now, chosen)
         return Patch(repository.patch(self.plan.now, wanted), str(repository.root))

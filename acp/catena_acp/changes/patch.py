@@ -5,7 +5,7 @@ from __future__ import annotations
 import os.path
 from collections.abc import Iterator, Sequence
 
-from catena_acp.changes.changed_file import FileContents, FileState, LeftOut, Patch
+from catena_acp.changes.changed_file import FileContents, FileState, NotInPatch, Patch
 from catena_acp.changes.hunks import FileDiff, FileHunk
 
 _NO_PLACE = "the exact place of its changes is not known"
@@ -15,12 +15,12 @@ _QUOTED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 def patch_of(diffs: Sequence[FileDiff], directory: str) -> Patch:
     """The changes of files below a directory as one patch; left out is what has no exact place in its file."""
     pieces: list[str] = []
-    left_out: list[LeftOut] = []
+    left_out: list[NotInPatch] = []
     for diff in diffs:
         if _fits(diff, directory):
             pieces += _file_patch(diff, directory, diff.hunks)
         else:
-            left_out.append(LeftOut(diff.file.path, _NO_PLACE))
+            left_out.append(NotInPatch(diff.file.path, _NO_PLACE))
     return Patch("".join(pieces).encode("utf-8", "surrogateescape"), directory, tuple(left_out))
 
 

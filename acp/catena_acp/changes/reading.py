@@ -77,8 +77,11 @@ async def read_changes(
 
 def planned_changes(plan: RestorePlan, directory: str) -> Changes:
     """What files would become by a restore, in a conversation of this directory."""
-    named = ", ".join(step.path for step in plan.conflicts)
-    caveat = f"{whose_change(plan.conflicts).capitalize()}: {named}." if named else ""
+    caveat = " ".join(
+        f"{whose_change(steps).capitalize()}: {', '.join(step.path for step in steps)}."
+        for steps in (plan.conflicts, plan.stuck)
+        if steps
+    )
     return Changes(
         ChangeScope(Since.PLANNED),
         None,

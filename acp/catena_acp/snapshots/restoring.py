@@ -61,7 +61,12 @@ class RestorePlan:
     @property
     def conflicts(self) -> tuple[RestoreStep, ...]:
         """The steps that are not taken unless the person chooses them."""
-        return tuple(step for step in self.steps if step.conflict is not None)
+        return tuple(step for step in self.steps if step.conflict is not None and step.possible)
+
+    @property
+    def stuck(self) -> tuple[RestoreStep, ...]:
+        """The steps that cannot be taken: what is there, or what was, is in no snapshot."""
+        return tuple(step for step in self.steps if not step.possible)
 
     def choose(self, paths: Collection[str]) -> tuple[RestoreStep, ...]:
         """The steps of these paths, and of all below them, also where somebody else changed them."""
@@ -69,12 +74,16 @@ class RestorePlan:
         return tuple(
             step
             for step in self.steps
-            if any(step.path == path or step.path.startswith(f"{path}/") for path in wanted)
+            if step.possible and any(step.path == path or step.path.startswith(f"{path}/") for path in wanted)
         )
 
     def chosen(self, choice: FileChoice) -> tuple[RestoreStep, ...]:
         """The steps of a choice."""
-        return tuple(step for step in self.steps if step.conflict is None or step.path in choice.also)
+        return tuple(
+            step
+            for step in self.steps
+            if step.conflict is None or (step.possible and step.path in choice.also)
+        )
 
     def line_counts(self) -> list[LineCounts]:
         """The lines that would be added and removed. Blocks the first time."""
@@ -104,10 +113,23 @@ class FilesMoved:
 
 def whose_change(steps: Iterable[RestoreStep]) -> str:
     """What is in the way of steps that are left, in words behind their names."""
-    alongside = [step.conflict is Why.AT_WORK_TOO for step in steps]
-    if not any(alongside):
-        return "changed since by someone else"
-    return "maybe changed by another agent" if all(alongside) else "maybe changed by others"
+    reasons = {step.conflict for step in steps}
+    for known, words in _IN_THE_WAY:
+        if reasons <= known:
+            return words
+    return (
+        "maybe changed by others" if reasons.isdisjoint(_UNKEPT) else "maybe changed by others, or not kept"
+    )
+
+
+_UNKEPT = frozenset({Why.NOT_KEPT, Why.IN_NO_SNAPSHOT})
+_IN_THE_WAY = (
+    (frozenset({Why.CHANGED_SINCE, Why.CHANGED_BETWEEN}), "changed since by someone else"),
+    (frozenset({Why.AT_WORK_TOO}), "maybe changed by another agent"),
+    (frozenset({Why.KEPT_LATER}), "maybe changed by you after the turn was cut off"),
+    (frozenset({Why.IN_NO_SNAPSHOT}), "in no snapshot"),
+    (_UNKEPT, "not in every snapshot"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,17 +155,23 @@ async def plan_restore(
 ) -> RestorePlan:
     """What bringing the files back to a message would change; the branches of both may part above it.
 
+    At a prompt files are as they were before its turn, and below ``leaf_id`` as they were after all that it ends.
+
     A snapshot of now is taken for it; None is the beginning. With ``running`` the last turn of the branch may be under
     way. Raises FilesNotKept where a turn that is left or entered has no snapshots, or where only a part of one is, and
     StoreError.
     """
     async with db.read() as reader:
+        message_id = await turns.row_of_files(reader, message_id)
         shared = await _shared(reader, leaf_id, message_id)
         depth = await _depth(reader, shared)
         left = await turns.of_span(reader, leaf_id, depth, None, running=running)
         entered = await turns.of_span(reader, message_id, depth, None)
         cut = await turns.turn_within(reader, shared) if shared is not None else None
-        beside = await alongside(reader, repository, left or (), now)
+        beside = {
+            **await alongside(reader, repository, left or (), now),
+            **await alongside(reader, repository, entered or (), now),
+        }
     if left is None or entered is None or not _all_in(repository, (*left, *entered)):
         raise FilesNotKept(_NOT_KEPT)
     if any(each.turn_id == cut and each.before != each.after for each in (*left, *entered)):
@@ -205,8 +233,12 @@ def _planned(
     now = taken.tree
     lacking = {each.path for each in (*taken.left_out, *(each for turn in between for each in turn.left_out))}
     turns_left, turns_entered = (paired(repository, each, now, beside) for each in (left, entered))
-    steps = plan(repository, turns_left, now, turns_entered, unkept=lacking)
-    wanted = repository.tree_with(now, {step.path: step.wanted for step in steps}) if steps else now
+    there = {each.path for each in taken.left_out}
+    made = {path for turn in left for path in turn.unkept & there}
+    made |= {path for turn in entered for path in turn.unkept - there}
+    steps = plan(repository, turns_left, now, turns_entered, unkept=lacking, made=made)
+    possible = {step.path: step.wanted for step in steps if step.possible}
+    wanted = repository.tree_with(now, possible) if possible else now
     kept_later = any(turn.certain is not None for turn in between)
     found = RestorePlan(repository, tuple(steps), now, wanted, kept_later, across=bool(entered))
     found.line_counts()

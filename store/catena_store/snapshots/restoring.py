@@ -35,6 +35,7 @@ class Why(StrEnum):
     AT_WORK_TOO = "maybe changed by another agent that was at work at the same time"
     SAME_LINES = "changed since in the same lines"
     NOT_KEPT = "not kept: too large, unreadable, ignored, or in a repository of its own"
+    IN_NO_SNAPSHOT = "in no snapshot: too large, unreadable, ignored, or in a repository of its own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,11 @@ class RestoreStep:
     now: TreeEntry | None
     wanted: TreeEntry | None
     conflict: Why | None = None
+
+    @property
+    def possible(self) -> bool:
+        """Whether the step can be taken, if the person chooses it: what is in no snapshot stays as it is."""
+        return self.conflict is not Why.IN_NO_SNAPSHOT
 
     @property
     def reversed(self) -> RestoreStep:
@@ -69,11 +75,13 @@ def plan(
     entered: Sequence[TurnSnapshots] = (),
     *,
     unkept: Iterable[str] = (),
+    made: Iterable[str] = (),
 ) -> list[RestoreStep]:
     """What leaving turns, and entering others that followed where they began, would change, by path.
 
-    Both are in the order in which they ran; ``now`` is a snapshot of this moment, and ``unkept`` are the files and
-    directories that one of the snapshots lacks. Raises SnapshotFailed.
+    Both are in the order in which they ran; ``now`` is a snapshot of this moment, ``unkept`` are the files and
+    directories that one of the snapshots lacks, and ``made`` those of them that came in these turns and are in none.
+    What is not surely a turn's has a conflict, whether the turn is left or entered. Raises SnapshotFailed.
     """
     back = Course(repository, left)
     back.end(now)
@@ -92,10 +100,14 @@ def plan(
         if path in ahead.first:
             if wanted != ahead.first[path]:
                 conflict = conflict or Why.CHANGED_SINCE
+            conflict = conflict or ahead.conflict(path)
             wanted = ahead.last[path]
         if found != wanted:
             steps.append(RestoreStep(path, found, wanted, conflict))
-    return _without_guesses(repository, steps, now, set(unkept))
+    found_steps = _without_guesses(repository, steps, now, set(unkept))
+    known = {step.path for step in found_steps}
+    never = [RestoreStep(path, None, None, Why.IN_NO_SNAPSHOT) for path in made if path not in known]
+    return sorted([*found_steps, *never], key=lambda step: step.path)
 
 
 def _without_guesses(
@@ -115,7 +127,10 @@ def _without_guesses(
                 there = root.entry(step.path)
                 if there == step.wanted:
                     continue
-                lacking = there is not None or root.is_other(step.path)
+                if there is not None or root.is_other(step.path):
+                    certain.append(replace(step, conflict=Why.IN_NO_SNAPSHOT))
+                    continue
+                lacking = False
             else:
                 lacking = step.wanted is None and step.path in ignored
             if step.conflict is None and (lacking or is_among(step.path, unkept)):
@@ -314,8 +329,9 @@ class _Root:
             try:
                 if entry.is_link:
                     os.symlink(content, temporary, dir_fd=parent)
+                    _give_to_owner(parent, name, temporary)
                 else:
-                    _write_file(parent, temporary, content, entry, _permissions(parent, name, entry))
+                    _write_file(parent, name, temporary, content, entry, _permissions(parent, name, entry))
                 os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
             except OSError:
                 with suppress(OSError):
@@ -332,6 +348,7 @@ class _Root:
                 if make:
                     with suppress(FileExistsError):
                         os.mkdir(part, dir_fd=directory)
+                        _give_to_owner(directory, part, part)
                 below = _opened(part, directory)
                 os.close(directory)
                 directory = below
@@ -407,10 +424,25 @@ def _permissions(parent: int, name: str, entry: TreeEntry) -> int | None:
     return kept | (kept & 0o444) >> 2 if entry.is_executable else kept
 
 
-def _write_file(parent: int, name: str, content: bytes, entry: TreeEntry, permissions: int | None) -> None:
+def _give_to_owner(parent: int, name: str, made: str) -> None:
+    """Give what was made to the owner of what is in its place, or of the directory: we may be root. Else it is ours."""
+    try:
+        owner = os.lstat(name, dir_fd=parent) if made != name else os.fstat(parent)
+    except FileNotFoundError:
+        owner = os.fstat(parent)
+    found = os.lstat(made, dir_fd=parent)
+    if (found.st_uid, found.st_gid) != (owner.st_uid, owner.st_gid):
+        with suppress(PermissionError):
+            os.chown(made, owner.st_uid, owner.st_gid, dir_fd=parent, follow_symlinks=False)
+
+
+def _write_file(
+    parent: int, name: str, temporary: str, content: bytes, entry: TreeEntry, permissions: int | None
+) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     ours = 0o777 if entry.is_executable else 0o666  # less what the person's umask takes
-    with os.fdopen(os.open(name, flags, ours, dir_fd=parent), "wb") as file:
+    with os.fdopen(os.open(temporary, flags, ours, dir_fd=parent), "wb") as file:
+        _give_to_owner(parent, name, temporary)
         file.write(content)
         file.flush()
         if permissions is not None:

@@ -38,6 +38,12 @@ class TurnFiles:
     left_out: tuple[LeftOutFile, ...] = ()  # of either
     certain: str | None = None
     late: bool = False
+    lacked: frozenset[str] | None = None  # paths that its start lacks; None where that was not noted
+
+    @property
+    def unkept(self) -> set[str]:
+        """Paths that came during the turn and are in no snapshot."""
+        return set() if self.lacked is None else {each.path for each in self.left_out} - self.lacked
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +78,9 @@ async def begin(
 ) -> None:
     """Note the tree of a turn's start, and what it lacks; the first one counts."""
     await tx.run(
-        "INSERT INTO turn_files (turn_id, root, before, left_out, late) VALUES (?, ?, ?, ?, ?)"
+        "INSERT INTO turn_files (turn_id, root, before, left_out, late, lacked) VALUES (?, ?, ?, ?, ?, ?)"
         " ON CONFLICT DO NOTHING",
-        (turn_id, root, tree, _lacking(left_out), late),
+        (turn_id, root, tree, _lacking(left_out), late, json.dumps([each.path for each in left_out])),
     )
 
 
@@ -130,7 +136,7 @@ async def cut_off(r: Reader, root: str | None = None, conversation_id: str | Non
 async def of_turns(r: Reader, turn_ids: Iterable[str]) -> dict[str, TurnFiles]:
     """The trees of turns, by turn; of those that have any."""
     found = await r.all(
-        "SELECT turn_id, root, before, after, left_out, certain, late FROM turn_files"
+        "SELECT turn_id, root, before, after, left_out, certain, late, lacked FROM turn_files"
         " WHERE turn_id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(turn_ids)),),
     )
@@ -159,7 +165,8 @@ async def of_each(r: Reader, leaf: str | None, after: int, until: int | None) ->
             SELECT turn_id, min(depth) FROM branch
              WHERE depth > ?2 AND depth <= coalesce(?3, depth) AND turn_id IS NOT NULL GROUP BY turn_id
         )
-        SELECT t.id, t.ended_at IS NULL, f.turn_id, f.root, f.before, f.after, f.left_out, f.certain, f.late
+        SELECT t.id, t.ended_at IS NULL, f.turn_id, f.root, f.before, f.after, f.left_out, f.certain, f.late,
+               f.lacked
           FROM of_turn o CROSS JOIN turn t ON t.id = o.turn_id LEFT JOIN turn_files f ON f.turn_id = t.id
          ORDER BY o.depth, t.started_at
         """,
@@ -184,6 +191,19 @@ async def of_span(
     if len(kept) < len(found) or any(each.after is None for each in ended) or any(each.late for each in kept):
         return None
     return kept if len({each.root for each in kept}) <= 1 else None
+
+
+async def row_of_files(r: Reader, message_id: str | None) -> str | None:
+    """The row below which files are as a message has them: of a prompt, whose turn is still to come, the one above.
+
+    None is the beginning.
+    """
+    found = await r.one(
+        "SELECT p.uid FROM message m LEFT JOIN message p ON p.id = m.parent_id"
+        " WHERE m.uid = ? AND m.kind = 'user' AND EXISTS (SELECT 1 FROM turn WHERE prompt_id = m.id)",
+        (message_id,),
+    )
+    return found[0] if found else message_id
 
 
 async def turn_within(r: Reader, message_id: str) -> str | None:
@@ -224,7 +244,7 @@ async def of_root(
     """
     found = await r.all(
         f"SELECT t.id, t.started_at, {_ENDED.format(alive_at='f.alive_at', heard=_HEARD)},"
-        " f.turn_id, f.root, f.before, f.after, f.left_out, f.certain, f.late"
+        " f.turn_id, f.root, f.before, f.after, f.left_out, f.certain, f.late, f.lacked"
         " FROM turn_files f INDEXED BY turn_files_root CROSS JOIN turn t ON t.id = f.turn_id"
         " WHERE f.root = ?2 AND t.started_at <= ?4 AND (t.ended_at IS NULL OR t.ended_at >= ?3) ORDER BY t.rowid",
         (alive_since, root, *within),
@@ -317,7 +337,7 @@ def _lacking(left_out: Iterable[LeftOutFile]) -> str:
 
 
 def _turn_files(row: Sequence[Any]) -> TurnFiles:
-    id, root, before, after, left_out, certain, late = row
+    id, root, before, after, left_out, certain, late, lacked = row
     return TurnFiles(
         id,
         root,
@@ -326,4 +346,5 @@ def _turn_files(row: Sequence[Any]) -> TurnFiles:
         tuple(LeftOutFile(path, LeftOutReason(why)) for path, why in json.loads(left_out)),
         certain,
         bool(late),
+        None if lacked is None else frozenset(json.loads(lacked)),
     )

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from catena_store.errors import SnapshotFailed
-from catena_store.snapshots.restoring import RestoreStep, Why, restore
+from catena_store.snapshots.restoring import RestoreStep, TurnSnapshots, Why, plan, restore
+from catena_store.snapshots.trees import LARGEST
 from support.storage.work_trees import WorkTree
 
 
@@ -245,3 +246,79 @@ def test_g06_a_disk_that_is_full_leaves_every_file_whole(
     monkeypatch.undo()
     assert restore(tree.repository, steps) == []
     assert tree.files() == {"a": "start\n", "b": "start\n"}
+
+
+def test_g10_what_is_not_surely_the_turns_is_named_where_they_are_entered_as_where_they_are_left(
+    tree: WorkTree,
+) -> None:
+    (tree / "mine").write_text("mine\n")
+    start = tree.capture()
+    (tree / "agent").write_text("agent\n")
+    (tree / "both").write_text("agent\n")
+    certain = tree.capture()
+    (tree / "other").write_text("another agent\n")
+    other = tree.capture()
+    (tree / "mine").unlink()
+    (tree / "person").write_text("person\n")
+    first = TurnSnapshots(start, tree.capture(), certain, shared=((certain, other),))
+    (tree / "both").write_text("person\n")
+    before = tree.capture()
+    (tree / "last").write_text("agent\n")
+    second = TurnSnapshots(before, tree.capture())
+    named = {
+        "both": Why.CHANGED_BETWEEN,
+        "mine": Why.KEPT_LATER,
+        "other": Why.KEPT_LATER,
+        "person": Why.KEPT_LATER,
+        **dict.fromkeys(("agent", "last")),
+    }
+    leaving = plan(tree.repository, [first, second], tree.capture())
+    assert {step.path: step.conflict for step in leaving} == named
+    restore(tree.repository, leaving)
+    assert tree.files() == {"mine": "mine\n"}
+    entering = plan(tree.repository, [], tree.capture(), [first, second])
+    assert {step.path: step.conflict for step in entering} == named
+    alone = plan(
+        tree.repository, [], tree.capture(), [TurnSnapshots(start, other, shared=((certain, other),))]
+    )
+    assert {step.path: step.conflict for step in alone} == {
+        "agent": None,
+        "both": None,
+        "other": Why.AT_WORK_TOO,
+    }
+
+
+def test_g04_what_is_in_no_snapshot_is_named_and_cannot_be_chosen(tree: WorkTree) -> None:
+    (tree / "grew").write_text("small\n")
+    tree.begin()
+    (tree / "grew").write_text("turn\n")
+    (tree / "made").write_bytes(bytes(LARGEST + 1))
+    tree.end()
+    (tree / "grew").write_bytes(bytes(LARGEST + 1))
+    now = tree.capture()
+    steps = plan(tree.repository, tree.turns, now, unkept=tree.lacking, made={"made"})
+    assert {step.path: (step.conflict, step.possible) for step in steps} == {
+        "grew": (Why.IN_NO_SNAPSHOT, False),
+        "made": (Why.IN_NO_SNAPSHOT, False),
+    }
+
+
+def test_g04_what_comes_back_belongs_to_whom_it_belonged(tree: WorkTree) -> None:
+    if os.geteuid():
+        pytest.skip("only root may give files away")
+    for name in ("there", "gone"):
+        (tree / name).write_text("start\n")
+        os.chown(tree / name, 1234, 5678)
+    (tree / "deep").mkdir()
+    (tree / "deep/inside").symlink_to("there")
+    os.chown(tree / "deep", 1234, 5678)
+    tree.begin()
+    (tree / "there").write_text("turn\n")
+    (tree / "gone").unlink()
+    shutil.rmtree(tree / "deep")
+    tree.end()
+    os.chown(tree.root, 1234, 5678)
+    tree.go_back()
+    for name in ("there", "gone", "deep", "deep/inside"):
+        found = (tree / name).lstat()
+        assert (name, found.st_uid, found.st_gid) == (name, 1234, 5678)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catena.text.safe_text import safe_line
-from catena_acp.changes.changed_file import By, ChangedFile, FileContents, FileState, LeftOut, OnDisk
+from catena_acp.changes.changed_file import By, ChangedFile, FileContents, FileState, NotInPatch, OnDisk
 from catena_acp.changes.patch import relative_path
 from catena_acp.changes.reading import ChangeScope, Since
 
@@ -85,7 +85,7 @@ def author_words(by: By) -> str:
     return "the agent" if by is By.AGENT else "others"
 
 
-def left_out_words(left_out: Sequence[LeftOut], directory: str) -> str:
+def left_out_words(left_out: Sequence[NotInPatch], directory: str) -> str:
     """The files that a patch lacks: a sentence, or "" for none."""
     if not left_out:
         return ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # before there is a plan none of them is needed
 
 FILES_STAY = "files stay as they are"
 NO_FILES = "No files to bring along here."
-_NAMED = 1  # files that are named in a line
+_NAMED = 3  # files that are named in a line
 
 
 class Extent(Enum):
@@ -51,7 +51,7 @@ class FilesAlong:
     @property
     def offered(self) -> bool:
         """True where there is something to choose."""
-        return self.plan is not None and bool(self.plan.steps)
+        return self.plan is not None and bool(self.plan.free or self.plan.conflicts)
 
     @property
     def refusal(self) -> str:
@@ -82,7 +82,7 @@ class FilesAlong:
     def choose_next(self) -> None:
         """Choose the next of: none, those that nobody else changed, all."""
         plan = self.plan
-        if plan is None or not plan.steps:
+        if plan is None or not self.offered:
             return
         offers = [
             Extent.NONE,
@@ -102,32 +102,48 @@ class FilesAlong:
         plan = self.plan
         if plan is None or not plan.steps:
             return FILES_STAY if self.stay else ""
-        does = self.extent is not Extent.NONE
-        steps = plan.steps if self.extent is Extent.ALL or not plan.free else plan.free
-        does = does and self._takes(steps)
-        goes = _brings(plan, steps, key) if key and not does else _goes(plan, steps, does=does)
-        pieces = [f"{goes}{_size(plan, steps)}"]
-        if plan.conflicts and (plan.free or self.extent is not Extent.ALL):
-            named = _named(plan.conflicts)
-            ends = (
-                ", too" if self.extent is Extent.ALL else ": stays" if len(plan.conflicts) == 1 else ": stay"
+        steps, pieces = self._steps(plan), []
+        if steps:
+            does = self.extent is not Extent.NONE and self._takes(steps)
+            goes = _brings(plan, steps, key) if key and not does else _goes(plan, steps, does=does)
+            pieces.append(f"{goes}{_size(plan, steps)}")
+        if plan.conflicts:
+            named = f"{_named(plan.conflicts)} {_whose(plan.conflicts)}"
+            if self.extent is Extent.ALL:
+                pieces.append(f"also {named}" if plan.free else named)
+            elif plan.free:
+                pieces.append(f"{named}: {'stays' if len(plan.conflicts) == 1 else 'stay'}")
+            else:
+                pieces.append(
+                    f"{named}: {'stays' if len(plan.conflicts) == 1 else 'stay'} unless you choose so"
+                )
+        if plan.stuck:
+            pieces.append(
+                f"{_named(plan.stuck)} {_whose(plan.stuck)}: {'stays' if len(plan.stuck) == 1 else 'stay'}"
             )
-            pieces.append(f"{named} {_whose(plan.conflicts)}{ends}")
         return "; ".join(pieces)
+
+    def _steps(self, plan: RestorePlan) -> Sequence[RestoreStep]:
+        """The steps that are taken, or would be."""
+        if self.extent is Extent.ALL or not plan.free:
+            return (*plan.free, *plan.conflicts)
+        return plan.free
 
     def short_words(self, key: str) -> str:
         """The same in fewer cells; what others changed is counted and not named."""
         plan = self.plan
-        if plan is None or not plan.steps:
+        if plan is None or not self.offered:
             return self.words
-        steps = plan.steps if self.extent is Extent.ALL or not plan.free else plan.free
+        steps = self._steps(plan)
         if self.extent is not Extent.NONE and self._takes(steps):
             goes = _goes(plan, steps, does=True)
         else:
             goes = f"{key} {counted(len(steps), 'file')} {'along' if plan.across else 'back'}"
         left = len(plan.steps) - len(steps)
         stays = f"; {left:,} {'stays' if left == 1 else 'stay'}" if left else ""
-        return f"{goes}{_size(plan, steps)}{stays}"
+        theirs = sum(step.conflict is not None for step in steps)
+        others = f", {theirs:,} of others" if theirs else ""
+        return f"{goes}{_size(plan, steps)}{others}{stays}"
 
     def _takes(self, steps: Sequence[RestoreStep]) -> bool:
         return self.extent is Extent.ALL or all(step.conflict is None for step in steps)
@@ -178,6 +194,5 @@ def _size(plan: RestorePlan, steps: Sequence[RestoreStep]) -> str:
 
 
 def _named(steps: Sequence[RestoreStep]) -> str:
-    if len(steps) > _NAMED:
-        return f"{len(steps):,}"
-    return safe_line(steps[0].path)
+    named = ", ".join(safe_line(step.path) for step in steps[:_NAMED])
+    return f"{named} and {len(steps) - _NAMED:,} more" if len(steps) > _NAMED else named

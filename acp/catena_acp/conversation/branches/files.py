@@ -14,7 +14,7 @@ from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import LeafMoved, Remarked
 from catena_acp.conversation.journal import files_followed, move_window
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import FilesNotKept
+from catena_acp.errors import FilesHalfMoved, FilesNotKept
 from catena_acp.process_group import is_running
 from catena_acp.snapshots.restoring import (
     FileChoice,
@@ -30,7 +30,7 @@ from catena_acp.snapshots.restoring import (
     whose_change,
 )
 from catena_store.database.database import Writer
-from catena_store.snapshots import unfinished
+from catena_store.snapshots import turns, unfinished
 from catena_store.snapshots.repository import SnapshotRepository, work_tree
 from catena_store.snapshots.restoring import RestoreStep, count_done
 from catena_store.snapshots.unfinished import UnfinishedRestore, WindowMove
@@ -74,7 +74,8 @@ class BranchFiles:
                     window = await windows.get(reader, window_id)
                     leaf = window.leaf_id if window else None
                     origin = await leaf_of_files(reader, window_id, self._runtime.record.id, leaf)
-                if origin == target:
+                    row = await turns.row_of_files(reader, target)
+                if origin == row:
                     return None
                 try:
                     # Who gives it up does not let the next one begin beside it.
@@ -134,6 +135,7 @@ class BranchFiles:
         if plan is None or choice is None:
             yield None
             return
+        await self.refuse_cut()
         move = WindowMove(window_id, self._runtime.record.id, target, act)
         async with self._brought(plan, plan.chosen(choice), move) as moved:
             yield moved
@@ -148,6 +150,7 @@ class BranchFiles:
         if plan is None:
             yield None
             return
+        await self.refuse_cut()
         async with self._brought(plan, plan.free, None) as moved:
             yield moved
 
@@ -224,6 +227,12 @@ class BranchFiles:
                 done = await asyncio.to_thread(count_done, repository, each.steps) if repository else 0
                 return CutRestore(each, done)
         return None
+
+    async def refuse_cut(self) -> None:
+        """Raises FilesHalfMoved where a change of files was cut off: nothing is sent to an agent in between."""
+        if (cut := await self.cut()) is not None:
+            named = cut.begun.conversation_id or self._runtime.record.id
+            raise FilesHalfMoved(named, len(cut.begun.steps), cut.done)
 
     async def end_cut(self, cut: CutRestore, *, finished: bool) -> list[RestoreStep] | None:
         """Finish a change of files that was cut off, with the move that it was done for, or take it back.

@@ -158,6 +158,7 @@ class Window:
         if self._runtime.tenure is None:
             await self.take_over()
         self._runtime.writable()
+        await self.files.refuse_cut()
         if not self.at_rest:
             await self.queue.add(text, files)
             self._prompts.serve()
@@ -183,6 +184,7 @@ class Window:
         if self._runtime.tenure is None:
             await self.take_over()
         self._runtime.writable()
+        await self.files.refuse_cut()
         prompt = await self._prompt_of(prompt_id)
         # The turn may take its time to stop, and the files to go back, and our own end may come first.
         at_once = self.at_rest and choice is None
@@ -210,6 +212,7 @@ class Window:
         running turn is stopped for it; by ``choice`` the files go back before it.
         """
         self._runtime.writable()
+        await self.files.refuse_cut()
         if prompt_id is None:
             self._prompts.repeat(lambda: self.rows.repeat_last(agent))
             return

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import os
 import socket
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 from catena.cli.conversations.list import line_width
 from catena.errors import CommandRefused, ExitStatus
@@ -17,6 +19,7 @@ from catena.text.json_shapes import FORMAT, dumps
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.branches.files import move_behind_files
+from catena_acp.errors import FilesHalfMoved
 from catena_acp.process_group import is_running, process_start_time
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import (
@@ -32,13 +35,15 @@ from catena_store import places
 from catena_store.clients import leases
 from catena_store.conversations import conversations, messages
 from catena_store.conversations.tree import prompts_of_branch
-from catena_store.database.database import Database, Writer, default_path
+from catena_store.database.database import Database, Reader, Writer, default_path
 from catena_store.ids import new_id, utc_now
 from catena_store.records import ConversationRecord, Owner
 from catena_store.snapshots import turns, unfinished
 from catena_store.snapshots.git import executable
-from catena_store.snapshots.repository import SnapshotRepository, existing, snapshots_beside
-from catena_store.snapshots.restoring import RestoreStep
+from catena_store.snapshots.repository import SnapshotRepository, existing, snapshots_beside, work_tree
+from catena_store.snapshots.restoring import RestoreStep, count_done
+from catena_store.snapshots.trees import above
+from catena_store.snapshots.unfinished import UnfinishedRestore
 
 _SECONDS_OF_DAY = 86_400
 
@@ -62,7 +67,9 @@ class _TurnLine:
 
 def print_turns(named: str, *, json: bool) -> int:
     """Print what each turn of a conversation's newest branch did to files. Raises NotFound and Ambiguous."""
-    conversation, lines = asyncio.run(_turns(named))
+    conversation, lines, cut = asyncio.run(_turns(named))
+    if cut is not None:
+        print(f"catena: {safe_line(cut)}", file=sys.stderr)
     if json:
         shapes = [
             {"turn": each.number, "files": each.files, "added": each.added, "removed": each.removed}
@@ -111,9 +118,10 @@ def end_restore(named: str, ending: RestoreEnding) -> int:
     return ExitStatus.ANSWERED
 
 
-async def _turns(named: str) -> tuple[ConversationRecord, list[_TurnLine]]:
+async def _turns(named: str) -> tuple[ConversationRecord, list[_TurnLine], str | None]:
     async with Database.open(default_path()) as db, db.read() as reader:
         conversation = await conversations.find(reader, named)
+        cut = await _cut_words(reader, conversation)
         repository = existing(db.path, conversation.cwd)
         leaf = await places.of(reader, conversation.id)
         prompts = await prompts_of_branch(reader, leaf)
@@ -142,7 +150,7 @@ async def _turns(named: str) -> tuple[ConversationRecord, list[_TurnLine]]:
             lines.append(
                 _TurnLine(number, prompt, len({each.path for each in counts}), False, added, removed)
             )
-    return conversation, lines
+    return conversation, lines, cut
 
 
 async def _restore(
@@ -153,9 +161,12 @@ async def _restore(
             conversation = await conversations.find(reader, named)
             leaf = await places.of(reader, conversation.id)
             target = await messages.find(reader, conversation.id, message)
+            cut = await _cut_words(reader, conversation)
         repository = _repository(db, conversation)
         if leaf is None:
             raise CommandRefused("the conversation has no message yet")
+        if cut is not None:
+            raise CommandRefused(cut)
         # A turn that was cut off ends now, at the latest.
         place = snapshots_beside(db.path)
         kept = FileSnapshots(db, place, executable(), SnapshotScope.EVERYWHERE, clock=utc_now)
@@ -163,7 +174,7 @@ async def _restore(
         await kept.settled()
         day = int(utc_now().timestamp()) // _SECONDS_OF_DAY
         plan = await plan_restore(db, repository, leaf, target.id, day=day, now=utc_now())
-        chosen = plan.choose(paths) if paths else plan.free
+        chosen = plan.choose(_named_paths(plan, paths, Path(conversation.cwd))) if paths else plan.free
         note = RestoreNote(new_id(), conversation.id, _this_process(), day=day)
         refused = await carry_out(db, plan, chosen, note) if yes and chosen else []
     return plan, chosen, refused
@@ -176,8 +187,7 @@ async def _end(named: str, ending: RestoreEnding) -> list[str]:
             begun = [
                 each
                 for each in await unfinished.every(reader)
-                if each.conversation_id == conversation.id
-                and not (each.owner and is_running(each.owner, each.begun_at, utc_now()))
+                if each.conversation_id in (conversation.id, None) and _is_cut(each)
             ]
         if not begun:
             raise CommandRefused("no restore of its files was broken off")
@@ -193,6 +203,39 @@ async def _end(named: str, ending: RestoreEnding) -> list[str]:
                 if finishes and each.move and not await _is_open(tx, each.move.conversation_id):
                     await move_behind_files(tx, each, each.move)
     return [step.path for step in left]
+
+
+def _is_cut(begun: UnfinishedRestore) -> bool:
+    """Whether nobody is at a change of files any more."""
+    return not (begun.owner and is_running(begun.owner, begun.begun_at, utc_now()))
+
+
+async def _cut_words(reader: Reader, conversation: ConversationRecord) -> str | None:
+    """What is to be done before anything else where a change of the conversation's files was cut off."""
+    root = str(work_tree(Path(conversation.cwd)))
+    for each in await unfinished.every(reader):
+        if (each.conversation_id == conversation.id or str(each.root) == root) and _is_cut(each):
+            repository = existing(default_path(), str(each.root))
+            done = count_done(repository, each.steps) if repository else 0
+            return str(FilesHalfMoved(each.conversation_id or conversation.id, len(each.steps), done))
+    return None
+
+
+def _named_paths(plan: RestorePlan, paths: Sequence[str], directory: Path) -> list[str]:
+    """Names as they were typed as paths below the root. Raises CommandRefused for one that fits nothing."""
+    root, known = plan.repository.root, {step.path for step in plan.steps if step.possible}
+    known |= {each for path in known for each in above(path)}
+    found = []
+    for path in paths:
+        places = [Path(os.path.normpath(place / path)) for place in (root, Path.cwd(), directory)]
+        inside = [str(place.relative_to(root)) for place in places if place.is_relative_to(root)]
+        fitting = [each for each in inside if each in known or (each == "." and known)]
+        if not fitting:
+            near = difflib.get_close_matches(path, sorted(known), 3, 0.4)
+            hint = f"; near: {', '.join(near)}" if near else ""
+            raise CommandRefused(f"{path}: not among the files that would change{hint}")
+        found.append(fitting[0])
+    return found
 
 
 async def _is_open(tx: Writer, conversation_id: str) -> bool:
@@ -216,9 +259,8 @@ def _repository(db: Database, conversation: ConversationRecord) -> SnapshotRepos
 def _lines(
     plan: RestorePlan, chosen: Sequence[RestoreStep], left: Sequence[RestoreStep], *, done: bool
 ) -> Iterator[str]:
-    if not plan.steps:
-        yield "Every file is as it was then."
-        return
+    if not any(step.possible for step in plan.steps):
+        yield "Every file that was kept is as it was then." if plan.steps else "Every file is as it was then."
     if plan.kept_later:
         yield "A turn was cut off, and its end kept later: what changed meanwhile may be yours, and is left."
     counts = {each.path: each for each in plan.line_counts()}
@@ -226,10 +268,14 @@ def _lines(
         count = counts.get(step.path)
         size = f"+{count.added} -{count.removed}" if count and count.added is not None else "binary"
         words = "deleted" if step.wanted is None else "comes back" if step.now is None else "goes back"
+        if not step.possible:
+            words, size = "stays", ""
         note = ""
         if step in left:
-            note = f"  left: {step.conflict or 'changed by somebody else just now'}"
-        yield f"  {safe_line(step.path)}  {words} {size}{note}"
+            note = f"  left: {_why_left(step, chosen)}"
+        yield f"  {safe_line(step.path)}  {f'{words} {size}'.rstrip()}{note}"
+    if not any(step.possible for step in plan.steps):
+        return
     changed = len(chosen) - sum(step in left for step in chosen)
     if done:
         yield f"{counted(changed, 'file')} restored."
@@ -237,6 +283,12 @@ def _lines(
         yield f"{counted(changed, 'file')} would change; --yes does it."
     else:
         yield "Nothing would change; name a file after --restore to bring it back all the same."
+
+
+def _why_left(step: RestoreStep, chosen: Sequence[RestoreStep]) -> str:
+    if step in chosen:
+        return "changed by somebody else just now"
+    return step.conflict or "not named"
 
 
 def _shape(
@@ -250,7 +302,13 @@ def _shape(
         "files": [
             {
                 "path": step.path,
-                "becomes": "deleted" if step.wanted is None else "new" if step.now is None else "changed",
+                "becomes": "same"
+                if not step.possible
+                else "deleted"
+                if step.wanted is None
+                else "new"
+                if step.now is None
+                else "changed",
                 "conflict": step.conflict,
                 "chosen": step in chosen and step not in left,
             }

@@ -176,6 +176,7 @@ class _HeadlessRun:
             open_target(live, db, opened, _with_files(request, settings), spec) as target,
         ):
             conversation, window = target.conversation, target.conversation.window(target.window_id)
+            await conversation.files.refuse_cut()
             if existing is not None and not is_directory(existing.cwd):
                 await conversation.change_directory(request.directory)
                 self._output.remark(
