@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from catena_acp.blame import reading
 from catena_acp.blame.authorship import Doubt, Proof
 from catena_acp.errors import NotBlamed
 from catena_store.chains import turns as chain_turns
+from catena_store.ids import to_milliseconds
 from catena_store.records import StopReason
 from catena_store.snapshots import turns
 from support.storage.written_files import WrittenFiles, written_files
@@ -227,3 +229,32 @@ async def test_g08_trees_that_the_repository_lost_prove_nothing(files: WrittenFi
         "turn2",
         third,
     )
+
+
+async def test_g08_lines_that_came_back_with_a_branch_or_by_git_are_of_who_wrote_them(
+    files: WrittenFiles,
+) -> None:
+    first = await files.turn("shop", ("a", "one\ntwo\n"))
+    await files.turn("shop", ("a", "one\nthree\n"))
+    (files / "a").write_text("one\ntwo\n")
+    assert await files.turns("a") == {"one": first, "two": first}
+    # What the person wrote behind Catena's own change is theirs, since that change is known.
+    (files / "a").write_text("one\nthree\n")
+    before = files.repository.capture(day=1).tree
+    (files / "a").write_text("one\ntwo\n")
+    after = files.repository.capture(day=1).tree
+    files.clock.forward()
+    at = to_milliseconds(files.clock())
+    values = [
+        json.dumps({"files": {"root": str(files.root), "tree": tree, "moved_at": at}})
+        for tree in (before, after)
+    ]
+    async with files.db.write() as tx:
+        await tx.run(
+            "INSERT INTO journal (conversation_id, act, before, after, at) VALUES ('shop', 'rewind', ?, ?, ?)",
+            (*values, at),
+        )
+    (files / "a").write_text("one\ntwo\nmine\n")
+    found = dict(await files.authors("a"))
+    assert (found["one"].turn_id, found["two"].turn_id) == (first, first)
+    assert found["mine"].proof is Proof.BETWEEN

@@ -29,7 +29,7 @@ from catena_store.snapshots.git import executable
 from catena_store.snapshots.line_history import LineOrigin, line_origins
 from catena_store.snapshots.repository import SnapshotRepository, snapshots_beside
 from catena_store.snapshots.trees import LARGEST, TreeEntry, is_among
-from catena_store.snapshots.turns import DirectoryTurn
+from catena_store.snapshots.turns import DirectoryTurn, FilesMove
 
 MOST_LINES = 100_000
 _SECONDS = 30.0  # that the search may take
@@ -63,6 +63,7 @@ class _Turns:
     root: str | None
     kept: Sequence[DirectoryTurn]
     others: Sequence[DirectoryTurn]
+    moves: Sequence[FilesMove] = ()
 
 
 async def _blame(
@@ -118,7 +119,8 @@ async def _turns(reader: Reader, path: Path, now: datetime) -> _Turns:
     every = await turns.working_directories(reader)
     near = await asyncio.to_thread(_near, every, root, path)
     kept = await turns.of_root(reader, root, alive_since) if root else []
-    return _Turns(root, kept, await turns.not_kept(reader, root or "", near, alive_since))
+    others = await turns.not_kept(reader, root or "", near, alive_since)
+    return _Turns(root, kept, others, await turns.moves(reader, root) if root else ())
 
 
 def _near(directories: Sequence[str], root: str | None, path: Path) -> list[str]:
@@ -147,7 +149,8 @@ def _by_snapshots(
     newest = known.kept[-_MOST_SNAPSHOTS // 2 :]
     kept = [turn.files for turn in newest if turn.files]
     named = {tree for each in kept for tree in (each.before, each.after, each.certain) if tree}
-    line = timeline(newest, known.others, repository.lacks(named))
+    named |= {tree for move in known.moves for tree in (move.before, move.after)}
+    line = timeline(newest, known.others, repository.lacks(named), known.moves)
     if not line.trees:
         return [unknown] * count, paths
     authors = [replace(unknown, doubt=Doubt.TOO_LONG)] * count
@@ -156,7 +159,15 @@ def _by_snapshots(
     inside = os.path.relpath(path, known.root)
     try:
         with closing(
-            line_origins(repository, line.trees, inside, content, seconds=_SECONDS, wanted=wanted)
+            line_origins(
+                repository,
+                line.trees,
+                inside,
+                content,
+                seconds=_SECONDS,
+                untouched=line.untouched,
+                wanted=wanted,
+            )
         ) as found:
             for origin in found:
                 paths.add(str(Path(known.root) / origin.path))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from catena_store.snapshots.turns import DirectoryTurn, TurnFiles
+from catena_store.snapshots.turns import DirectoryTurn, FilesMove, TurnFiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,11 @@ class Timeline:
     trees: tuple[str, ...]
     intervals: tuple[Interval, ...]
 
+    @property
+    def untouched(self) -> set[int]:
+        """The moments that no turn was at work before, since the moment before them."""
+        return {at for at, interval in enumerate(self.intervals, start=1) if not interval.turns}
+
     def interval(self, moment: int) -> Interval | None:
         """The interval in which what a snapshot is the first to have came about; None for the first snapshot."""
         return self.intervals[moment - 1] if moment else None
@@ -43,14 +48,25 @@ class _Event(NamedTuple):
     ends: bool
 
 
-def timeline(kept: Sequence[DirectoryTurn], others: Iterable[DirectoryTurn], lost: Set[str]) -> Timeline:
+def timeline(
+    kept: Sequence[DirectoryTurn],
+    others: Iterable[DirectoryTurn],
+    lost: Set[str],
+    moves: Sequence[FilesMove] = (),
+) -> Timeline:
     """The timeline of turns that have snapshots, in the order in which they began, and of others beside them.
 
-    ``lost`` are trees that are not in the repository any more.
+    ``moves`` are Catena's own changes of files, and ``lost`` are trees that are not in the repository any more.
     """
     building = _Building(lost)
-    for event in sorted(chain(_events(_in_order(kept)), _events(others)), key=lambda event: event[:3]):
+    events = sorted(chain(_events(_in_order(kept)), _events(others)), key=lambda event: event[:3])
+    waiting = sorted(moves, key=lambda move: move.at, reverse=True)
+    for event in events:
+        while waiting and waiting[-1].at < event.time:
+            building.move(waiting.pop())
         building.take(event)
+    while waiting:
+        building.move(waiting.pop())
     return building.finished()
 
 
@@ -77,6 +93,12 @@ class _Building:
             self._snapshot(files.before, turn.id)
             self._left_out = frozenset(each.path for each in files.left_out)
         self._at_work[turn.id] = self._since[turn.id] = kept
+
+    def move(self, move: FilesMove) -> None:
+        """Go on to a change of files by Catena itself."""
+        if self._trees and move.before not in self._lost:
+            self._snapshot(move.before, None)
+            self._snapshot(move.after, None)
 
     def _end(self, turn: DirectoryTurn) -> None:
         files = turn.files

@@ -12,13 +12,14 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 from catena_store.errors import SearchStopped, SnapshotFailed
 from catena_store.snapshots.git import ATTRIBUTES, Git, end_group, readable
 from catena_store.snapshots.repository import SnapshotRepository
+from catena_store.snapshots.trees import blob_id
 
 _REF = "refs/heads/lines"
 _NOBODY = b"committer Catena <> %d +0000\n"
@@ -48,19 +49,22 @@ def line_origins(
     content: bytes,
     *,
     seconds: float,
+    untouched: Set[int] = frozenset(),
     wanted: Callable[[], bool] = lambda: True,
 ) -> Generator[LineOrigin, None, None]:
     """Where the lines of a file came in, in no order, as they are found.
 
     ``trees`` are its snapshots, oldest first, at least one; ``content`` is what is in the file now, at ``path`` from
-    the root. ``wanted`` is asked again and again. Raises SearchStopped where it is wanted no more, or after
-    ``seconds``, and SnapshotFailed.
+    the root. A file that a moment of those ``untouched`` has as an earlier one had it came back: its lines came in
+    before. ``wanted`` is asked again and again. Raises SearchStopped where it is wanted no more, or after ``seconds``,
+    and SnapshotFailed.
     """
     until = time.monotonic() + seconds
     with tempfile.TemporaryDirectory(prefix="catena-blame-") as place:
         try:
             git = _borrowing(repository, Path(place))
-            git.run("fast-import", "--quiet", stdin=_commits(trees, path, content))
+            returned = _returned(git, trees, path, content, untouched)
+            git.run("fast-import", "--quiet", stdin=_commits(trees, path, content, returned))
         except SnapshotFailed as failed:
             raise SnapshotFailed(repository.root, failed.why) from failed
         asked = ("blame", "--incremental", "--no-textconv", _REF, "--", path)
@@ -88,14 +92,37 @@ def _borrowing(repository: SnapshotRepository, place: Path) -> Git:
     return git
 
 
-def _commits(trees: Sequence[str], path: str, content: bytes) -> bytes:
-    """A commit for each snapshot, and one with the text; the time of each is its place in the row, from 1."""
+def _returned(
+    git: Git, trees: Sequence[str], path: str, content: bytes, untouched: Set[int]
+) -> dict[int, int]:
+    """For the moments at which the file came back as it had been before: the newest moment that had it so."""
+    if not untouched or "\n" in path:
+        return {}
+    asked = b"".join(f"{tree}:".encode() + os.fsencode(path) + b"\n" for tree in trees)
+    lines = git.run("cat-file", "--batch-check=%(objectname)", stdin=asked).splitlines()
+    blobs = [None if line.endswith(b" missing") else line.decode() for line in lines] + [blob_id(content)]
+    newest: dict[str, int] = {}
+    returned = {}
+    for moment, blob in enumerate(blobs):
+        if blob is None:
+            continue
+        if moment in untouched and blob in newest and newest[blob] < moment - 1:
+            returned[moment] = newest[blob]
+        newest[blob] = moment
+    return returned
+
+
+def _commits(trees: Sequence[str], path: str, content: bytes, returned: Mapping[int, int]) -> bytes:
+    """A commit for each snapshot, and one with the text; the time of each is its place in the row, from 1.
+
+    Of a moment at which the file came back, the one that had it before is a parent, too.
+    """
     pieces = []
     for at, tree in enumerate(trees, start=1):
-        pieces += [_head(at), f'M 040000 {tree} ""\n'.encode()]
+        pieces += [_head(at, returned.get(at - 1)), f'M 040000 {tree} ""\n'.encode()]
     name = os.fsencode(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     pieces += [
-        _head(len(trees) + 1),
+        _head(len(trees) + 1, returned.get(len(trees))),
         b'M 100644 inline "%s"\ndata %d\n' % (name, len(content)),
         content,
         b"\n",
@@ -103,8 +130,10 @@ def _commits(trees: Sequence[str], path: str, content: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def _head(at: int) -> bytes:
-    return f"commit {_REF}\n".encode() + _NOBODY % at + b"data 0\n"
+def _head(at: int, returned: int | None) -> bytes:
+    before = b"" if at == 1 else b"from :%d\n" % (at - 1)
+    also = b"" if returned is None else b"merge :%d\n" % (returned + 1)
+    return f"commit {_REF}\nmark :{at}\n".encode() + _NOBODY % at + b"data 0\n" + before + also
 
 
 def _origins(lines: Iterator[bytes]) -> Iterator[LineOrigin]:

@@ -67,6 +67,15 @@ class DirectoryTurn:
     files: TurnFiles | None  # None: nothing of this root was kept around it
 
 
+@dataclass(frozen=True, slots=True)
+class FilesMove:
+    """A change of files by Catena itself: trees of before and after it. Its time is milliseconds."""
+
+    at: int
+    before: str
+    after: str
+
+
 async def begin(
     tx: Writer,
     turn_id: str,
@@ -279,6 +288,23 @@ async def at_work_too(
                 shared.setdefault(ours.id, []).append((turn.files.before, ended.after if ended else None))
         at_work.append(turn)
     return shared
+
+
+async def moves(r: Reader, root: str) -> list[FilesMove]:
+    """The newest change of files by each act in a root, as far as these can be undone or done again."""
+    found = await r.all(
+        """
+        SELECT max(json_extract(before, '$.files.moved_at'), json_extract(after, '$.files.moved_at')) AS moved_at,
+               json_extract(before, '$.files.tree'), json_extract(after, '$.files.tree'), undone
+          FROM journal WHERE json_extract(before, '$.files.root') = ?1 AND json_extract(after, '$.files.root') = ?1
+         ORDER BY moved_at, id
+        """,
+        (root,),
+    )
+    return [
+        FilesMove(at, after, before) if undone else FilesMove(at, before, after)
+        for at, before, after, undone in found
+    ]
 
 
 async def working_directories(r: Reader) -> list[str]:
