@@ -152,17 +152,19 @@ async def plan_restore(
     day: int,
     now: datetime,
     running: bool = False,
+    named: bool = False,
 ) -> RestorePlan:
     """What bringing the files back to a message would change; the branches of both may part above it.
 
-    At a prompt files are as they were before its turn, and below ``leaf_id`` as they were after all that it ends.
+    At a prompt files are as they were before its turn, if it has one or the person ``named`` the prompt; below
+    ``leaf_id`` they are as after all that it ends.
 
     A snapshot of now is taken for it; None is the beginning. With ``running`` the last turn of the branch may be under
     way. Raises FilesNotKept where a turn that is left or entered has no snapshots, or where only a part of one is, and
     StoreError.
     """
     async with db.read() as reader:
-        message_id = await turns.row_of_files(reader, message_id)
+        message_id = await turns.row_of_files(reader, message_id, named=named)
         shared = await _shared(reader, leaf_id, message_id)
         depth = await _depth(reader, shared)
         left = await turns.of_span(reader, leaf_id, depth, None, running=running)

@@ -202,15 +202,17 @@ async def of_span(
     return kept if len({each.root for each in kept}) <= 1 else None
 
 
-async def row_of_files(r: Reader, message_id: str | None) -> str | None:
+async def row_of_files(r: Reader, message_id: str | None, *, named: bool = False) -> str | None:
     """The row below which files are as a message has them: of a prompt, whose turn is still to come, the one above.
 
-    None is the beginning.
+    The prompt of a turn that ended without a row is its end, unless the person ``named`` the prompt. None is the
+    beginning.
     """
     found = await r.one(
         "SELECT p.uid FROM message m LEFT JOIN message p ON p.id = m.parent_id"
-        " WHERE m.uid = ? AND m.kind = 'user' AND EXISTS (SELECT 1 FROM turn WHERE prompt_id = m.id)",
-        (message_id,),
+        " WHERE m.uid = ?1 AND m.kind = 'user'"
+        "   AND EXISTS (SELECT 1 FROM turn WHERE prompt_id = m.id AND (?2 OR last_id <> m.id))",
+        (message_id, named),
     )
     return found[0] if found else message_id
 

@@ -173,7 +173,7 @@ async def _restore(
         kept.close(conversation.id)
         await kept.settled()
         day = int(utc_now().timestamp()) // _SECONDS_OF_DAY
-        plan = await plan_restore(db, repository, leaf, target.id, day=day, now=utc_now())
+        plan = await plan_restore(db, repository, leaf, target.id, day=day, now=utc_now(), named=True)
         chosen = plan.choose(_named_paths(plan, paths, Path(conversation.cwd))) if paths else plan.free
         note = RestoreNote(new_id(), conversation.id, _this_process(), day=day)
         refused = await carry_out(db, plan, chosen, note) if yes and chosen else []
