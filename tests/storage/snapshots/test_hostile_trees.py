@@ -293,7 +293,7 @@ def test_g09_what_was_there_but_ignored_or_too_large_is_not_taken_for_new(tree: 
     assert conflicts(tree) == {
         ".gitignore": None,
         "build/out": Why.NOT_KEPT,
-        "grows": Why.NOT_KEPT,
+        "grows": Why.IN_NO_SNAPSHOT,
         "made": None,
         "secret": Why.NOT_KEPT,
         "shrinks": Why.NOT_KEPT,
