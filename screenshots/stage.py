@@ -95,8 +95,11 @@ class Stage:
         await self.pilot.press("enter")
 
     async def write(self, text: str) -> None:
-        """Paste a text into the composer, once nothing goes on any more."""
+        """Paste a text into the composer, once nothing goes on any more; the sign of a command is typed."""
         await self.until(self.rests, "the application at rest")
+        if text.startswith(("/", "!")):
+            await self.press(text[0])
+            text = text[1:]
         self.app.chat.area.prompt.composer.post_message(events.Paste(text))
 
     def has_files(self, *paths: str) -> None:

@@ -25,7 +25,7 @@ class Kind(StrEnum):
     SEAM = "seam"
 
 
-class Origin(StrEnum):
+class PromptOrigin(StrEnum):
     """Where the text of a user row came from, if the person did not type it here; kept as ``origin`` in its data."""
 
     AGENT = "agent"  # an agent sent it as the person's words

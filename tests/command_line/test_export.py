@@ -98,6 +98,9 @@ def test_h15_json_goes_back_in_on_another_machine_once(catena: Catena, tmp_path:
     assert "rate limit at 14:02" in elsewhere("show", CONVERSATION).out
     assert elsewhere("show", CONVERSATION, "--chain").status == 0
     mine = json.loads((catena.project / "out.json").read_text())
+    for row in mine["messages"]:
+        if row["kind"] == "user":
+            row["data"]["origin"] = "import"  # nobody typed it there
     assert again["messages"] == mine["messages"] and again["turns"] == mine["turns"]
     assert again["format"] == 1
 
@@ -190,7 +193,7 @@ def test_h22_a_masked_export_goes_back_in(catena: Catena, tmp_path: Path) -> Non
         row for row in elsewhere("show", CONVERSATION, "--json").json["messages"] if row["id"] == "leak"
     )
     assert leak["text"] == "use [masked: GitHub token 1] and ACME-1234"
-    assert leak["data"] == {"x": "[masked: GitHub token 1]"}
+    assert leak["data"] == {"x": "[masked: GitHub token 1]", "origin": "import"}
 
 
 def test_h22_a_wrong_rule_is_named_with_file_and_line(catena: Catena) -> None:

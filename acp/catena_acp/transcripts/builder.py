@@ -17,7 +17,7 @@ from catena_acp.transcripts.session import (
     ForeignTurn,
     LeftOut,
 )
-from catena_store.records import Kind, MessageState, Origin, StopReason
+from catena_store.records import Kind, MessageState, PromptOrigin, StopReason
 
 COMPACTED = "the agent shortened its own context (the transcript stays)"
 _TOLD = "an earlier conversation was replayed here"
@@ -72,7 +72,7 @@ class TranscriptBuilder:
     ) -> None:
         """Begin a turn; a prior context of ours is folded out of its prompt."""
         own = without_prior_context(text) if BEGIN in text else text
-        data: dict[str, Any] = {"origin": Origin.IMPORT}
+        data: dict[str, Any] = {"origin": PromptOrigin.IMPORT}
         if attachments:
             data["attachments"] = [dict(each) for each in attachments]
         turn = _Turn(ForeignMessage(Kind.USER, own, at, message_id, data), started_at=at, ended_at=at)
@@ -84,7 +84,7 @@ class TranscriptBuilder:
 
     def steer(self, text: str, at: datetime | None) -> None:
         """Add a text that the person said into the running turn."""
-        self._row(Kind.USER, text, at, None, {"steered": True, "origin": Origin.IMPORT})
+        self._row(Kind.USER, text, at, None, {"steered": True, "origin": PromptOrigin.IMPORT})
 
     def say(self, text: str, at: datetime | None, message_id: str | None = None) -> None:
         """Add a part of an answer; parts of one message that follow one another are one row."""

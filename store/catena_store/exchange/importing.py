@@ -25,7 +25,7 @@ from catena_store.database.database import Database, Writer
 from catena_store.database.rows import as_json
 from catena_store.errors import NotImportable
 from catena_store.exchange.staging import digest, stage, staged_pages
-from catena_store.records import Kind, Lease, LinkState, MessageState, Origin, StopReason
+from catena_store.records import Kind, Lease, LinkState, MessageState, PromptOrigin, StopReason
 
 LOST_WHY: Final = "imported from a file: what the session has heard since is not known"
 COMMAND: Final = "command:"  # how the name of an agent begins that is any command
@@ -574,4 +574,4 @@ def _event(conversation: str, link: str, event: str, detail: str | None, at: int
 
 def _imported(data: str) -> str:
     """The data of a prompt, which says that a file had it."""
-    return as_json({"origin": Origin.IMPORT} | json.loads(data))
+    return as_json({"origin": PromptOrigin.IMPORT} | json.loads(data))

@@ -17,7 +17,7 @@ from catena_acp.protocol.elicitations import elicitation_of
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, default_path
 from catena_store.ids import new_id
-from catena_store.records import Kind, NewMessage, Origin
+from catena_store.records import Kind, NewMessage, PromptOrigin
 from support.screen.messages import press, taken_in
 from support.screen.pilot import Person, at_the_screen
 from support.screen.themed import ThemedApp
@@ -47,7 +47,7 @@ def ran(directory: Path) -> bool:
     return (directory / "PWNED").exists()
 
 
-async def keep_imported(cwd: str, prompt: str, origin: Origin) -> str:
+async def keep_imported(cwd: str, prompt: str, origin: PromptOrigin) -> str:
     """A conversation whose last prompt is this one, and no prompt of it was typed here; its id."""
     async with Database.open(default_path()) as db, db.write() as tx:
         made = await conversations.create(tx, id=new_id(), agent="rehearsal", cwd=cwd, title="imported")
@@ -73,7 +73,7 @@ async def sent_as_prompt(person: Person, text: str) -> None:
 async def test_v01_an_imported_prompt_is_no_command_when_it_is_edited_or_forked(
     tmp_path: Path, prompt: str, key: str
 ) -> None:
-    made = await keep_imported(str(tmp_path), prompt, Origin.IMPORT)
+    made = await keep_imported(str(tmp_path), prompt, PromptOrigin.IMPORT)
     async with at_the_screen(str(tmp_path), conversation_id=made) as person:
         await person.sees("imported")
         await person.browse()
@@ -166,6 +166,6 @@ async def test_v01_a_quoted_answer_is_no_command() -> None:
 
 
 async def test_v01_a_prompt_that_an_agent_sent_as_the_persons_is_marked(tmp_path: Path) -> None:
-    made = await keep_imported(str(tmp_path), "!touch PWNED", Origin.AGENT)
+    made = await keep_imported(str(tmp_path), "!touch PWNED", PromptOrigin.AGENT)
     async with at_the_screen(str(tmp_path), conversation_id=made) as person:
         await person.sees("!touch PWNED", "sent by the agent, not typed here")

@@ -60,6 +60,9 @@ def as_imported(document: Document) -> Document:
             link["ended"] = "imported from a file: what the session has heard since is not known"
         link["ended"] = link["ended"] or "imported from a file: what the session has heard since is not known"
         link["state"] = "lost"
+    for row in sections["messages"]:
+        if row["kind"] == "user":
+            row["data"] = {"origin": "import"} | row["data"]
     sections["link_events"] = [each for each in sections["link_events"] if each["event"] != "imported"]
     return dict(sections)
 

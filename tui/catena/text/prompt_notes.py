@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catena_store.records import Message, MessageState, Origin
+from catena_store.records import Message, MessageState, PromptOrigin
 
 IMPORTED = "imported"
 
@@ -11,9 +11,9 @@ def prompt_notes(message: Message) -> list[str]:
     """The notes of a prompt in words, where it came from first; none for one that was typed here and sent."""
     notes: list[str] = []
     match message.data.get("origin"):
-        case Origin.AGENT:
+        case PromptOrigin.AGENT:
             notes.append("sent by the agent, not typed here")
-        case Origin.IMPORT:
+        case PromptOrigin.IMPORT:
             notes.append(IMPORTED)
     if message.data.get("steered"):
         doubt = "; not confirmed by the agent" if message.data.get("doubtful") else ""

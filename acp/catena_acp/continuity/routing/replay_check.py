@@ -85,7 +85,7 @@ def verdict(replay: Iterable[Event], expected: Expected, notes: Sequence[str] = 
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ReplayPiece:
     """What one side of a replay says at a stretch."""
 
     said: Speaker
@@ -98,7 +98,7 @@ class Piece:
 _Place = tuple[int, int]  # a piece, and how much of what was said in it was found
 
 
-def _find(said: Speaker, text: str, pieces: Sequence[Piece], place: _Place) -> _Place | None:
+def _find(said: Speaker, text: str, pieces: Sequence[ReplayPiece], place: _Place) -> _Place | None:
     """Where to go on looking: at the same piece after something told, behind it after something said.
 
     Prompts that follow one another, since the first brought nothing, may be one piece: agents that give their messages
@@ -117,7 +117,7 @@ def _find(said: Speaker, text: str, pieces: Sequence[Piece], place: _Place) -> _
     return None
 
 
-def pieces_of(replay: Iterable[Event]) -> list[Piece]:
+def pieces_of(replay: Iterable[Event]) -> list[ReplayPiece]:
     """What each side says in a replay, in its order."""
     stretches: list[tuple[Speaker, str | None, list[str]]] = []
     for event in replay:
@@ -132,12 +132,12 @@ def pieces_of(replay: Iterable[Event]) -> list[Piece]:
     return [_piece(said, "".join(parts), joined=mark is None) for said, mark, parts in stretches]
 
 
-def _piece(said: Speaker, text: str, *, joined: bool) -> Piece:
+def _piece(said: Speaker, text: str, *, joined: bool) -> ReplayPiece:
     if said is Speaker.AGENT:
-        return Piece(said, text, bare(text), "")
+        return ReplayPiece(said, text, bare(text), "")
     words = without_prior_context(text)
     told = bare(text) if words != text.strip() else ""
-    return Piece(said, words, bare(words), told, joined)
+    return ReplayPiece(said, words, bare(words), told, joined)
 
 
 def _own_form(said: Speaker, text: str) -> str:

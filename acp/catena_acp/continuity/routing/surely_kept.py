@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
 from catena_acp.context_markers import without_prior_context
-from catena_acp.continuity.routing.replay_check import Piece, Speaker, bare, is_unproven
+from catena_acp.continuity.routing.replay_check import ReplayPiece, Speaker, bare, is_unproven
 from catena_store.records import StopReason
 
 _JOINED = 4  # prompts that follow one another in one message, at most
 
 
-class Kept(IntEnum):
+class KeptPart(IntEnum):
     """How much of a turn a session kept."""
 
     NOTHING = 0
@@ -67,25 +67,25 @@ class BadTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownTurn:
     """What a replay shows of a turn: the session kept this at least, and that at most."""
 
     turn: BadTurn
-    least: Kept
-    most: Kept
+    least: KeptPart
+    most: KeptPart
     with_told: bool  # what was told with its prompt is there, if anything was
 
     @property
     def row_id(self) -> str | None:
         """The row to which the session surely holds the branch; None where nothing is proved."""
-        if self.least is Kept.NOTHING or not self.with_told:
+        if self.least is KeptPart.NOTHING or not self.with_told:
             return None
-        return self.turn.last_id if self.least is Kept.ALL and self.turn.plain else self.turn.prompt_id
+        return self.turn.last_id if self.least is KeptPart.ALL and self.turn.plain else self.turn.prompt_id
 
 
 def shown_of(
-    turns: Sequence[BadTurn], prompts: Sequence[str], pieces: Sequence[Piece], notes: Sequence[str] = ()
-) -> list[Shown]:
+    turns: Sequence[BadTurn], prompts: Sequence[str], pieces: Sequence[ReplayPiece], notes: Sequence[str] = ()
+) -> list[ShownTurn]:
     """What a replay shows of these turns, in their order; one that proves nothing either way is left out.
 
     ``prompts`` are all that the session may hold, in their order; ``notes`` are patterns of the agent's own messages
@@ -104,27 +104,27 @@ def shown_of(
 
 
 def _shown(
-    turn: BadTurn, form: str, forms: Sequence[str], pieces: Sequence[Piece], notes: Sequence[str]
-) -> Shown | None:
+    turn: BadTurn, form: str, forms: Sequence[str], pieces: Sequence[ReplayPiece], notes: Sequence[str]
+) -> ShownTurn | None:
     theirs = [at for at, piece in enumerate(pieces) if piece.said is Speaker.PERSON]
-    most_after = Kept.ALL if not turn.answers or not turn.plain else Kept.PROMPT
+    most_after = KeptPart.ALL if not turn.answers or not turn.plain else KeptPart.PROMPT
     for at in theirs:
         piece = pieces[at]
         with_told = bool(piece.told) or not turn.told
         if piece.own == form:
             said = _answer_behind(at, pieces, notes)
             if turn.answers and all(bare(text) in said for _, text in turn.answers):
-                return Shown(turn, Kept.ALL, Kept.ALL, with_told)
-            return Shown(turn, Kept.PROMPT, most_after, with_told)
+                return ShownTurn(turn, KeptPart.ALL, KeptPart.ALL, with_told)
+            return ShownTurn(turn, KeptPart.PROMPT, most_after, with_told)
         if piece.joined and _is_joined(piece.own, form, forms):
             # The answer behind it may be the other prompt's.
-            return Shown(turn, Kept.PROMPT, most_after, with_told and not turn.told)
+            return ShownTurn(turn, KeptPart.PROMPT, most_after, with_told and not turn.told)
     if any(form in pieces[at].own for at in theirs):
         return None  # it may be a part of another message, or be told with something of the agent's own
-    return Shown(turn, Kept.NOTHING, Kept.NOTHING, False)
+    return ShownTurn(turn, KeptPart.NOTHING, KeptPart.NOTHING, False)
 
 
-def _answer_behind(at: int, pieces: Sequence[Piece], notes: Sequence[str]) -> str:
+def _answer_behind(at: int, pieces: Sequence[ReplayPiece], notes: Sequence[str]) -> str:
     """What the agent says behind a prompt, up to the next one."""
     said = []
     for piece in pieces[at + 1 :]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from catena_acp.continuity.routing.surely_kept import BadEnd, Kept, Shown
+from catena_acp.continuity.routing.surely_kept import BadEnd, KeptPart, ShownTurn
 from catena_acp.port.abilities import Abilities
 from catena_store.chains import agents
 from catena_store.database.database import Reader, Writer
@@ -27,32 +27,32 @@ class _Seen:
 
     prompt: tuple[str, ...] = ()
     all: tuple[str, ...] = ()
-    most: Kept = Kept.ALL
+    most: KeptPart = KeptPart.ALL
 
     @property
-    def believed(self) -> Kept:
-        if len(self.all) >= _ENOUGH and self.most is Kept.ALL:
-            return Kept.ALL
-        if len(self.prompt) >= _ENOUGH and self.most >= Kept.PROMPT:
-            return Kept.PROMPT
-        return Kept.NOTHING
+    def believed(self) -> KeptPart:
+        if len(self.all) >= _ENOUGH and self.most is KeptPart.ALL:
+            return KeptPart.ALL
+        if len(self.prompt) >= _ENOUGH and self.most >= KeptPart.PROMPT:
+            return KeptPart.PROMPT
+        return KeptPart.NOTHING
 
-    def with_shown(self, session_id: str, shown: Shown) -> _Seen:
+    def with_shown(self, session_id: str, shown: ShownTurn) -> _Seen:
         return replace(
             self,
-            prompt=_with(self.prompt, session_id) if shown.least >= Kept.PROMPT else self.prompt,
-            all=_with(self.all, session_id) if shown.least is Kept.ALL else self.all,
+            prompt=_with(self.prompt, session_id) if shown.least >= KeptPart.PROMPT else self.prompt,
+            all=_with(self.all, session_id) if shown.least is KeptPart.ALL else self.all,
             most=min(self.most, shown.most),
         )
 
 
-async def believed(r: Reader, abilities: Abilities, end: BadEnd) -> Kept:
+async def believed(r: Reader, abilities: Abilities, end: BadEnd) -> KeptPart:
     """What a session of this agent version surely keeps of a turn with such an end."""
     known = await agents.abilities(r, abilities.name, abilities.version)
-    return Kept.NOTHING if known.get(_KEPT) == _INCONSISTENT else _seen(known, end).believed
+    return KeptPart.NOTHING if known.get(_KEPT) == _INCONSISTENT else _seen(known, end).believed
 
 
-async def learn(tx: Writer, abilities: Abilities, session_id: str, shown: Sequence[Shown]) -> None:
+async def learn(tx: Writer, abilities: Abilities, session_id: str, shown: Sequence[ShownTurn]) -> None:
     """Learn from what the replay of a session shows of its turns."""
     name, version = abilities.name, abilities.version
     known = await agents.abilities(tx, name, version)
@@ -81,7 +81,7 @@ def _seen(known: dict[str, str], end: BadEnd) -> _Seen:
     if (written := known.get(_name(end))) is None:
         return _Seen()
     prompt, whole, most = json.loads(written)
-    return _Seen(tuple(prompt), tuple(whole), Kept(most))
+    return _Seen(tuple(prompt), tuple(whole), KeptPart(most))
 
 
 def _with(sessions: tuple[str, ...], session_id: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from catena_acp.continuity.routing.replay_check import (
     verdict,
 )
 from catena_acp.continuity.routing.slash_commands import command_name
-from catena_acp.continuity.routing.surely_kept import BadTurn, Shown, bad_end, shown_of
+from catena_acp.continuity.routing.surely_kept import BadTurn, ShownTurn, bad_end, shown_of
 from catena_acp.port.session_events import Event
 from catena_store import ancestry
 from catena_store.chains import turns
@@ -68,14 +68,14 @@ class ReplayRecord:
         """True if it counts something as held that no replay has shown yet."""
         return any(record.assumes for record in self._read.values())
 
-    async def shown(self, replay: Sequence[Event]) -> list[Shown]:
+    async def shown(self, replay: Sequence[Event]) -> list[ShownTurn]:
         """What a replay that agreed shows of the turns of this link that did not end well."""
         record = await self._read_from(self._link.unabridged_from)
         if not record.bad:
             return []
         return await asyncio.to_thread(_shown, record, replay, self._notes)
 
-    async def proved(self, shown: Sequence[Shown]) -> str | None:
+    async def proved(self, shown: Sequence[ShownTurn]) -> str | None:
         """The row to which the session surely holds the branch by now; None where that is what the link knows."""
         record = await self._read_from(self._link.unabridged_from)
         rows = [each.row_id for each in shown if each.row_id is not None]
@@ -216,7 +216,7 @@ def _bad_turns(rows: Sequence[_ComparedRow]) -> list[BadTurn]:
     return found
 
 
-def _shown(record: _Record, replay: Sequence[Event], notes: Sequence[str]) -> list[Shown]:
+def _shown(record: _Record, replay: Sequence[Event], notes: Sequence[str]) -> list[ShownTurn]:
     return shown_of(record.bad, record.possible, pieces_of(replay), notes)
 
 

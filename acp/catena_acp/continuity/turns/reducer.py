@@ -44,7 +44,7 @@ from catena_acp.port.session_events import (
     UnknownUpdate,
     UsageReported,
 )
-from catena_store.records import Attachment, Kind, MessageState, NewMessage, Origin
+from catena_store.records import Attachment, Kind, MessageState, NewMessage, PromptOrigin
 
 _OVER = frozenset({"completed", "failed", "cancelled"})
 _NOT_DONE = frozenset({"in_progress", "pending", "failed", "cancelled"})
@@ -320,7 +320,7 @@ class Reducer:
         data: dict[str, Any] = {"started_at": self._now(), **_said_by(chunk)}
         kind = _KINDS[chunk.role]
         if kind is Kind.USER:
-            data["origin"] = Origin.AGENT
+            data["origin"] = PromptOrigin.AGENT
         insert = self._insert(kind, words, data, chunk.message_id, state=MessageState.OPEN)
         self._voices[chunk.subagent_of] = _Voice(_Text(insert.row.id, chunk.role, chunk.message_id, data))
         self.answered = self.answered or kind is Kind.AGENT
@@ -339,7 +339,7 @@ class Reducer:
             other["image"] = note_of_image(content.image).to_data()
         data = {"other": [other], **_said_by(content)}
         if kind is Kind.USER:
-            data["origin"] = Origin.AGENT
+            data["origin"] = PromptOrigin.AGENT
         insert = self._insert(kind, f"[{content.description}]", data, content.message_id)
         return [*ops, insert, *self._attach(insert.row.id, (content.image,))]
 

@@ -23,7 +23,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.routing.late_history import LateHistory
 from catena_acp.continuity.routing.replay_check import is_unproven
-from catena_acp.continuity.routing.surely_kept import Kept, bad_end
+from catena_acp.continuity.routing.surely_kept import KeptPart, bad_end
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.environment import note_end
 from catena_acp.continuity.sessions.fork_points import id_said_back
@@ -456,17 +456,17 @@ class RunningTurn:
         self.rejected = self.rejected or not answer.allowed
         await self.recorder.write(self.reducer.note_rule(call_id, answer.why, allowed=answer.allowed))
 
-    async def _surely_kept(self, tx: Writer, ending: Ending, *, compacted: bool) -> Kept:
+    async def _surely_kept(self, tx: Writer, ending: Ending, *, compacted: bool) -> KeptPart:
         """How much of the turn its session surely kept though it did not end well, by what its agent has shown."""
         end = bad_end(ending.stop)
         prompt = await messages.get(tx, self.turn.prompt_id)
         if end is None or compacted or isinstance(ending.error, NotKept) or prompt is None:
-            return Kept.NOTHING
+            return KeptPart.NOTHING
         if is_unproven(prompt.text):
-            return Kept.NOTHING
+            return KeptPart.NOTHING
         kept = await believed(tx, self.live.agent.abilities, end)
         whole = self.reducer.only_words and not self._interjected
-        return kept if whole else min(kept, Kept.PROMPT)
+        return kept if whole else min(kept, KeptPart.PROMPT)
 
     async def _move_link(
         self,
@@ -474,7 +474,7 @@ class RunningTurn:
         outcome: Outcome,
         notice: Message | None,
         unabridged_from: str | None,
-        kept: Kept,
+        kept: KeptPart,
     ) -> Link:
         last_id = self.reducer.last_id
         match outcome.reach:
@@ -485,9 +485,9 @@ class RunningTurn:
             case Bound.NOTICE:
                 reach = notice.id if notice else last_id
         knows: str | Unset | None = links.UNSET
-        if outcome.clean or (kept is Kept.ALL and outcome.reach is Bound.LAST):
+        if outcome.clean or (kept is KeptPart.ALL and outcome.reach is Bound.LAST):
             knows = last_id
-        elif kept is not Kept.NOTHING:
+        elif kept is not KeptPart.NOTHING:
             knows = self.turn.prompt_id
         event, detail = outcome.link_event or (None, None)
         link = await links.move(
