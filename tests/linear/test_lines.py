@@ -17,7 +17,6 @@ ONLY_ON_A_SCREEN = {
     "other-pane": "the same",
     "swap-panes": "the same",
     "close-pane": "the same",
-    "follow": "the end is always read",
     "browse": "/read and /show",
     "theme": "no colours",
     "palette": "/help",

@@ -111,6 +111,22 @@ async def _turn(tx: Writer, version: str, window: str | None, at: int, **fields:
     )
 
 
+_LATER = ("tools_left_out", "shortened", "masked")
+
+
+async def _with_later_columns(tx: Writer) -> None:
+    """Add what later migrations add, since rows of today are written with it."""
+    await tx.run("CREATE TEMP TABLE fork_intent (made TEXT, agent TEXT, profile TEXT)")
+    for column in _LATER:
+        await tx.run(f"ALTER TABLE turn ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
+
+
+async def _without_later_columns(tx: Writer) -> None:
+    await tx.run("DROP TABLE temp.fork_intent")
+    for column in _LATER:
+        await tx.run(f"ALTER TABLE turn DROP COLUMN {column}")
+
+
 async def _place_after_migration(path: Path) -> str | None:
     async with Database.open(path, clock=Clock()) as db, db.read() as r:
         return await places.of(r, "c1")
@@ -124,12 +140,14 @@ async def test_m16_an_old_file_goes_on_where_its_newest_turn_or_move_was(tmp_pat
         path.parent.mkdir()
         async with Database.open(path, migrations=_BEFORE, clock=clock) as db, db.write() as tx:
             await two_branches(tx)
+            await _with_later_columns(tx)
             await new_link(tx, "l1")
             await windows.open(tx, id="tab", conversation_id="c1", leaf_id="a2")
             await windows.open(tx, id="run", conversation_id="c1", leaf_id="a3")
             await windows.close(tx, "run")
             await _turn(tx, "2", "tab", 1)
             await _turn(tx, "3", "run", 2)
+            await _without_later_columns(tx)
         return path
 
     clock = Clock()
@@ -155,9 +173,11 @@ async def test_m16_an_old_file_goes_on_where_its_newest_turn_or_move_was(tmp_pat
     path = await old("refused last", clock)
     async with Database.open(path, migrations=_BEFORE, clock=clock) as db, db.write() as tx:
         await say(tx, "u4", "a2", state=MessageState.REFUSED)
+        await _with_later_columns(tx)
         await turns.insert(
             tx, a_turn("t4", "u4", "l1", window_id="tab", last_id="u4", stop_reason=StopReason.NOT_SENT)
         )
+        await _without_later_columns(tx)
     assert await _place_after_migration(path) == "a3"
 
     path = tmp_path / "imported" / "catena.db"

@@ -167,6 +167,7 @@ class Composer(SafeTextArea):
     def load_text(self, text: str) -> None:
         """Replace the text, which is no change that is undone."""
         super().load_text(text)
+        self._came_in_at = float("-inf")
         if self._vim is not None:
             self._vim.restart()
 

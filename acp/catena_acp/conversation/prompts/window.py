@@ -158,7 +158,6 @@ class Window:
         if self._runtime.tenure is None:
             await self.take_over()
         self._runtime.writable()
-        await self.files.refuse_cut()
         if not self.at_rest:
             await self.queue.add(text, files)
             self._prompts.serve()
@@ -166,7 +165,12 @@ class Window:
             await self.clear()
             self._runtime.publish(TurnEnded(self.id, None, None))
         else:
-            await self._prompts.say(lambda: self.rows.add_prompt(text, files), text, files)
+
+            async def add() -> Birth:  # what waits for the store is a turn already
+                await self.files.refuse_cut()
+                return await self.rows.add_prompt(text, files)
+
+            await self._prompts.say(add, text, files)
 
     async def edit(
         self,
