@@ -184,8 +184,10 @@ async def test_m16_an_old_file_goes_on_where_its_newest_turn_or_move_was(tmp_pat
     path.parent.mkdir()
     async with Database.open(path, migrations=_BEFORE) as db, db.write() as tx:
         await two_branches(tx)
+        await _with_later_columns(tx)
         await new_link(tx, "l1")
         await _turn(tx, "3", None, 1)
+        await _without_later_columns(tx)
         await windows.open(tx, id="import", conversation_id="c1", leaf_id="a2")
         await windows.close(tx, "import")
     assert await _place_after_migration(path) == "a2"
