@@ -272,7 +272,8 @@ class Actor:
 
     def _introduction(self) -> dict[str, Any]:
         abilities: dict[str, Any] = {"sessionCapabilities": {"resume": {}, "fork": {}, "close": {}}}
-        agent = {"name": "demo", "title": "Demonstration", "version": "1"}
+        # Known to fork at its end alone, so that nothing has to be found out before a fork is saved.
+        agent = {"name": "opencode", "title": "Demonstration", "version": "1"}
         return {"protocolVersion": 1, "agentInfo": agent, "agentCapabilities": abilities}
 
     def _part(self, cue: str, session: str) -> Iterator[Update]:

@@ -148,7 +148,6 @@ async def story(film: Director) -> None:
     film.chapter("Go on")
     await film.sends("Cover it with a test.")
     await film.shows("without the change", stay=1.8)
-    await film.app.until(film.app.rests, "what the agent can do to be known")
 
     film.chapter("Edit what you said, in place: same context, nothing replayed")
     await film.press("escape", stay=0.25)
