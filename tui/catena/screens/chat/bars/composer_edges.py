@@ -324,7 +324,7 @@ class ComposerEdges:
 def _about_files(files: FilesWords) -> EdgeWord:
     style = "$asking" if files.cut else "bold $accent" if files.chosen else "$muted"
     said, short = (Content.styled(safe_line(words), style) for words in (files.words, files.short))
-    return EdgeWord(said, 5 if files.offered else 0, short=short if files.short else None)
+    return EdgeWord(said, 5, short=short if files.short else None)
 
 
 def _said(name: str, style: str) -> Content:
