@@ -20,7 +20,6 @@ from textual.style import Style
 
 from catena.keys.bindings import bindings
 from catena.widgets.fields.text_fields import SafeTextArea
-from catena_acp.continuity.routing.slash_commands import as_prose
 
 if TYPE_CHECKING:  # few people use it
     from catena.widgets.fields.vim_keys import VimKeys
@@ -118,6 +117,7 @@ class Composer(SafeTextArea):
         )  # when something was typed or pasted; the last key
         self._clock = clock
         self._came_in_at = float("-inf")  # when a text came in that no key had asked for
+        self._came_in = ""  # the whole text then
         self._typing = False  # a printable key is being inserted
         self.completing = False  # a list of completions is shown and takes ↑ ↓ Tab Enter
         self.enter: Callable[[str], None] = lambda text: None
@@ -203,7 +203,8 @@ class Composer(SafeTextArea):
     @property
     def pressed_unaware(self) -> bool:
         """True if the last key was pressed before a person could know of a text that came in by itself."""
-        return self._pressed_at - self._came_in_at < _NOTICED
+        soon = self._pressed_at - self._came_in_at < _NOTICED
+        return soon and self.text.startswith(self._came_in)
 
     @property
     def pressed_at(self) -> float:
@@ -223,7 +224,7 @@ class Composer(SafeTextArea):
 
     def came_in(self) -> None:
         """Note that the text came in by itself: the next Enter may have been meant for something else."""
-        self._came_in_at = self._clock()
+        self._came_in_at, self._came_in = self._clock(), self.text
 
     def action_send(self) -> None:
         """Send the text, take a completion, or report that the composer is empty."""
@@ -240,6 +241,8 @@ class Composer(SafeTextArea):
 
     def quote(self, text: str) -> None:
         """Append a text, below what is written."""
+        from catena_acp.continuity.routing.slash_commands import as_prose  # after the first frame
+
         self.before_typing()
         before = self.text.rstrip()
         self.put(f"{before}\n\n{as_prose(text)}" if before else as_prose(text))
@@ -252,6 +255,8 @@ class Composer(SafeTextArea):
         return super().edit(edit)
 
     def _would_begin_command(self, edit: Edit) -> bool:
+        from catena_acp.continuity.routing.slash_commands import as_prose  # after the first frame
+
         top, bottom = sorted((edit.from_location, edit.to_location))
         first = self.document.get_line(0)
         if top != (0, 0) and first.strip() and not first.startswith("`"):

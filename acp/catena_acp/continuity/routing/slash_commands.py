@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from catena_store.records import Message
+if TYPE_CHECKING:  # the first frame needs no records
+    from catena_store.records import Message
 
 # An agent's or Catena's command, a shell command, or one behind the output of others.
 _TAKEN_FOR_ONE = re.compile(r"\n*(?:/|!|(?:`{3,}console\n\$ .*?\n`{3,}\n+)+!)", re.DOTALL)

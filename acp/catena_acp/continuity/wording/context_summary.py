@@ -134,8 +134,13 @@ def how_words(summary: ContextSummary, *, opened: ContextSource | None = None, a
     return " · ".join(filter(None, (session, ", ".join(told))))
 
 
-def price_words(summary: ContextSummary, *, reason: str = "", abridged: bool = False) -> str:
-    """What the next prompt would need, in one line; ``reason``: why it is not what was expected."""
+def price_words(
+    summary: ContextSummary, *, reason: str = "", abridged: bool = False, all_of_it: bool = True
+) -> str:
+    """What the next prompt would need, in one line; ``reason``: why it is not what was expected.
+
+    ``all_of_it``: with what is never replayed.
+    """
     parts = []
     if summary.native:
         fresh = summary.how is ContextSource.FRESH
@@ -145,7 +150,7 @@ def price_words(summary: ContextSummary, *, reason: str = "", abridged: bool = F
         parts[0] += f", since {reason}"
     if summary.tokens:
         parts.append(f"~{_rounded(summary.tokens):,} tokens")
-    if not summary.native:
+    if not summary.native and all_of_it:
         parts.append(NEVER_REPLAYED)
     if abridged:
         parts.append(SHORTENED)

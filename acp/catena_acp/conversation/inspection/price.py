@@ -49,10 +49,15 @@ class Price(ContextSummary):
         """The price in one line, where others are higher."""
         return self._worded("from ")
 
-    def _worded(self, least: str) -> str:
+    @property
+    def short_words(self) -> str:
+        """The price in one line, without what is never replayed, for a place that has no room for it."""
+        return self._worded("", all_of_it=False)
+
+    def _worded(self, least: str, *, all_of_it: bool = True) -> str:
         likely = "" if self.exact else "probably "
         taken_along = f"{SAID_BEFORE}, " if self.before_logout else ""  # first: a narrow screen cuts the end
-        words = price_words(self, reason=self.reason, abridged=self.abridged)
+        words = price_words(self, reason=self.reason, abridged=self.abridged, all_of_it=all_of_it)
         if self.copied and self.native:
             words = f"same context, {self.copied}"
         return taken_along + likely + least + words

@@ -163,7 +163,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
     def on_mount(self) -> None:
         """Show the price, and ask the question."""
         self._more.empty_row = lambda width: _PLACEHOLDER.truncate(width, ellipsis=True)
-        self._show_context(f"{self._aside.title} · {self._aside.price.words}")
+        self._show_context(f"{self._aside.title} · {self._aside.price.short_words}")
         self.set_interval(1.0, self._tick)
         self.set_focus(self._transcript)
         if self._question:
