@@ -633,7 +633,7 @@ async def test_p11_the_price_of_another_agent_stands_beside_that_of_a_retry(tmp_
     async with at_the_screen(str(tmp_path), agent=agent, settings=settings) as person:
         await person.answered("say the first answer")
         await person.say("say half of it; overload")
-        await person.sees("Continue with another agent 2 messages replayed, ~")
+        await person.sees("Continue with another agent", "2 messages replayed, ~")
         retry = next(line for line in person.text.splitlines() if " Retry " in line and " r " in line)
         assert (
             "nothing replayed" in retry or "2 messages replayed" in retry

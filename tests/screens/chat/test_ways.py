@@ -123,6 +123,7 @@ async def test_k11_what_is_typed_for_a_leaf_that_a_tab_moves_to_waits_while_anot
             await person.press("ctrl+pageup")
             await person.press("ctrl+pageup")
             await person.type("!")
+            await person.until(lambda: person.composer.text.endswith("!"), "the key to be let in")
         await person.sees("  second")
         await person.done()
         assert person.draft == "draft two\n!" and agrees(person)

@@ -23,7 +23,7 @@ from catena_acp.conversation.prompts.queue import PromptQueue
 from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows
 from catena_acp.conversation.prompts.schedule import Consumer, Preparation, WindowSchedule
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import FilesNotKept, ReadOnly
+from catena_acp.errors import FilesHalfMoved, FilesNotKept, ReadOnly
 from catena_acp.trouble.troubles import Trouble
 from catena_store.errors import Fenced, StoreError
 from catena_store.records import Attachment
@@ -51,7 +51,7 @@ class PromptConsumer:
         """Send a prompt whose row is born by ``birth``; returns when that is committed.
 
         A running turn is stopped first (``stop``). Stopped before its birth, ``text`` and ``files`` are returned.
-        Raises ReadOnly, FilesNotKept, StoreError.
+        Raises ReadOnly, FilesNotKept, FilesHalfMoved, StoreError.
         """
         born: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         consumer = await self.schedule.send(lambda: self._consume(lambda: self._new(birth, born)), stop=stop)
@@ -129,13 +129,13 @@ class PromptConsumer:
             if runtime.tenure is tenure:
                 runtime.lose()
             runtime.publish(Troubled(self._window_id, problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE)))
-        except StoreError as error:
+        except (StoreError, FilesHalfMoved) as error:
             runtime.publish(Troubled(self._window_id, Problem(Trouble.STORE, str(error))))
 
     async def _new(self, birth: BirthOf, born: asyncio.Future[None]) -> Attempt | None:
         try:
             attempt = await self._born(birth)
-        except (StoreError, ReadOnly, FilesNotKept) as error:
+        except (StoreError, ReadOnly, FilesNotKept, FilesHalfMoved) as error:
             born.set_exception(error)
             return None
         born.set_result(None)

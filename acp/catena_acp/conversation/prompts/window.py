@@ -188,7 +188,6 @@ class Window:
         if self._runtime.tenure is None:
             await self.take_over()
         self._runtime.writable()
-        await self.files.refuse_cut()
         prompt = await self._prompt_of(prompt_id)
         # The turn may take its time to stop, and the files to go back, and our own end may come first.
         at_once = self.at_rest and choice is None
@@ -216,9 +215,13 @@ class Window:
         running turn is stopped for it; by ``choice`` the files go back before it.
         """
         self._runtime.writable()
-        await self.files.refuse_cut()
         if prompt_id is None:
-            self._prompts.repeat(lambda: self.rows.repeat_last(agent))
+
+            async def repeat() -> Birth | None:
+                await self.files.refuse_cut()
+                return await self.rows.repeat_last(agent)
+
+            self._prompts.repeat(repeat)
             return
         prompt = await self._prompt_of(prompt_id)
         async with self._runtime.services.db.read() as reader:
@@ -445,6 +448,7 @@ class Window:
         async def birth() -> Birth:
             # What the turn before still tells belongs to the branch that is left.
             await self._runtime.settle()
+            await self.files.refuse_cut()
             return await self.rows.add_sibling(prompt, text, files, agent, kept_as, choice)
 
         if not clears(text):
