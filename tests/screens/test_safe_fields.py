@@ -53,6 +53,7 @@ KEPT = (FAMILY, ENGLAND, "🇩🇪", "e\u0301", "漢字", "שלום", "\u00a0", 
 _OURS = re.compile(
     rb"\x1b\[[0-9;]*m|\x1b\[(?:[0-9]+(?:;[0-9]+)?)?H|\x1b\[[0-9]+[GX]|\x1b\[D|\x1b\[[JK]|\x1b\[(?:[0-9]+;[0-9]+)?r|\x1b\[[0-9]+[LM]|\x1b\[\?[0-9]+[hl]|\x1b\[\?[0-9;]+\$p|\x1b\[[<>=?][0-9;]*u|\x1b\[[56]n"
     rb"|\x1b\[>0q|\x1b\]99;i=catena:p=\?;\x1b\\|\x1b\]11;\?(?:\x07|\x1b\\)|\x1b\]22;[a-z-]+\x07|[\r\n]"
+    rb"|\x1b\]2;[^\x00-\x1f\x7f]*\x1b\\|\x1b\[2[23];2t"  # the window's title, of characters that are seen
 )
 _OBEYED = re.compile(
     rb"[\x00-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]|\xed[\xa0-\xbf]"

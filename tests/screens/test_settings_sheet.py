@@ -62,6 +62,7 @@ def test_w21_a_row_says_where_a_value_comes_from_and_what_was_wrong(path: Path) 
 def test_w21_what_is_said_to_hold_at_once_does_and_nothing_else(path: Path) -> None:
     path.write_text(
         'agent = "mine"\ntheme = "nord"\nwidth = 90\nhalf_rows = "off"\nshell = "off"\nvim = "on"\npark = "off"\n'
+        'window_title = "off"\n'
         'painter = "off"\nfiles = false\nterminals = false\nsnapshots = "off"\nimages = "off"\nnotifications = "bell"\n'
         'linear = "quiet"\nfiles_follow = "on"\nprompt_history = 7\nreplay = 20000\nstatus_line = "x"\n'
         'permissions = { run = "deny", rules = [{kind = "any", pattern = "*", answer = "allow"}] }\n'

@@ -75,6 +75,10 @@ def test_w20_the_dark_theme_is_mixed_as_it_was_designed() -> None:
         ({"TERM": "screen-256color", "STY": "1.x", "COLORTERM": "truecolor"}, ColourDepth.INDEXED),
         ({"TERM": "screen-256color", "TMUX": "/x,1,0", "COLORTERM": "truecolor"}, ColourDepth.FULL),
         ({"TERM": "linux"}, ColourDepth.SIXTEEN),
+        ({"TERM": "xterm"}, ColourDepth.SIXTEEN),
+        ({"TERM": "xterm", "XTERM_VERSION": "XTerm(379)"}, ColourDepth.FULL),
+        ({"TERM": "xterm", "XTERM_VERSION": "XTerm(330)"}, ColourDepth.SIXTEEN),
+        ({"TERM": "screen", "XTERM_VERSION": "XTerm(379)"}, ColourDepth.INDEXED),
         ({"TERM": "xterm-256color", "COLORTERM": "truecolor", "NO_COLOR": "1"}, ColourDepth.NONE),
     ],
 )

@@ -46,6 +46,7 @@ class TwoAreas(Screen[None], inherit_bindings=False):
             call_person=lambda *_: None,
             clipboard=ImageClipboard({}, ask_terminal=lambda: False, most_bytes=1),
             leave=lambda: self.left_by.append(name),
+            half_rows=lambda: True,
         )
 
     def compose(self) -> ComposeResult:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.terminal.encoding import terminal_encoding
+from catena.terminal.characters import terminal_encoding
 from catena_store.database.database import Database
 from support.screen.terminal import DEADLINE, EMPTY_BOX, Place, Terminal
 

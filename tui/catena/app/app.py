@@ -33,13 +33,14 @@ from catena.desktop.clipboard import ImageClipboard, copied_by, copied_words, co
 from catena.keys.bindings import priority_bindings
 from catena.keys.sequences import KeySequences
 from catena.multiplexers import in_screen
+from catena.screens.chat.bars.tabs import TabBar
 from catena.screens.chat.screen import ChatScreen
 from catena.settings.settings import Start, at_once, paints_cells
 from catena.settings.start_notes import StartNote, StartNotes
-from catena.terminal.control.replies import dark_by_environment
+from catena.terminal.characters import Glyphs, glyphs_by_environment, terminal_encoding
+from catena.terminal.control.replies import answers_queries, dark_by_environment
 from catena.terminal.control.sequences import clipboard
 from catena.terminal.driver import BackgroundReported, ClipboardRead, TerminalDriver, TerminalReplied
-from catena.terminal.encoding import terminal_encoding
 from catena.terminal.images import TerminalImages
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.output import write_within
@@ -57,10 +58,12 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.filter import LineFilter
 
+    from catena.app.window_title import WindowTitle
     from catena.films.demo import Demo
     from catena.films.key_strip import PressedKeys
     from catena.screens.common.dialog import Dialog
     from catena.screens.settings.screen import SettingsScreen
+    from catena.text.strips.ascii_strips import AsciiStrips
     from catena.workspace.tabs import OpenTabs
 
 
@@ -87,6 +90,7 @@ _PARTS = (
     "catena.screens.chat.commands.commands",
     "catena.screens.chat.area.parts",
     "catena.transcript",
+    "catena.app.window_title",
 )
 _SWITCH_INTERVAL = 0.000_5  # seconds that such a thread runs before the loop may go on
 
@@ -121,16 +125,18 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._depth = depth = colour_depth(environment)
         self.keys = start.settings.keys
         self._themes = ThemeCatalog(depth, start.settings.themes)
-        self._half_rows = start.settings.half_rows and depth is ColourDepth.FULL
+        self._glyphs = glyphs_by_environment(environment)
         super().__init__(driver_class=TerminalDriver, ansi_color=True if no_color else None)
         if depth is ColourDepth.INDEXED and in_screen(environment):
             self.console._color_system = ColorSystem.EIGHT_BIT  # Rich believes COLORTERM
+        elif depth is ColourDepth.FULL:
+            self.console._color_system = ColorSystem.TRUECOLOR  # Rich knows only COLORTERM
         self.stylesheet = SparingStylesheet(variables=self.get_css_variables())
         self._safe_strips = SafeStrips()
         self._redaction = _redaction(demo)
         self._dim_steps = DimSteps()
         stream = sys.__stdout__.encoding if sys.__stdout__ is not None else "utf-8"
-        encoding = terminal_encoding(environment, stream)
+        self._encoding = encoding = terminal_encoding(environment, stream)
         self._spelling = _spelling(encoding)
         self._environment = environment
         self._paints_cells = paints_cells(start.settings, environment)
@@ -140,6 +146,7 @@ class CatenaApp(App[None], inherit_bindings=False):
             field_keys=field_keys(self.keys),
         )
         self._sequences = KeySequences(lambda: self.keys, bound=self._bound_keys, say=self._say_keys)
+        self._title: WindowTitle | None = None  # from the first tab on
         self._attention = Attention(start.settings.notifications, environment, self._write_past_screen)
         self._clipboard_images = ImageClipboard(
             environment, ask_terminal=self._ask_terminal_for_image, most_bytes=_MOST_IMAGE
@@ -162,6 +169,11 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._theme_is_ours = start.settings.theme is None
         self._dark = dark_by_environment(environment)
         self.theme = start.settings.theme or self._themes.default(dark=self._dark)
+
+    @property
+    def _half_rows(self) -> bool:
+        full = self._depth is ColourDepth.FULL
+        return self._start.settings.half_rows and full and self._glyphs.half_rows
 
     def get_theme(self, theme_name: str) -> Theme | None:
         """The theme of a name; one of Textual's is made of ten colours, too, when it is asked for first."""
@@ -194,6 +206,7 @@ class CatenaApp(App[None], inherit_bindings=False):
             clipboard=self._clipboard_images,
             leave=self.exit,
             images=self._images,
+            half_rows=lambda: self._half_rows,
         )
         chat.set_classes(self._size_classes())  # else all of it is styled and laid out twice
         return chat
@@ -216,7 +229,8 @@ class CatenaApp(App[None], inherit_bindings=False):
     def on_mount(self) -> None:
         """Open everything else after the first frame."""
         if isinstance(self._driver, TerminalDriver):
-            self._driver.parting = self._images.parting
+            self._driver.parting = lambda: self._images.parting() + self._parting_title()
+            self.app_resume_signal.subscribe(self, lambda _: self._name_window())
         self._gate.watch(self.chat)
         if self._demo is not None:
             self._show_keys()
@@ -404,6 +418,52 @@ class CatenaApp(App[None], inherit_bindings=False):
         """Note what the terminal says of itself."""
         self._attention.replied(event.reply)
         self._images.replied(event.reply)
+        glyphs = self._glyphs.told(event.reply)
+        if glyphs != self._glyphs:
+            self._draw_by(glyphs)
+
+    def _draw_by(self, glyphs: Glyphs) -> None:
+        """Draw everything anew by what the terminal makes of lines and half blocks."""
+        before, self._glyphs = self._glyphs, glyphs
+        if glyphs.ambiguous_wide and not before.ambiguous_wide:
+            self._widen_ambiguous()
+        self.refresh_css(animate=False)
+        self.chat.use_settings(self._start.settings)
+
+    def _widen_ambiguous(self) -> None:
+        from catena.ambiguous_cells import widen_ambiguous
+        from catena.text.strips.ascii_strips import MARKS, AsciiStrips
+
+        widen_ambiguous(but=MARKS)
+        self._spelling = (AsciiStrips(self._encoding, marks=MARKS),)
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.widen_ambiguous()
+        self.refresh(layout=True)
+
+    def on_tab_bar_changed(self, event: TabBar.Changed) -> None:
+        """Name the window after the tab that has the keys."""
+        event.stop()
+        if self._title is None:
+            from catena.app.window_title import WindowTitle
+
+            self._title = WindowTitle(self._write_past_screen, spelled=self._spelled)
+        for tab in event.tabs:
+            if tab.active:
+                self._title.name(tab.title, tab.mark)
+        self._name_window()
+
+    def _name_window(self) -> None:
+        wanted = self._start.settings.window_title and self._demo is None
+        if wanted and self._title is not None and answers_queries(self._environment):
+            self._title.show()
+
+    def _parting_title(self) -> str:
+        return "" if self._title is None else self._title.parting()
+
+    def _spelled(self, text: str) -> str:
+        for spelling in self._spelling:
+            text = spelling.spelled(text)
+        return text
 
     def on_clipboard_read(self, event: ClipboardRead) -> None:
         """Take an image that was asked for, or pasted."""
@@ -428,12 +488,14 @@ class CatenaApp(App[None], inherit_bindings=False):
         before = self._start.settings
         settings = at_once(before, event.settings)
         self._start = replace(self._start, settings=settings)
-        self._half_rows = settings.half_rows and self._depth is ColourDepth.FULL
         if settings.keys != before.keys:
             self.keys = settings.keys
             self._gate.use(field_keys(self.keys))
         if settings.notifications is not before.notifications:
             self._attention.use(settings.notifications)
+        if settings.window_title != before.window_title:
+            self._write_past_screen(self._parting_title())
+            self._name_window()
         if settings.themes != before.themes:
             self._themes = ThemeCatalog(self._depth, settings.themes)
             for name in self._themes.own_names:
@@ -529,7 +591,7 @@ async def _import_parts() -> None:
         gc.enable()
 
 
-def _spelling(encoding: str) -> Sequence[LineFilter]:
+def _spelling(encoding: str) -> Sequence[AsciiStrips]:
     """What replaces the characters that the terminal does not have."""
     if encoding == "utf-8":
         return ()

@@ -182,6 +182,14 @@ SETTINGS: tuple[SettingDefinition, ...] = (
         Applies.NOW,
     ),
     SettingDefinition(
+        "window_title",
+        Group.LOOK,
+        SettingKind.ON_OFF,
+        "the terminal's window is named after the conversation and its state",
+        lambda on: _word(on.window_title),
+        Applies.NOW,
+    ),
+    SettingDefinition(
         "images",
         Group.LOOK,
         SettingKind.CHOICE,

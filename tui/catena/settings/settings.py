@@ -46,6 +46,7 @@ _KEYS = (
     "painter",
     "width",
     "half_rows",
+    "window_title",
     "shell",
     "replay",
     *client_access.KEYS,
@@ -119,7 +120,8 @@ class Settings:
     painter: bool = True  # send the terminal only the cells that change
     replay: int = _REPLAY  # characters of a replay, at most
     width: int = 100  # cells of the column that everything stands in, at most
-    half_rows: bool = True  # bands and code reach half a row above and below
+    half_rows: bool = True  # bands and code reach half a row above and below, if the terminal draws that well
+    window_title: bool = True  # of the terminal: the conversation and its state
     shell: bool = True  # `!` in the composer runs a command
     access: client_access.ClientAccess = field(default_factory=client_access.ClientAccess)
     images: ImageDrawing = ImageDrawing.AUTO  # of agents, below their lines
@@ -169,6 +171,7 @@ def at_once(before: Settings, after: Settings) -> Settings:
         themes=after.themes,
         width=after.width,
         half_rows=after.half_rows,
+        window_title=after.window_title,
         shell=after.shell,
         keys=after.keys,
         key_problems=after.key_problems,
@@ -201,6 +204,7 @@ def _settings(document: SettingsDocument) -> Settings:
         replay=_replay(document),
         width=_width(document),
         half_rows=document.switch("half_rows", default=True),
+        window_title=document.switch("window_title", default=True),
         shell=document.switch("shell", default=True),
         access=client_access.client_access(document.values, document.wrong),
         images=document.checked("images", one_of(ImageDrawing.AUTO)),

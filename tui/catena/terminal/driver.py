@@ -26,6 +26,7 @@ from textual.geometry import Offset
 from textual.message import Message
 
 from catena.multiplexers import in_screen, in_tmux
+from catena.terminal.characters import terminal_encoding
 from catena.terminal.control.clipboard_reading import (
     ClipboardFailure,
     ClipboardImage,
@@ -37,6 +38,7 @@ from catena.terminal.control.replies import (
     MARGINS,
     PASTE_EVENTS,
     QUERIES,
+    WIDTH_QUERY,
     ModeReply,
     OscReply,
     Reply,
@@ -138,6 +140,7 @@ class TerminalDriver(LinuxDriver):
         self._speaks_utf8 = (
             codecs.lookup(self._encoding).name == "utf-8"
         )  # else what it cannot say is spelled out
+        self._draws_lines = terminal_encoding(os.environ, self._encoding) == "utf-8"
         self._painter = Painter(
             erases_with_background=erases_with_background(os.environ),
             italics=not in_screen(os.environ),  # shows them in reverse
@@ -165,7 +168,7 @@ class TerminalDriver(LinuxDriver):
         if in_tmux(os.environ):  # does not know kitty's request for longer key codes, but xterm's
             self.write("\x1b[>4;1m")
         if self.input_tty and answers_queries(os.environ):
-            self.write(QUERIES)
+            self.write(WIDTH_QUERY + QUERIES if self._draws_lines else QUERIES)
             self._output.ask()
 
     def _lost_terminal(self) -> bool:
@@ -215,6 +218,11 @@ class TerminalDriver(LinuxDriver):
             self._shares_clipboard = False
         super().stop_application_mode()
 
+    def _enable_mouse_support(self) -> None:
+        """Enable reports of the mouse, once: Textual does it before it reads what is typed, and again behind that."""
+        if self._key_thread is not None and self._key_thread.is_alive():
+            super()._enable_mouse_support()
+
     def _disable_mouse_support(self) -> None:
         """Disable reports of the mouse, and the pixels that Textual lets them tell."""
         super()._disable_mouse_support()
@@ -257,6 +265,10 @@ class TerminalDriver(LinuxDriver):
     def forget_screen(self) -> None:
         """Forget what the terminal shows: all of the next frame is sent."""
         self._painter.forget()
+
+    def widen_ambiguous(self) -> None:
+        """Take two cells for each character whose width Unicode calls ambiguous."""
+        self._painter.widen_ambiguous()
 
     def accept_input(self) -> None:
         """Start to take what is typed, including what was typed before the first frame."""

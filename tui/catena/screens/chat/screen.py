@@ -67,10 +67,12 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         clipboard: ImageClipboard,
         leave: Callable[[], None],
         images: TerminalImages,
+        half_rows: Callable[[], bool],
     ) -> None:
         """``call_person`` notifies who does not look at the terminal; ``leave`` ends the program.
 
-        ``clipboard`` has the images that are pasted, ``images`` those that the terminal draws.
+        ``clipboard`` has the images that are pasted, ``images`` those that the terminal draws; ``half_rows`` tells
+        whether grounds reach half a row further.
         """
         super().__init__()
         self._compositor = SparingCompositor()
@@ -88,6 +90,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
                 clipboard=clipboard,
                 leave=leave,
                 images=images,
+                half_rows=half_rows,
             )
 
         self.panes = PaneRow(self.tab_bar, make_area, id="panes")

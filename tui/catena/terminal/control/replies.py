@@ -6,10 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# The background's colour, the terminal's name and version, and whether it has notifications (OSC 99), reports pastes
-# with their types (mode 5522) and has a left and a right margin (mode 69). The background is asked for first: the
-# first frame waits a moment for it.
-QUERIES = "\x1b]11;?\x1b\\\x1b[>0q\x1b]99;i=catena:p=?;\x1b\\\x1b[?5522$p\x1b[?69$p"
+# How many cells a line takes: it is drawn, the terminal tells where the cursor stands behind it, and it is erased. In
+# the second row: what it tells of the first may be a key.
+_RULE = "\u2500"
+WIDTH_QUERY = f"\x1b[2H{_RULE}\x1b[6n\r\x1b[K"
+# The terminal's name and version, the background's colour, and whether it has notifications (OSC 99), reports pastes
+# with their types (mode 5522) and has a left and a right margin (mode 69). The first frame depends on the first ones.
+QUERIES = "\x1b[>0q\x1b]11;?\x1b\\\x1b]99;i=catena:p=?;\x1b\\\x1b[?5522$p\x1b[?69$p"
 PASTE_EVENTS = 5522  # the private mode in which a paste is reported, not typed
 MARGINS = 69  # the private mode in which lines have margins (DECLRMM)
 
@@ -18,8 +21,9 @@ _VERSION = r"\x1bP>\|([^\x1b]*)\x1b\\"
 _MODE = r"\x1b\[\?(5522|69);(\d)\$y"
 _GRAPHICS = r"\x1b_G([^\x1b]*)\x1b\\"
 _CELL = r"\x1b\[6;(\d{1,4});(\d{1,4})t"
+_WIDTH = r"\x1b\[2;([23])R"
 _STATUS = r"(?P<status>\x1b\[0n)"
-_REPLY = re.compile(f"{_OSC}|{_VERSION}|{_MODE}|{_GRAPHICS}|{_CELL}|{_STATUS}")
+_REPLY = re.compile(f"{_OSC}|{_VERSION}|{_MODE}|{_GRAPHICS}|{_CELL}|{_WIDTH}|{_STATUS}")
 _IMAGE_NUMBER = re.compile(r"(?:^|,)i=(\d{1,10})(?:,|$)", re.ASCII)
 _SILENT_TERMINALS = frozenset({"linux", "dumb", ""})
 
@@ -64,11 +68,18 @@ class CellSizeReply:
 
 
 @dataclass(frozen=True, slots=True)
+class WidthReply:
+    """The cells that a line takes, and with it each character whose width Unicode calls ambiguous."""
+
+    cells: int
+
+
+@dataclass(frozen=True, slots=True)
 class StatusReply:
     """The terminal has drawn all that was sent before it was asked (DSR)."""
 
 
-Reply = OscReply | VersionReply | ModeReply | GraphicsReply | CellSizeReply | StatusReply
+Reply = OscReply | VersionReply | ModeReply | GraphicsReply | CellSizeReply | WidthReply | StatusReply
 
 
 def answers_queries(environment: Mapping[str, str]) -> bool:
@@ -81,7 +92,7 @@ def reply_of(sequence: str) -> Reply | None:
     found = _REPLY.fullmatch(sequence)
     if found is None:
         return None
-    code, body, version, mode, state, graphics, height, width, status = found.groups()
+    code, body, version, mode, state, graphics, height, width, behind, status = found.groups()
     if status is not None:
         return StatusReply()
     if code is not None:
@@ -94,6 +105,8 @@ def reply_of(sequence: str) -> Reply | None:
         return GraphicsReply(int(number[1]) if number else 0, words == "OK")
     if height is not None:
         return CellSizeReply(int(width), int(height))
+    if behind is not None:
+        return WidthReply(int(behind) - 1)
     return ModeReply(int(mode), state in "123")  # 0: unknown, 4: never set
 
 

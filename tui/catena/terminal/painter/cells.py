@@ -30,6 +30,7 @@ _SURE_WIDE = (
     "\uff01-\uff60\uffe0-\uffe6"
 )
 _ALL_SURE = re.compile(f"[{_SURE}]*")
+ASCII = re.compile("[ -~]*")  # one cell each, even where ambiguous characters take two
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 _MOST_CELLS = 2  # of a code point
 _MOST_STRIPS = 256
@@ -146,8 +147,10 @@ def blank_row(width: int, blank: Look) -> CellRow:
 class CellsOfStrips:
     """The cells of the strips that were drawn last: a row that only moved is the strip that it was."""
 
-    def __init__(self, looks: Looks) -> None:
+    def __init__(self, looks: Looks, *, narrow: re.Pattern[str] = _ALL_SURE) -> None:
+        """``narrow``: a text of characters that take one cell each."""
         self._looks = looks
+        self._narrow = narrow
         self._system = ColorSystem.TRUECOLOR
         # By the identity of the strip, which is kept with them; those that were drawn last at the end.
         self._known: dict[int, tuple[Strip, _Cells]] = {}
@@ -158,19 +161,19 @@ class CellsOfStrips:
             self._known.clear()
             self._system = system
         key = id(strip)
-        known = self._known.pop(key, None) or (strip, _cells(strip, self._looks, system))
+        known = self._known.pop(key, None) or (strip, _cells(strip, self._looks, system, self._narrow))
         self._known[key] = known
         if len(self._known) > _MOST_STRIPS:
             del self._known[next(iter(self._known))]
         return known[1]
 
 
-def _cells(segments: Iterable[Segment], looks: Looks, system: ColorSystem) -> _Cells:
+def _cells(segments: Iterable[Segment], looks: Looks, system: ColorSystem, narrow: re.Pattern[str]) -> _Cells:
     texts: list[str] = []
     of_texts: list[Look] = []
     for text, style, _ in _whole(segments):
         look = looks.of_style(style, system)
-        if _ALL_SURE.fullmatch(text):
+        if narrow.fullmatch(text):
             if text.isspace():
                 look = look.of_blank
             texts.extend(text)

@@ -13,7 +13,7 @@ from rich.console import Console
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
-from catena.terminal.painter.cells import CellRow, CellsOfStrips, blank_row, is_sure
+from catena.terminal.painter.cells import ASCII, CellRow, CellsOfStrips, blank_row, is_sure
 from catena.terminal.painter.looks import Look, Looks
 
 _FEWEST_MOVED = 3  # rows that have to move together before the terminal is told to move them
@@ -74,6 +74,11 @@ class Painter:
         self._way = ("", "")  # of the cursor behind the last frame: as Textual writes it, and shorter
         self._forgotten = 0  # how often; a signal may come in the middle of a frame
         self._remembered = 0  # the number of times before the last frame began
+
+    def widen_ambiguous(self) -> None:
+        """Take two cells for each character whose width Unicode calls ambiguous, as `catena.cells` then does."""
+        self._cells = CellsOfStrips(self._looks, narrow=ASCII)
+        self.forget()
 
     def forget(self) -> None:
         """Forget what the terminal shows: the next frame sends every cell. Signal handlers may call this."""

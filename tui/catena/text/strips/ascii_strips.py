@@ -13,21 +13,23 @@ from textual.filter import LineFilter
 
 from catena.cells import cell_len
 
-_MARKS = {
-    **dict.fromkeys("╭╮╰╯┌┐└┘┼┬┴┤", "+"),
-    **dict.fromkeys("│├▌▎▏┃", "|"),
+_PLAIN = {
+    **dict.fromkeys("╭╮╰╯┌┐└┘┼┬┴┤╔╗╚╝╬╦╩╣╠┏┓┗┛╋┳┻┫┣", "+"),
+    **dict.fromkeys("│├▌▎▏┃║┆┊", "|"),
     **dict.fromkeys("─╌━┄–—−‐‑", "-"),
+    "═": "=",
     **dict.fromkeys("◐◓◑◒", "~"),
     **dict.fromkeys("▀▄▐█▔▁", " "),
+    **dict.fromkeys("░▒▓", "#"),
     **dict.fromkeys("‹«", "<"),
     **dict.fromkeys("›▸»", ">"),
     **dict.fromkeys("▾↓", "v"),
     **dict.fromkeys("“”„", '"'),
     **dict.fromkeys("‘’′", "'"),
-    **dict.fromkeys("●•", "*"),
+    **dict.fromkeys("●•■", "*"),
     "✓": ".",
     "✗": "x",
-    "○": "o",
+    **dict.fromkeys("○◦□", "o"),
     "◉": "@",
     "◇": "f",
     "◆": "#",
@@ -45,14 +47,16 @@ _WITH_NEIGHBOURS = (
     (re.compile("[ -~]{2}…"), "..."),
 )
 _UNKNOWN = "?"
+MARKS = frozenset(_PLAIN)
 
 
 class AsciiStrips(LineFilter):
-    """Line filter that replaces what an encoding does not have."""
+    """Line filter that replaces what an encoding does not have, and these marks in any case."""
 
-    def __init__(self, encoding: str) -> None:
+    def __init__(self, encoding: str, *, marks: frozenset[str] = frozenset()) -> None:
         super().__init__()
         self._encoding = encoding
+        self._marks = marks
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The segments of a line in characters of the encoding, on the same cells."""
@@ -63,6 +67,10 @@ class AsciiStrips(LineFilter):
         return [
             Segment("".join(islice(drawn, len(text))), style, control) for text, style, control in segments
         ]
+
+    def spelled(self, text: str) -> str:
+        """A text with the characters that are drawn instead."""
+        return "".join(self._drawn(text))
 
     def _drawn(self, line: str) -> Iterator[str]:
         """What is drawn for each character of a line."""
@@ -75,6 +83,8 @@ class AsciiStrips(LineFilter):
             yield beside.get(at) or (character if self._has(character) else _instead_of(character))
 
     def _has(self, text: str) -> bool:
+        if not self._marks.isdisjoint(text):
+            return False
         try:
             text.encode(self._encoding)
         except UnicodeEncodeError:
@@ -84,5 +94,5 @@ class AsciiStrips(LineFilter):
 
 def _instead_of(character: str) -> str:
     width = cell_len(character)
-    plain = _MARKS.get(character) or normalize("NFKD", character).encode("ascii", "ignore").decode()
+    plain = _PLAIN.get(character) or normalize("NFKD", character).encode("ascii", "ignore").decode()
     return plain if len(plain) == width else _UNKNOWN * width

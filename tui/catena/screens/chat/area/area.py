@@ -26,7 +26,6 @@ from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.prompt.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
-from catena.themes.depth import ColourDepth, colour_depth
 from catena.widgets.column import Centred
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.panes import Pane
@@ -74,11 +73,13 @@ class ChatArea(Vertical):
         clipboard: ImageClipboard,
         leave: Callable[[], None],
         images: TerminalImages | None = None,
+        half_rows: Callable[[], bool],
         id: str | None = None,
     ) -> None:
         """``call_person`` notifies who does not look at the terminal; ``leave`` ends the program.
 
-        ``clipboard`` has the images that are pasted, ``images`` those that the terminal draws.
+        ``clipboard`` has the images that are pasted, ``images`` those that the terminal draws; ``half_rows`` tells
+        whether grounds reach half a row further.
         """
         super().__init__(id=id)
         self.start = start
@@ -93,6 +94,7 @@ class ChatArea(Vertical):
         self._waking = False  # the mouse button that was pressed last gave the keys to this pane
         self.still = "SSH_TTY" in environment
         self._call_person = call_person
+        self._half_rows = half_rows
         self._keeping: Timer | None = None
         self._asked: str | None = None  # the question that was drawn last
         self.head = PaneHead()
@@ -102,7 +104,7 @@ class ChatArea(Vertical):
             do=self.do,
             directory=start.directory,
             column=settings.width,
-            half_rows=self._half_rows,
+            half_rows=half_rows(),
             clock=start.clock,
             images=images,
             id="conversation",
@@ -166,11 +168,7 @@ class ChatArea(Vertical):
         """Use what holds at once of changed settings."""
         self.start, settings = start, start.settings
         self.prompt.use(shell=settings.shell, keys=settings.keys, vim=settings.vim)
-        self.conversation.widen(settings.width, half_rows=self._half_rows)
-
-    @property
-    def _half_rows(self) -> bool:
-        return self.start.settings.half_rows and colour_depth(self.environment) is ColourDepth.FULL
+        self.conversation.widen(settings.width, half_rows=self._half_rows())
 
     # The keys.
 

@@ -78,6 +78,13 @@ class TabBar(Widget):
             super().__init__()
             self.index = index
 
+    class Changed(Message):
+        """The tabs are others than before, or do something else."""
+
+        def __init__(self, tabs: Sequence[TabLabel]) -> None:
+            super().__init__()
+            self.tabs = tabs
+
     def __init__(self, directory: str, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._directory = safe_line(from_home(directory))
@@ -90,6 +97,7 @@ class TabBar(Widget):
             self._tabs = tabs
             self.set_class(len(tabs) > 1, "-several")
             self.refresh()
+            self.post_message(self.Changed(tabs))
 
     def on_click(self, event: events.Click) -> None:
         """Go to the tab that was clicked."""
