@@ -7,13 +7,14 @@ END = "[Catena · end of the earlier conversation]"
 
 
 def without_prior_context(text: str) -> str:
-    """The text with every prior-context block taken out; what replay, import and titles look at."""
-    while (start := text.find(BEGIN)) >= 0:
-        end = text.find(END, start)
-        if end < 0:
-            return text[:start].strip()
+    """The text with every prior-context block taken out; what replay, import and titles look at.
+
+    A block that was cut short goes to the end of the text. It begins as ours do: its marker is a line. A marker within
+    the person's words, which no other follows, is theirs.
+    """
+    while (start := text.find(BEGIN)) >= 0 and (end := text.find(END, start)) >= 0:
         text = text[:start] + text[end + len(END) :]
-    return text.strip()
+    return text.partition(f"{BEGIN}\n")[0].strip()
 
 
 def harmless(text: str) -> str:

@@ -142,6 +142,7 @@ class BranchRow:
     message: Message
     stop_reason: StopReason | None
     error: str | None  # the turn's
+    more: bool = False  # the turn has messages or tool calls below this row, on the branch or elsewhere
 
 
 @dataclass(frozen=True, slots=True)

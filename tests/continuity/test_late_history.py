@@ -12,6 +12,7 @@ from catena_acp.continuity.routing.prior_context import BEGIN, END
 from catena_acp.continuity.routing.replay_check import Speaker
 from catena_acp.port.session_events import (
     Event,
+    OtherContent,
     PermissionRequested,
     TextChunk,
     ToolCallChanged,
@@ -128,6 +129,34 @@ def test_r07_the_same_prompt_again_behind_a_history_of_it_has_its_own_answer() -
     history = begun("one", HOLDS[:3])
     events = [user("one", "1"), agent("the first answer", "2"), agent("the first answer", "3")]
     assert heard(history, events) == "the first answer" and history.found
+
+
+WORDLESS: list[Event] = [OtherContent("user", "image", "an image", None, {}), user(f"{BEGIN}\ncut short")]
+
+
+@pytest.mark.parametrize("first", WORDLESS)
+def test_r07_a_history_that_begins_with_a_prompt_without_words_is_known_by_its_answer(first: Event) -> None:
+    record = [(Speaker.PERSON, ""), *HOLDS[2:]]
+    events = [
+        first,
+        agent("the first answer", "1"),
+        user("two"),
+        agent("the second", "2"),
+        agent("well", "3"),
+    ]
+    history = begun("three", record)
+    assert heard(history, events) == "well" and history.found
+    history = begun("three", record)
+    assert heard(history, [events[0], agent("another", "1")]) == "another" and not history.found
+
+
+@pytest.mark.parametrize("first", WORDLESS)
+def test_r07_a_prompt_without_words_that_is_said_back_costs_no_answer(first: Event) -> None:
+    record = [(Speaker.PERSON, ""), (Speaker.AGENT, "a cat")]
+    history = begun("", record)
+    assert heard(history, [first, agent("a "), agent("cat")]) == "a cat" and not history.found
+    history = begun("", record)
+    assert heard(history, [first, agent("a cat", "1"), agent("a cat", "2")]) == "a cat" and history.found
 
 
 def test_r07_what_is_not_known_of_a_history_is_kept_rather_than_lost() -> None:

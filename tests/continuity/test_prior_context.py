@@ -170,9 +170,16 @@ def test_p05_quoted_text_cannot_end_the_block_or_begin_another() -> None:
 
 
 def test_p05_a_block_that_was_cut_short_is_folded_to_its_end() -> None:
-    assert without_prior_context(f"before {BEGIN} and no end") == "before"
+    assert without_prior_context(f"before {BEGIN}\nand no end") == "before"
     assert without_prior_context("nothing special") == "nothing special"
     assert without_prior_context(f"{BEGIN}a{END} one {BEGIN}b{END} two") == "one  two"
+
+
+def test_p05_a_prompt_of_the_persons_that_begins_with_our_marker_is_a_prompt() -> None:
+    for prompt in (f"{BEGIN} means what?", BEGIN, f"why {BEGIN} and no end"):
+        assert without_prior_context(prompt) == prompt
+    block = f"{BEGIN}\nsaid before\n{END}"
+    assert without_prior_context(f"{block}\n{BEGIN} means what?") == f"{BEGIN} means what?"
 
 
 def test_p05_files_and_images_are_named_and_not_repeated() -> None:
@@ -342,6 +349,18 @@ def test_p06_a_turn_that_was_cut_between_calls_says_so(
         rows, [mail(1, depth=1)], ends={"turn": BranchRow(rows[0], StopReason.END_TURN, None)}
     ).text
     assert "not finished" not in finished
+
+
+@pytest.mark.parametrize("stop", [StopReason.END_TURN, StopReason.CANCELLED, StopReason.ERROR, None])
+def test_p06_a_turn_that_the_branch_leaves_before_its_end_tells_nothing_of_that(
+    stop: StopReason | None,
+) -> None:
+    rows = [replace(row("m0", "invite", depth=0), turn_id="turn"), row("m2", "later", depth=2)]
+    text = told(rows, [mail(1, depth=1)], ends={"turn": BranchRow(rows[0], stop, "429", more=True)}).text
+    words = (
+        "(The person went on from here, in the middle of this turn. The rest of the turn is not part of it.)"
+    )
+    assert f"  > sent as message 1\n{words}\n\nAt" in text and "429" not in text
 
 
 def test_p06_an_error_that_came_as_text_is_told_as_an_error() -> None:

@@ -56,6 +56,7 @@ _BEGINNINGS = (
     "Caveat:",
     "[Request interrupted]",
     f"{BEGIN} means",
+    f"{BEGIN}\n",
     BEGIN,
     END,
 )
@@ -589,3 +590,39 @@ def test_another_client_that_takes_over_while_the_next_prompt_is_taken_out_of_th
         ),
     )
     assert play(walk, template, tmp_path) is None
+
+
+def test_how_a_turn_ended_is_told_on_no_branch_that_leaves_it_before(template: Path, tmp_path: Path) -> None:
+    """The error of a turn was told behind its prompt, where the person had gone back to."""
+    walk = Walk(
+        (Profile(reuses_ids=True), Profile()),
+        (
+            ("turn", (0, "whole", False)),
+            ("turn", (0, "whole", False)),
+            ("retry", (0, None)),
+            ("end", (0, "says an error")),
+            ("rewind", (0, -2)),
+            ("turn", (0, "whole", False)),
+        ),
+    )
+    assert play(walk, template, tmp_path) is None
+    with closing(sqlite3.connect(tmp_path / "walk.db")) as file:
+        told = file.execute("SELECT prior_context FROM turn ORDER BY rowid DESC LIMIT 1").fetchone()
+    assert "The rest of the turn is not part of it." in told[0]
+
+
+def test_a_history_that_comes_late_is_no_answer_though_its_first_prompt_begins_as_a_replay_of_ours(
+    template: Path, tmp_path: Path
+) -> None:
+    """Such a prompt once had no words to be known by, and the answer behind it was taken for the next one's."""
+    for beginning in (BEGIN, f"{BEGIN}\n"):
+        walk = Walk(
+            (Profile(fork_cold=False, replays_late=1.5, resume_replays=0.3), Profile()),
+            (
+                ("odd_turn", (0, beginning)),
+                ("turn", (0, "whole", True)),
+                ("crash", (1, 0)),
+                ("retry", (0, None)),
+            ),
+        )
+        assert play(walk, template, tmp_path) is None, beginning

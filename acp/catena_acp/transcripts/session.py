@@ -136,7 +136,7 @@ def time_of(value: object) -> datetime | None:
 def one_line(text: str, longest: int = LONGEST_PREVIEW) -> str:
     """The beginning of a text in one line, without a prior context of ours."""
     if BEGIN in text:
-        text = without_prior_context(text)
+        text = without_prior_context(text).partition(BEGIN)[0]  # an agent's title has no lines
     return " ".join(text[: longest * 4].split())[:longest]
 
 

@@ -298,7 +298,10 @@ _LOOKS = (
     " AND m.data -> '$.raw_input.subagent_type' IS NULL)"
 )
 # Of the row's turn, as `t`; one that was lost counts as finished.
-_END_OF_TURN = "iif(t.id IS NULL, 'end_turn', t.stop_reason), t.error"
+_END_OF_TURN = (
+    "iif(t.id IS NULL, 'end_turn', t.stop_reason), t.error, (SELECT z.spoken + z.tools > a.spoken + a.tools"
+    " FROM ancestry a CROSS JOIN ancestry z ON z.id = t.last_id WHERE a.id = m.id)"
+)
 _CALL = 40  # characters of the shortest line that tells of a call
 _ARGUMENTS = 600  # of a call's arguments that count at most
 _MOST_LOOKING = 400  # calls
@@ -434,8 +437,8 @@ async def _walk(r: Reader, branch: str, where: str, parameters: Sequence[object]
 async def _walk_with_ends(r: Reader, sql: str, parameters: Sequence[object]) -> list[BranchRow]:
     """The messages of a walk with the ends of their turns, oldest first."""
     return [
-        BranchRow(rows.message(tuple(row)), None if stop is None else StopReason(stop), error)
-        for *row, stop, error in reversed(await r.all(sql, parameters))
+        BranchRow(rows.message(tuple(row)), None if stop is None else StopReason(stop), error, bool(more))
+        for *row, stop, error, more in reversed(await r.all(sql, parameters))
     ]
 
 

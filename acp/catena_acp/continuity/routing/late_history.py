@@ -4,7 +4,7 @@ It begins with a prompt of the person that the session is known to hold, and goe
 back while it does: those up to the last text of the record are no news, and all others are given back, so that nothing
 of an answer is lost. Where an answer has begun, only what goes on word by word as the record does is history. An agent
 may also say our own prompt back: where that is the same as an earlier one, it is taken for history only if another
-message follows upon the answer that is known to it.
+message follows upon the answer that is known to it. A prompt without words, a picture say, is known by its answer.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class LateHistory:
         self._mark: tuple[Speaker, str | None] | None = None  # of the message that is being told
         self._words = ""  # of that message
         self._matches = False  # as far as it was told, it is the text that is expected next
-        self._prompt = ""  # ours
+        self._prompt: str | None = None  # ours
         self._doubtful = False  # all that was told may be our prompt, said back, and its answer
+        self._wordless = False  # what was told is a prompt that has no words to be known by
         self._answering = False  # something of an answer was given back
         self._over = not self._expected
         self.found = False  # there was such a history
@@ -76,28 +77,32 @@ class LateHistory:
             self._end_message()
             self._mark, self._words = mark, ""
         self._held.append(event)
-        begun = self._proved or self._doubtful or _is_the_persons(event)  # by the person, as every history
+        # By the person, as every history.
+        begun = self._proved or self._wordless or self._doubtful or _is_the_persons(event)
         if self._over or not begun or isinstance(event, _Asked) or len(self._held) > _MOST_HELD:
             return self.end()
         if isinstance(event, TextChunk) and mark:
             return self._compared(mark[0], event)
+        if isinstance(event, OtherContent) and _is_the_persons(event):
+            self._take_wordless()
         return []
 
     def end(self) -> list[Event]:
         """No more comes for now: returns what was held back and may be an answer."""
         rest, self._held = self._held[self._proved :], []
         self._proved, self._mark, self._words = 0, None, ""
-        self._matches = self._doubtful = False
+        self._matches = self._doubtful = self._wordless = False
         self._answering = self._answering or any(not _is_the_persons(event) for event in rest)
         return rest
 
     @property
     def _strict(self) -> bool:
-        return self._answering or self._next > self._last_sure
+        return self._answering or self._wordless or self._next > self._last_sure
 
     def _compared(self, said: Speaker, event: TextChunk) -> list[Event]:
         if said is Speaker.PERSON:
             self._words += event.text
+            self._wordless = False
             self._matches = self._find_prompt() is not None
             return []
         self._words += bare(event.text)
@@ -132,7 +137,11 @@ class LateHistory:
         if self._mark is None:
             return
         if self._mark[0] is Speaker.PERSON:
-            ours = bare(without_prior_context(self._words)) == self._prompt
+            words = bare(without_prior_context(self._words))
+            if not words:
+                self._take_wordless()
+                return
+            ours = words == self._prompt
             if matches and (at := self._find_prompt()) is not None:
                 self._next = at
             if ours and not (matches and self._proved):
@@ -143,6 +152,11 @@ class LateHistory:
         if matches:
             self._doubtful = False
             self._told(len(self._held))
+
+    def _take_wordless(self) -> None:
+        """A prompt of the person without words was told: the one whose answer is expected, or ours, said back."""
+        if not self._proved and self._next_answers():
+            self._wordless, self._doubtful = True, self._prompt == ""
 
     def _find_prompt(self) -> int | None:
         words = bare(without_prior_context(self._words))
@@ -159,7 +173,7 @@ class LateHistory:
     def _told(self, held: int) -> None:
         """So much of what is held back is history, with the text of the record that came next."""
         self._next += 1
-        self._proved = held
+        self._proved, self._wordless = held, False
         self.found = True
         self._over = self._next == len(self._expected)
 

@@ -249,6 +249,10 @@ def _end_of_turn(end: BranchRow | None) -> list[str]:
     """How a turn ended that did not come to its end, below the last that is told of it."""
     if end is None:
         return []
+    if end.more:
+        return [
+            "(The person went on from here, in the middle of this turn. The rest of the turn is not part of it.)"
+        ]
     match end.stop_reason:
         case None:
             return ["(This turn is still under way.)"]
@@ -328,6 +332,16 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
+def _ends_of(rows: Sequence[BranchRow]) -> dict[str, BranchRow]:
+    """A row of each turn by the turn's id: the last one, if the branch holds the turn to its end."""
+    ends: dict[str, BranchRow] = {}
+    for row in rows:
+        turn_id = row.message.turn_id
+        if turn_id and (turn_id not in ends or ends[turn_id].more):
+            ends[turn_id] = row
+    return ends
+
+
 async def read_prior_context(
     reader: Reader,
     path: Path,
@@ -355,7 +369,7 @@ async def read_prior_context(
         [row.message for row in calls],
         budget,
         tools_total=tool_calls,
-        ends={row.message.turn_id: row for row in (*said, *calls) if row.message.turn_id},
+        ends=_ends_of((*said, *calls)),
         plan=plans[-1] if plans else None,
         unsure=unsure,
     )
