@@ -18,6 +18,7 @@ from catena_store.conversations import branches, logouts, messages
 from catena_store.database import repair
 from catena_store.database.database import Database, Reader, Writer
 from catena_store.database.schema import shipped
+from catena_store.finding import branch_rows
 from catena_store.records import SPOKEN_KINDS, Kind, MessageState, NewMessage, StopReason
 from catena_store.windows import journal
 from catena_store.windows.journal import Act, WindowPlace
@@ -123,6 +124,10 @@ async def test_a_climb_gives_what_a_walk_from_row_to_row_gives(tmp_path: Path, s
             assert [row.id for row in await messages.tools_between(tx, None, leaf, 3)] == tools[-3:]
             every_tool = [id for id in branch if forest.rows[id].kind is Kind.TOOL]
             assert [row.id for row in await messages.newest_tools(tx, leaf, 3)] == every_tool[-3:]
+            bottom = chance.randrange(len(branch))
+            top = chance.randint(0, bottom)
+            between_depths = await branch_rows.with_text(tx, leaf, "", top=top, bottom=bottom)
+            assert [row.id for row in between_depths] == branch[top : bottom + 1]
             other = chance.choice(every)
             shared = [id for id in branch if id in forest.branch(other)]
             assert await ancestry.meeting(tx, leaf, other) == (shared[-1] if shared else None)
@@ -138,8 +143,9 @@ async def test_a_climb_gives_what_a_walk_from_row_to_row_gives(tmp_path: Path, s
                 taken = [id for id in born if forest.rows[id].state is not MessageState.REFUSED]
                 left = forest.fork_point if conversation == "c2" else None
                 assert await places.of(tx, conversation) == (taken[-1] if taken else left)
-                has = bool(await branches.sibling_positions(tx, prompts, conversation))
-                assert await branches.fork_above(tx, leaf, conversation) is has
+                places_of_prompts = await branches.sibling_positions(tx, prompts, conversation)
+                parted = await ancestry.partings(tx, leaf, conversation)
+                assert await branches.sibling_positions(tx, parted, conversation) == places_of_prompts
 
 
 async def derived(r: Reader) -> dict[str, list[tuple[object, ...]]]:
@@ -200,7 +206,7 @@ QUESTIONS: Mapping[str, Question] = {
     "the last turn": messages.last_turn,
     "the newest row below the first prompt": lambda r, _: ancestry.newest_below(r, "m0", "c1"),
     "where the window stood last": lambda r, _: branches.last_leaf(r, "w", "c1", "m0"),
-    "whether a prompt above has siblings": lambda r, leaf: branches.fork_above(r, leaf, "c1"),
+    "which prompts have siblings": lambda r, leaf: ancestry.partings(r, leaf, "c1"),
     "the siblings in a fork": lambda r, _: branches.siblings(r, "m0", "c2"),
     "the oldest message": ancestry.oldest_content,
     "which prompts have an answer": lambda r, leaf: ancestry.answered(r, leaf, ["m0", "m500", leaf]),

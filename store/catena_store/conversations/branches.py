@@ -133,8 +133,3 @@ async def last_leaf(r: Reader, window_id: str, conversation_id: str, message_id:
     leaves = list(dict.fromkeys(str(leaf) for leaf in stood if leaf is not None))
     below = await ancestry.at_or_below(r, message_id, leaves)
     return next((leaf for leaf in leaves if leaf in below), None)
-
-
-async def fork_above(r: Reader, row: str | None, conversation_id: str) -> bool:
-    """True where a prompt of the branch of a row has siblings, as seen from the conversation."""
-    return bool(await sibling_positions(r, await ancestry.partings(r, row, conversation_id), conversation_id))

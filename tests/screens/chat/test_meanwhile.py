@@ -141,14 +141,14 @@ async def test_w19_a_tab_that_cannot_be_read_leaves_the_one_on_the_screen_with_i
     async with at_the_screen(str(tmp_path)) as person:
         await two_tabs(person)
         first, second = person.tabs
-        read = TabBranches.newest_page
+        read = TabBranches.page_at
 
-        async def not_the_first(self: TabBranches, tab: Tab) -> HistoryPage:
+        async def not_the_first(self: TabBranches, tab: Tab, scroll: int | None) -> HistoryPage:
             if tab is first:
                 raise StoreError("it cannot be read")
-            return await read(self, tab)
+            return await read(self, tab, scroll)
 
-        monkeypatch.setattr(TabBranches, "newest_page", not_the_first)
+        monkeypatch.setattr(TabBranches, "page_at", not_the_first)
         async with person.store_held():
             await person.press("ctrl+pageup")
             await person.type("!")
@@ -170,16 +170,16 @@ async def test_w19_where_no_tab_can_be_read_enter_tries_that_once_more_and_sends
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "first")
         await person.new_tab()
-        read, failures = TabBranches.newest_page, 0
+        read, failures = TabBranches.page_at, 0
 
-        async def not_at_first(self: TabBranches, tab: Tab) -> HistoryPage:
+        async def not_at_first(self: TabBranches, tab: Tab, scroll: int | None) -> HistoryPage:
             nonlocal failures
             failures += 1
             if failures <= 2:
                 raise StoreError(f"it cannot be read: {failures}")
-            return await read(self, tab)
+            return await read(self, tab, scroll)
 
-        monkeypatch.setattr(TabBranches, "newest_page", not_at_first)
+        monkeypatch.setattr(TabBranches, "page_at", not_at_first)
         await person.say("/close")
         await person.sees("it cannot be read: 1")
         await person.done()
@@ -693,16 +693,16 @@ async def test_s05_a_page_that_cannot_be_read_anew_is_told_and_the_screen_goes_o
 ) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "first")
-        read, failed = TabBranches.newest_page, False
+        read, failed = TabBranches.page_at, False
 
-        async def not_at_first(self: TabBranches, tab: Tab) -> HistoryPage:
+        async def not_at_first(self: TabBranches, tab: Tab, scroll: int | None) -> HistoryPage:
             nonlocal failed
             if not failed:
                 failed = True
                 raise StoreError("it cannot be read")
-            return await read(self, tab)
+            return await read(self, tab, scroll)
 
-        monkeypatch.setattr(TabBranches, "newest_page", not_at_first)
+        monkeypatch.setattr(TabBranches, "page_at", not_at_first)
         person.commands.context.presenter._reload.set()
         person.commands.context.tabs.panes.focused.published.set()
         await person.sees("it cannot be read", "  first")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from catena.transcript.model.reading_position import ReadingPosition
+from catena.workspace.branch_search import FoundRow, search_branch
 from catena.workspace.tab import Tab
 from catena_store import ancestry, places
 from catena_store.chains import turns
@@ -22,17 +24,37 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PAGE = 60
-_MOST_ROWS = 2_000  # read at once to come back to a place far up
+_AROUND = 3 * PAGE  # rows around a place, a third of them above it
+_END = 3 * PAGE  # newest rows that are known while others are shown
 _PAGES_OF_ANSWERS = 200  # rows above a leaf, among which an answer is looked for
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """Rows of a branch, oldest first."""
+    """Rows of a branch that follow one another, oldest first."""
 
     rows: list[Message]
-    more_above: bool
     siblings: Mapping[str, Siblings]  # of the prompts that have any
+    below: int = 0  # how many rows of the branch follow
+    end: Sequence[Message] = ()  # the newest rows of the branch, if the page does not reach to its end
+
+    @property
+    def more_above(self) -> bool:
+        """True if the branch goes on above the first row."""
+        return bool(self.rows) and self.rows[0].parent_id is not None
+
+    def holds(self, scroll: int | None) -> bool:
+        """True if the rows around a reading position are here, or the end for None."""
+        if scroll is None or not self.rows:
+            return not self.below
+        depth = ReadingPosition.unpack(scroll).depth
+        below_top = depth >= self.rows[0].depth or not self.more_above
+        return below_top and (depth <= self.rows[-1].depth or not self.below)
+
+    @property
+    def newest(self) -> Sequence[Message]:
+        """Rows that reach to the end of the branch."""
+        return self.end or self.rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +73,38 @@ class TabBranches:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def newest_page(self, tab: Tab) -> HistoryPage:
-        """The end of a tab's branch, with enough above it to come back to its place."""
-        async with self._db.read() as reader:
-            window = await windows.get(reader, tab.window_id)
-            leaf_id = window.leaf_id if window else tab.leaf_id
-            depth = await messages.depth(reader, leaf_id) if leaf_id else 0
-        above = 0 if tab.scroll is None else max(0, depth - ReadingPosition.unpack(tab.scroll).depth)
-        return await self._page(tab, leaf_id, min(_MOST_ROWS, PAGE + above))
+    async def page_at(self, tab: Tab, scroll: int | None) -> HistoryPage:
+        """The rows around a reading position of a tab's branch, or its end for None."""
+
+        async def read(reader: Reader, leaf_id: str | None) -> HistoryPage:
+            if leaf_id is None or scroll is None:
+                return await _page(reader, tab, await messages.page(reader, leaf_id, PAGE))
+            last = await messages.depth(reader, leaf_id)
+            top = max(0, min(ReadingPosition.unpack(scroll).depth, last) - PAGE)
+            near = last - top < _AROUND + _END
+            rows = await messages.page_from(reader, leaf_id, top, last - top + 1 if near else _AROUND)
+            end = [] if near else await messages.page(reader, leaf_id, _END)
+            return await _page(reader, tab, rows, below=last - rows[-1].depth, end=end)
+
+        return await self.of_branch(tab, read)
 
     async def page_above(self, tab: Tab, oldest: Message) -> HistoryPage:
         """The rows before the oldest one that is shown."""
-        return await self._page(tab, oldest.parent_id, PAGE * 2)
-
-    async def _page(self, tab: Tab, leaf_id: str | None, limit: int) -> HistoryPage:
         async with self._db.read() as reader:
-            rows = await messages.page(reader, leaf_id, limit)
-            prompts = [row.id for row in rows if row.kind is Kind.USER]
-            siblings = await _siblings(reader, tab, prompts)
-        return HistoryPage(
-            tab.with_published_text(rows), bool(rows) and rows[0].parent_id is not None, siblings
-        )
+            return await _page(reader, tab, await messages.page(reader, oldest.parent_id, PAGE * 2))
+
+    async def page_below(self, tab: Tab, newest: Message) -> HistoryPage:
+        """The rows behind the newest one that is shown."""
+
+        async def read(reader: Reader, leaf_id: str | None) -> HistoryPage:
+            if leaf_id is None:
+                return await _page(reader, tab, [])
+            rows = await messages.page_from(reader, leaf_id, newest.depth + 1, PAGE * 2)
+            reached = rows[-1].depth if rows else newest.depth
+            below = max(0, await messages.depth(reader, leaf_id) - reached)
+            return await _page(reader, tab, rows, below=below)
+
+        return await self.of_branch(tab, read)
 
     async def of_branch(self, tab: Tab, read: Callable[[Reader, str | None], Awaitable[T]]) -> T:
         """Read from the branch of a tab, in one snapshot."""
@@ -85,15 +118,38 @@ class TabBranches:
             window = await windows.get(reader, tab.window_id)
             return await read(reader, window.leaf_id if window else tab.leaf_id)
 
+    async def length(self, tab: Tab) -> int:
+        """How many rows a tab's branch has."""
+
+        async def read(reader: Reader, leaf_id: str | None) -> int:
+            return await messages.depth(reader, leaf_id) + 1 if leaf_id else 0
+
+        return await self.of_branch(tab, read)
+
+    def search(
+        self, tab: Tab, text: str, depths: range, *, upwards: bool
+    ) -> AsyncGenerator[list[FoundRow], None]:
+        """The rows with a text between two depths of a tab's branch, as ``search_branch`` finds them."""
+        return search_branch(partial(self.of_branch_at_length, tab), text, depths, upwards=upwards)
+
     async def siblings(self, tab: Tab, prompt_id: str) -> Mapping[str, Siblings]:
         """The place of a prompt among its siblings, if it has any."""
         async with self._db.read() as reader:
             return await _siblings(reader, tab, [prompt_id])
 
-    async def branches_above(self, tab: Tab, oldest: Message) -> bool:
-        """True if a prompt above the oldest row that is shown has siblings."""
-        async with self._db.read() as reader:
-            return await branches.fork_above(reader, oldest.parent_id, tab.conversation.id)
+    async def branch_point(self, tab: Tab, depth: int | None, step: int) -> Message | None:
+        """The next prompt with siblings above (-1) or below (1) a depth of a tab's branch; None: above its end."""
+
+        async def read(reader: Reader, leaf_id: str | None) -> Message | None:
+            parted = await ancestry.partings(reader, leaf_id, tab.conversation.id)
+            places = await branches.sibling_positions(reader, parted, tab.conversation.id)
+            points = [row for id in places if (row := await messages.get(reader, id))]
+            if depth is None:
+                return max(points, key=lambda row: row.depth, default=None)
+            beyond = [row for row in points if (row.depth - depth) * step > 0]
+            return min(beyond, key=lambda row: abs(row.depth - depth), default=None)
+
+        return await self.of_branch(tab, read)
 
     async def versions(self, tab: Tab) -> list[PromptVersion]:
         """The versions of the last prompt of a tab's branch that has several, oldest first; none where none has."""
@@ -134,16 +190,11 @@ class TabBranches:
                 (row for row in await messages.last_turn(reader, message_id) if row.kind is Kind.USER), None
             )
 
-    async def depth_of(self, message_id: str) -> int | None:
-        """How many rows stand above a message; None for one that is gone."""
+    async def position_of(self, message_id: str) -> int | None:
+        """The reading position of a message; None for one that is gone."""
         async with self._db.read() as reader:
             message = await messages.get(reader, message_id)
-        return message.depth if message else None
-
-    async def position_of(self, message_id: str) -> int | None:
-        """The reading position of a message, for a tab that is not on the screen."""
-        depth = await self.depth_of(message_id)
-        return None if depth is None else ReadingPosition(depth, 0, 0).pack()
+        return ReadingPosition(message.depth, 0, 0).pack() if message else None
 
     async def place_of(self, tab: Tab) -> str | None:
         """Where the conversation of a tab goes on."""
@@ -164,6 +215,13 @@ class TabBranches:
         async with self._db.read() as reader:
             turn = await turns.get(reader, turn_id)
         return turn.prior_context if turn else None
+
+
+async def _page(
+    reader: Reader, tab: Tab, rows: Sequence[Message], *, below: int = 0, end: Sequence[Message] = ()
+) -> HistoryPage:
+    siblings = await _siblings(reader, tab, [row.id for row in rows if row.kind is Kind.USER])
+    return HistoryPage(tab.with_published_text(rows), siblings, below, tab.with_published_text(end))
 
 
 async def _siblings(reader: Reader, tab: Tab, prompt_ids: Sequence[str]) -> Mapping[str, Siblings]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from catena.text.formats import from_home
 from catena.text.safe_text import safe, safe_line
 from catena.text.usage import spending, usage_lines
 from catena.transcript.messages.tool_call import ToolCall
+from catena.workspace.branch_search import MOST_HITS
 from catena_acp.changes.changed_file import UnreadFile
 from catena_acp.changes.hunks import diff_of_file
 from catena_acp.changes.reading import ChangeScope, Since
@@ -138,28 +140,35 @@ class ReadingCommands:
         context.say(f"Wrote {from_home(safe_line(str(path)))}")
 
     async def find(self, argument: str) -> None:
-        """List the messages of this branch that have some words; `/open` reads one."""
+        """List the messages of this branch that show a text; `/open` reads one."""
         context = self._context
         if not argument:
             raise Refused("/find WORDS looks for them in this branch; /history WORDS in every conversation.")
-        wanted, found = argument.lower(), list[tuple[int, Message]]()
-        ids = context.numbers.from_number(1)
-        async with context.tabs.store.read() as reader:
-            for number, id in enumerate(ids, start=1):
-                row = await messages.get(reader, id)
-                if row is not None and wanted in row.text.lower():
-                    found.append((number, row))
+        from catena.transcript.model.searchable import searchable_text
+
+        found, newest, hits = 0, list[tuple[int, Message]](), 0
+        tab, store = context.here, context.tabs
+        end = await store.branches.length(tab)
+        async with aclosing(store.branches.search(tab, argument, range(end), upwards=True)) as pages:
+            async for page in pages:
+                hits += sum(each.hits for each in page)
+                numbered = [
+                    (number, each.message) for each in page if (number := context.numbers.of(each.message.id))
+                ]
+                found += len(numbered)
+                newest += numbered[: _FOUND - len(newest)]
         if not found:
             raise Refused("Not found in this branch.")
         names = {Kind.USER: "You", Kind.AGENT: context.agent, Kind.TOOL: "Tool"}
+        more = "More than " if hits > MOST_HITS else ""
         context.show(
-            f"Found: {counted(len(found), 'message')}. /open and a number reads one.",
+            f"Found: {more}{counted(found, 'message')}. /open and a number reads one.",
             [
                 ListRow(
-                    f"{names.get(row.kind, '')} {number}, {_around(row.text, wanted)}",
+                    f"{names.get(row.kind, '')} {number}, {_around(searchable_text(row), argument)}",
                     partial(self._say_message, row, whole=True),
                 )
-                for number, row in found[-_FOUND:]
+                for number, row in reversed(newest)
             ],
         )
 
@@ -345,5 +354,5 @@ def _file_lines(file: UnreadFile, directory: str) -> Iterator[str]:
 
 def _around(text: str, wanted: str) -> str:
     line = safe_line(text)
-    at = max(0, line.lower().find(wanted) - 30)
+    at = max(0, line.lower().find(wanted.lower()) - 30)
     return f"{'...' if at else ''}{line[at : at + 90]}"

@@ -169,25 +169,6 @@ class ConversationArea(Vertical):
         self.transcript.find("")
         return True
 
-    def find(self, text: str) -> str:
-        """Find a text in the transcript; returns the place of the hit among all, in words."""
-        if self.transcript is None:
-            return ""
-        self.transcript.find(text)
-        return self._hit_words(self.transcript)
-
-    def find_step(self, step: int) -> str:
-        """Go to another hit; returns its place among all, in words."""
-        if self.transcript is None:
-            return ""
-        self.transcript.find_step(step)
-        return self._hit_words(self.transcript)
-
-    @staticmethod
-    def _hit_words(transcript: Transcript) -> str:
-        at, total = transcript.hit_position
-        return f"{at} of {total}" if total else ""
-
     def show_start(self) -> None:
         """Show the start: there is no tab."""
         self.start.display = True
@@ -285,14 +266,14 @@ class ConversationArea(Vertical):
             self.transcript.move(step, prompts=prompts or self.transcript.choosing)
 
     def action_go_top(self) -> None:
-        """Go to the top of what is loaded."""
+        """Go to the beginning."""
         if self.transcript is not None:
-            self.transcript.scroll_home(animate=False)
+            self.transcript.go_to_edge(-1)
 
     def action_go_end(self) -> None:
         """Go to the end, and follow it."""
         if self.transcript is not None:
-            self.transcript.follow()
+            self.transcript.go_to_edge(1)
 
     def action_fold(self) -> None:
         """Fold or unfold the message; open an image or a link; edit the prompt that is chosen."""

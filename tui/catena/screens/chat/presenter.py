@@ -33,11 +33,14 @@ from catena.terminal.control.notifications import Notification
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
+from catena.transcript.model.reading_position import BEGINNING
+from catena.transcript.widget.browsing import is_prompt
 from catena.widgets.composer import Composer
 from catena.widgets.hint_line import HintLine
 from catena.workspace.files_along import FILES_STAY, cut_words
 from catena.workspace.panes import Pane
 from catena.workspace.tab import STOP_PATIENCE, Editing, Tab
+from catena.workspace.tab_branches import HistoryPage
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.conversation_events import (
     BackgroundChanged,
@@ -249,8 +252,12 @@ class TabPresenter:
         self._show_tabs = show_tabs
         self._keys = keys
         self._loading: list[Tab] = []  # whose page is being read, once for each reading
-        self._rows: dict[str, Message] = {}
-        self._oldest: Message | None = None
+        self._rows: dict[str, Message] = {}  # those that the transcript shows
+        self._end: dict[str, Message] | None = (
+            None  # the newest rows while the transcript does not reach so far
+        )
+        self._page: HistoryPage | None = None  # the last that was shown
+        self._appending: Tab | None = None  # whose rows below are being read
         self._reload = asyncio.Event()
         self._over = False  # a turn ended that may have done what was left open
         self._prompts: list[str] = []  # said, or sent to an agent, since the last frame
@@ -274,16 +281,31 @@ class TabPresenter:
 
     def newest(self, kind: Kind) -> Message | None:
         """The newest row of a kind, as far as rows are loaded."""
-        return next((row for row in reversed(self._rows.values()) if row.kind is kind), None)
+        return self.newest_with(lambda row: row.kind is kind)
 
     def newest_with(self, holds: Callable[[Message], bool]) -> Message | None:
         """The newest row for which something holds, as far as rows are loaded."""
-        return next((row for row in reversed(self._rows.values()) if holds(row)), None)
+        return next((row for row in reversed(self._newest.values()) if holds(row)), None)
+
+    @property
+    def last_prompt(self) -> Message | None:
+        """The last prompt that began a turn, as far as rows are loaded."""
+        return self.newest_with(is_prompt)
 
     @property
     def oldest(self) -> Message | None:
         """The row at the top of what is loaded."""
-        return self._oldest
+        return next(iter(self._rows.values()), None)
+
+    @property
+    def loaded(self) -> range:
+        """The depths of the rows that the transcript shows, in the branch."""
+        last = next(reversed(self._rows.values()), None)
+        return range(self.oldest.depth, last.depth + 1) if self.oldest and last else range(0)
+
+    @property
+    def _newest(self) -> dict[str, Message]:
+        return self._rows if self._end is None else self._end
 
     @property
     def empty(self) -> bool:
@@ -320,7 +342,7 @@ class TabPresenter:
 
     def clear(self) -> None:
         """Show no tab any more: the pane is closed."""
-        self.shown = self._oldest = self.stop_wanted_at = None
+        self.shown = self._end = self._page = self.stop_wanted_at = None
         self._rows = {}
         if self._parts.transcript.is_attached:
             self._parts.transcript.show((), more_above=False)
@@ -333,31 +355,52 @@ class TabPresenter:
 
     async def show(self, tab: Tab, *, anew: bool = False) -> None:
         """Show a tab at its scroll position; ``anew``: it is on the screen, and only read again."""
+        await self._show(tab, tab.scroll, anew=anew)
+
+    async def go_to(self, scroll: int | None) -> None:
+        """Show the rows around a reading position of the tab on the screen, or the end of its branch for None."""
+        if (tab := self.shown) is not None:
+            await self._show(tab, scroll, anew=True)
+
+    async def _show(self, tab: Tab, scroll: int | None, *, anew: bool) -> None:
+        stood = tab.scroll
         self._loading.append(tab)
         self.want(tab)
         try:
             if not anew:
                 await self._tabs.stand_in(self._pane, tab)
-            page = await self._tabs.branches.newest_page(tab)
+            page = await self._tabs.branches.page_at(tab, scroll)
             lineage = await self._tabs.lineage_line(tab)
         finally:
             self._loading.remove(tab)
             self._pane.published.set()  # its events have waited
         if self._pane.tab is not tab:  # another one was wanted meanwhile
             return
-        self.shown = tab
+        if scroll == stood and scroll != tab.scroll:  # its place changed meanwhile
+            if not page.holds(tab.scroll):
+                await self._show(tab, tab.scroll, anew=True)
+                return
+            scroll = tab.scroll
+        self.shown, tab.scroll = tab, scroll
         self._parts.lineage.show(lineage)
+        self._page = page
         self._rows = {row.id: row for row in page.rows}
+        self._end = {row.id: row for row in page.end} if page.below else None
         self._leaving_out = False
-        self._read_to = page.rows[-1].depth if page.rows else -1
-        self._oldest = page.rows[0] if page.rows else None
-        tab.plan = next((row for row in reversed(page.rows) if row.kind is Kind.PLAN), tab.plan)
-        if page.rows and not tab.busy:
-            kept = problem_of_notice(page.rows[-1])
-            tab.trouble.restore(kept, agent=(tab.agent, tab.profile), leaf_id=page.rows[-1].id)
+        newest = page.newest
+        self._read_to = newest[-1].depth if newest else -1
+        tab.plan = next((row for row in reversed(newest) if row.kind is Kind.PLAN), tab.plan)
+        if newest and not tab.busy:
+            kept = problem_of_notice(newest[-1])
+            tab.trouble.restore(kept, agent=(tab.agent, tab.profile), leaf_id=newest[-1].id)
         transcript = self._parts.transcript
-        transcript.show(page.rows, more_above=page.more_above, scroll=tab.scroll)
+        browsed = transcript.current is not None
+        if not anew:
+            transcript.leave_branch()
+        transcript.show(page.rows, more_above=page.more_above, below=page.below, scroll=scroll)
         transcript.set_siblings(page.siblings)
+        if anew and browsed and transcript.current is None:  # what was browsed is not loaded any more
+            transcript.browse_edge(-1 if scroll == BEGINNING else 1)
         self._draw_events()
         # Looked at with the next frame: between the drawing and the caller no key may come.
         self._over = self._over or not anew
@@ -372,27 +415,42 @@ class TabPresenter:
 
     async def show_older(self) -> None:
         """Read the page above and prepend it; what is on the screen does not move."""
-        tab, oldest = self._pane.tab, self._oldest
+        tab, oldest, shown = self._pane.tab, self.oldest, self._page
         if tab is None or oldest is None or self._loading:
             return
         page = await self._tabs.branches.page_above(tab, oldest)
-        if self._oldest is not oldest or self._pane.tab is not tab:
+        if self._page is not shown or self._pane.tab is not tab:
             return
-        self._oldest = page.rows[0] if page.rows else None
         self._rows = {row.id: row for row in page.rows} | self._rows
         self._parts.transcript.prepend(page.rows, more_above=page.more_above)
         self._parts.transcript.set_siblings(page.siblings)
 
-    async def load_up_to(self, message_id: str, tab: Tab) -> bool:
-        """Load older pages of a tab until a message of it is among them; False where it is not found."""
-        transcript, depth = self._parts.transcript, await self._tabs.branches.depth_of(message_id)
-        while transcript.record(message_id) is None:
-            oldest = self._oldest
-            if tab is not self.shown or oldest is None or depth is None or oldest.depth <= depth:
+    async def show_newer(self) -> None:
+        """Read the page below and append it; what is on the screen does not move."""
+        tab, newest, shown = self._pane.tab, next(reversed(self._rows.values()), None), self._page
+        if tab is None or newest is None or self._loading or self._end is None:
+            return
+        self._appending = tab  # what comes meanwhile is drawn behind these rows
+        try:
+            page = await self._tabs.branches.page_below(tab, newest)
+        finally:
+            self._appending = None
+            self._pane.published.set()
+        if self._page is not shown or self._pane.tab is not tab:
+            return
+        self._rows |= {row.id: row for row in page.rows}
+        if not page.below:
+            self._end = None
+        self._parts.transcript.append(page.rows, below=page.below)
+        self._parts.transcript.set_siblings(page.siblings)
+
+    async def load(self, message_id: str, tab: Tab) -> bool:
+        """Load the rows around a message of a tab unless it is loaded; False where it is not on its branch."""
+        if tab is self.shown and self._parts.transcript.record(message_id) is None:
+            at = await self._tabs.branches.position_of(message_id)
+            if at is None or not await self._tabs.branches.on_branch(tab, message_id):
                 return False
-            await self.show_older()
-            if self._oldest is oldest:
-                return False
+            await self._show(tab, at, anew=True)
         return tab is self.shown
 
     async def show_seam_detail(self, message_id: str) -> None:
@@ -411,9 +469,10 @@ class TabPresenter:
                 self._pane.published.set()
                 break
             tab, event = coming.popleft()
-            if (
-                tab is self._pane.tab and (tab in self._loading or tab is not self.shown)
-            ) or tab is self.moving:
+            if (tab is self._pane.tab and (tab in self._loading or tab is not self.shown)) or tab in (
+                self.moving,
+                self._appending,
+            ):
                 held.append((tab, event))
                 continue
             self._draw(tab, event)
@@ -437,7 +496,7 @@ class TabPresenter:
         return True
 
     def _is_new(self, message: Message) -> bool:
-        return message.id not in self._rows and message.depth > self._read_to
+        return message.id not in self._newest and message.depth > self._read_to
 
     def _draw_added(self) -> None:
         if self._added:
@@ -460,6 +519,9 @@ class TabPresenter:
         if not isinstance(event, MessageAdded) or len(self._added) >= _TOGETHER:
             self._draw_added()
         match event:
+            case MessageAdded(message=message) if self._is_new(message) and self._end is not None:
+                self._end[message.id] = message
+                parts.transcript.count_below(parts.transcript.below + 1)
             case MessageAdded(message=message) if self._is_new(message):
                 self._added.append(message)
                 if message.kind is Kind.USER:
@@ -472,6 +534,8 @@ class TabPresenter:
                     self._rows[message.id] = message
                     if message.kind is Kind.USER:  # it has gone to an agent now
                         self._prompts.append(message.id)
+                if self._end is not None and message.id in self._end:
+                    self._end[message.id] = message
             case MessageGrew(message_id=message_id, text=text):
                 if message_id in self._rows:
                     parts.transcript.grow(message_id, text)
@@ -536,12 +600,12 @@ class TabPresenter:
         standing = tab.trouble_to_show
         if standing is None or standing.gone_on or not self._parts.trouble.open:
             return None
-        row = self._rows.get(standing.leaf_id or "")
+        row = self._newest.get(standing.leaf_id or "")
         return row.id if row is not None and row.kind is Kind.NOTICE else None
 
     def _row_of_question(self, asked: ElicitationOpened) -> str | None:
         """The row of a form or a web page, while its panel says what it says."""
-        for row in reversed(self._rows.values()):
+        for row in reversed(self._newest.values()):
             kept = row.data.get("elicitation") if row.state is MessageState.OPEN else None
             if isinstance(kept, dict) and kept.get("message") == asked.request.message:
                 return row.id

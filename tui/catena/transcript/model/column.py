@@ -141,6 +141,13 @@ class Column:
         self._prepare(older)
         self._recount()
 
+    def append(self, messages: Sequence[Message]) -> None:
+        """Add newer messages below, with the groups that they would have had if they had been there."""
+        with self._groups.gathering():
+            for message in messages:
+                if message.id not in self._positions:
+                    self.add(message)
+
     def add(self, message: Message) -> Entry:
         """Add a message at the end; a seam goes above its prompt."""
         last = self.entries[-1] if self.entries else None

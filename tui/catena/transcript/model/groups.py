@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from catena.transcript.model.entry import Entry
@@ -44,6 +45,15 @@ class CallGroups:
             return None
         self._left_open = None
         return left_open
+
+    @contextmanager
+    def gathering(self) -> Iterator[None]:
+        """Gather meanwhile."""
+        gathers, self._gathers = self._gathers, True
+        try:
+            yield
+        finally:
+            self._gathers = gathers
 
     def size(self, run: CallRun) -> int:
         """How many calls of a run are in its group: all, but of those that show their work not the newest."""

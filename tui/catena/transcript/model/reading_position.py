@@ -25,3 +25,7 @@ class ReadingPosition(NamedTuple):
         part = min(self.part + 1, (1 << _PART_BITS) - 1)
         row = min(self.row, (1 << _ROW_BITS) - 1)
         return (self.depth << _PART_BITS | part) << _ROW_BITS | row
+
+
+BEGINNING = ReadingPosition(0, -1, 0).pack()
+"""The position of the blank row above the first message of a branch."""

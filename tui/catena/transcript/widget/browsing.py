@@ -12,6 +12,7 @@ from textual.strip import Strip
 from catena.transcript.messages.prompt import Siblings
 from catena.transcript.model.column import IN_GAP, ColumnRow
 from catena.transcript.model.entry import Entry
+from catena.transcript.model.reading_position import ReadingPosition
 from catena.transcript.widget.prompt_buttons import add_buttons, has_buttons
 from catena.transcript.widget.view import TranscriptView
 from catena_store.records import Kind
@@ -34,8 +35,7 @@ class BrowsableTranscript(TranscriptView):
             self.choosing = False
             self.current = None
         elif self.current is None:
-            seen = [row.entry for row in self._viewport.rows if row.part != IN_GAP]
-            self.current = seen[-1].message.id if seen else None
+            self.browse_edge(1)
 
     @property
     def idle_at_end(self) -> bool:
@@ -60,8 +60,8 @@ class BrowsableTranscript(TranscriptView):
             self._repaint()
 
     def choose_prompt(self) -> bool:
-        """Begin the choice of a prompt at the newest one; False if none is loaded."""
-        newest = next((entry for entry in reversed(self._column.entries) if _is_prompt(entry)), None)
+        """Begin the choice of a prompt at the newest one that is loaded; False if none is."""
+        newest = next((entry for entry in reversed(self._column.entries) if is_prompt(entry.message)), None)
         if newest is None:
             return False
         self._go_to(newest)
@@ -69,9 +69,20 @@ class BrowsableTranscript(TranscriptView):
         return True
 
     def restore_position(self, scroll: int | None) -> None:
-        """Scroll to a result of ``position``; None is the end."""
-        self._viewport.restore_position(scroll)
-        self._place(None)
+        """Scroll to a result of ``position``, which is loaded if need be; None is the end."""
+        if self._covers(scroll):
+            self._viewport.restore_position(scroll)
+            self._place(None)
+        else:
+            self._request_place(scroll)
+
+    def _covers(self, scroll: int | None) -> bool:
+        """True if the messages around a reading position are loaded."""
+        depths = [entry.message.depth for entry in self._column.entries]
+        if scroll is None or not depths:
+            return not self._below
+        depth = ReadingPosition.unpack(scroll).depth
+        return (depth >= min(depths) or not self._more_above) and (depth <= max(depths) or not self._below)
 
     def move(self, step: int, *, prompts: bool = False) -> None:
         """Move the focus by ``step`` messages, or prompts, and scroll to it."""
@@ -83,20 +94,38 @@ class BrowsableTranscript(TranscriptView):
         if target is not None:
             self._go_to(target)
         elif step < 0 and self._more_above:
-            self.scroll_home(animate=False)  # loads what is above, for the next key press
+            self._scroll_to_top()  # loads what is above, for the next key press
+        elif step > 0 and self._below:
+            self._scroll_to_anchor(None)  # loads what is below
 
-    def move_to_branch_point(self, step: int) -> bool:
-        """Move the focus to the next prompt with siblings, upwards or downwards; False if none is loaded."""
-        now = None if self.current is None else self._column.entry(self.current)
-        if now is None:
-            return False
-        entries = self._column.entries if step > 0 else reversed(self._column.entries)
-        for entry in entries:
-            beyond = entry.ordinal > now.ordinal if step > 0 else entry.ordinal < now.ordinal
-            if beyond and entry.siblings is not None:
-                self._go_to(entry)
-                return True
-        return False
+    def move_to(self, message_id: str) -> None:
+        """Move the focus to a message, and scroll to it; nothing happens if it is not loaded."""
+        entry = self._column.entry(message_id)
+        if entry is not None:
+            self._go_to(entry)
+
+    def browse_edge(self, step: int) -> None:
+        """Focus the first message on the screen (-1) or the last (1)."""
+        seen = [row.entry for row in self._viewport.rows if row.part != IN_GAP]
+        self.current = seen[0 if step < 0 else -1].message.id if seen else None
+
+    def go_to_edge(self, step: int) -> None:
+        """Go to the beginning of the branch (-1) or to its end (1), with the focus if there is one."""
+        browsed, away = self.current is not None, self._more_above if step < 0 else self._below
+        if step < 0:
+            self.scroll_home()
+        else:
+            self.scroll_end()
+        if browsed and not away:
+            self.browse_edge(step)
+
+    def action_scroll_home(self) -> None:
+        """Go to the beginning."""
+        self.go_to_edge(-1)
+
+    def action_scroll_end(self) -> None:
+        """Go to the end, and follow it."""
+        self.go_to_edge(1)
 
     def focus_message(self, message_id: str) -> bool:
         """Focus a message without scrolling; False if it is not loaded."""
@@ -110,6 +139,11 @@ class BrowsableTranscript(TranscriptView):
         entry = self._column.entry(message_id or "")
         return None if entry is None else entry.message
 
+    def parted(self, message_id: str) -> bool:
+        """True for what a subagent said or did, while the call that started it is above what is loaded."""
+        entry = self._column.entry(message_id)
+        return entry is not None and entry.root.inside and self._more_above
+
     def siblings_of(self, message_id: str) -> Siblings | None:
         """Return position and number of siblings of a prompt; None where it has none."""
         entry = self._column.entry(message_id)
@@ -121,11 +155,13 @@ class BrowsableTranscript(TranscriptView):
         Without ``message_id`` start at the newest message; ``with_siblings`` finds one that has siblings.
         """
         entries = self._column.entries
+        if message_id is None and self._below:
+            return None
         start = self._column.entry(message_id) if message_id else entries[-1] if entries else None
         if start is None:
             return None
         for entry in reversed(entries[: self._column.position(start) + 1]):
-            if _is_prompt(entry) and (entry.siblings is not None or not with_siblings):
+            if is_prompt(entry.message) and (entry.siblings is not None or not with_siblings):
                 return entry.message
         return None
 
@@ -174,7 +210,7 @@ class BrowsableTranscript(TranscriptView):
         rows, offset = self._viewport.rows, event.get_content_offset(self)
         inside = offset is not None and 0 <= offset.y < len(rows)
         row = rows[offset.y] if inside and offset is not None else None
-        prompt = row is not None and row.part != IN_GAP and _is_prompt(row.entry)
+        prompt = row is not None and row.part != IN_GAP and is_prompt(row.entry.message)
         self._hover(row.entry.message.id if row is not None and prompt else None)
 
     def on_leave(self) -> None:
@@ -187,5 +223,6 @@ class BrowsableTranscript(TranscriptView):
             self._repaint()
 
 
-def _is_prompt(entry: Entry) -> bool:
-    return entry.message.kind is Kind.USER and not entry.message.data.get("steered")
+def is_prompt(message: Record) -> bool:
+    """True for a prompt that began a turn, which can be edited and sent again."""
+    return message.kind is Kind.USER and not message.data.get("steered")

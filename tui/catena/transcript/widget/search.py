@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import Palette
-from catena.transcript.messages.notices import notice_details, plan_entries, seam_words
-from catena.transcript.messages.tool_call import ToolCall
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.model.entry import Entry
+from catena.transcript.model.searchable import TextPattern, searchable_text
 from catena.transcript.widget.row_renderer import Overlay
-from catena_store.records import Kind
 
 _MAX_HITS = 10_000
 
@@ -27,6 +24,20 @@ class TextHit:
 
 
 @dataclass(frozen=True, slots=True)
+class RowHits:
+    """How many matches a message of the branch has that may not be loaded."""
+
+    message_id: str
+    depth: int
+    count: int
+
+    @property
+    def hits(self) -> Iterator[TextHit]:
+        """The matches, from the first on."""
+        return (TextHit(self.message_id, index) for index in range(self.count))
+
+
+@dataclass(frozen=True, slots=True)
 class HitLocation:
     """Location of a hit: a part of a message, a row below its lead, and the first character there."""
 
@@ -36,19 +47,14 @@ class HitLocation:
     start: int
 
 
-class TextMatcher:
-    """Case-insensitive matcher of one text, or of any of several."""
-
-    def __init__(self, text: str | Sequence[str]) -> None:
-        texts = (text,) if isinstance(text, str) else tuple(filter(None, text))
-        self._pattern = re.compile("|".join(map(re.escape, texts)), re.IGNORECASE)
-        self._lower = texts[0].lower() if len(texts) == 1 and texts[0].isascii() else None
+class TextMatcher(TextPattern):
+    """A text pattern that finds its matches in a column."""
 
     def hits(self, column: Column) -> list[TextHit]:
         """Return the hits in the loaded messages, oldest first; at most 10,000."""
         found: list[TextHit] = []
         for entry in column.entries:
-            count = min(self._count(searchable_text(entry)), _MAX_HITS - len(found))
+            count = min(self.count(_text_of(entry)), _MAX_HITS - len(found))
             found += (TextHit(entry.message.id, index) for index in range(count))
             if len(found) >= _MAX_HITS:
                 break
@@ -60,7 +66,7 @@ class TextMatcher:
         passed: int | None = None  # the last part whose hits were only counted
         for number, part in enumerate(column.parts(entry)):
             source = part.source
-            if source and not (count := self._count(source)):
+            if source and not (count := self.count(source)):
                 continue
             if source and part.verbatim and index >= count:
                 index -= count  # parts above the hit need not be drawn
@@ -76,12 +82,6 @@ class TextMatcher:
                 last = HitLocation(entry.message.id, passed, row, start)
         return last
 
-    def _count(self, text: str) -> int:
-        """Return the number of matches in ``text``."""
-        if self._lower is not None and text.isascii():
-            return text.lower().count(self._lower)
-        return sum(1 for _ in self._pattern.finditer(text))
-
     def spans(self, lines: Sequence[Line]) -> Iterator[tuple[int, int, int]]:
         """Yield row, start and end of each match; a wrapped one ends beyond its first row."""
         pieces: list[str] = []
@@ -94,7 +94,7 @@ class TextMatcher:
             at += len(content) + len(line.joint)
         text = "".join(pieces)
         row = 0
-        for match in self._pattern.finditer(text):
+        for match in self.matches(text):
             while row + 1 < len(lines) and starts[row + 1] <= match.start():
                 row += 1
             yield row, match.start() - starts[row], match.end() - starts[row]
@@ -114,29 +114,25 @@ class TextMatcher:
         return found
 
 
-def searchable_text(entry: Entry) -> str:
-    """Return the searchable text of a message."""
-    message = entry.message
-    match message.kind:
-        case Kind.TOOL:
-            call = ToolCall.of(message)
-            return "\n".join((call.object, *call.texts, *(diff.new for diff in call.diffs)))
-        case Kind.PLAN:
-            return "\n".join(text for text, _ in plan_entries(message))
-        case Kind.NOTICE:
-            return f"{message.text}\n{notice_details(message)}"
-        case Kind.SEAM:
-            return f"{seam_words(message)}\n{entry.detail or ''}"
-        case Kind.USER | Kind.AGENT | Kind.THOUGHT:
-            return entry.answer.text if entry.answer is not None else message.text
+def _text_of(entry: Entry) -> str:
+    """The searchable text of a message, which may be growing."""
+    return (
+        entry.answer.text if entry.answer is not None else searchable_text(entry.message, entry.detail or "")
+    )
 
 
 class TranscriptSearch:
-    """A search for one text or for any of several: its hits and the current one."""
+    """A search for one text or for any of several: its hits and the current one.
+
+    Of messages that are not loaded it knows those hits that it was told of by ``add``, or that it saw before.
+    """
 
     def __init__(self, text: str | Sequence[str], column: Column) -> None:
+        self.text = text
         self.matcher = TextMatcher(text)
-        self.hits: list[TextHit] = self.matcher.hits(column)
+        self._known: dict[str, RowHits] = {}
+        self.hits: list[TextHit] = []
+        self._merge(column)
         self.index: int | None = None
         self.location: HitLocation | None = None
         self._span_cache: tuple[list[Line], dict[int, list[tuple[int, int, int]]]] = ([], {})
@@ -145,15 +141,20 @@ class TranscriptSearch:
     def hit(self) -> TextHit | None:
         return None if self.index is None else self.hits[self.index]
 
-    def begin(self, column: Column, rows: Sequence[ColumnRow]) -> None:
-        """Start at the newest hit on the screen or above it."""
+    def add(self, found: Iterable[RowHits], column: Column) -> None:
+        """Add hits in messages of the branch that are not loaded."""
+        self._known |= {each.message_id: each for each in found}
+        self.refresh(column)
+
+    def begin(self, column: Column, rows: Sequence[ColumnRow], *, more_above: bool) -> None:
+        """Start at the newest hit on the screen or above it, else at the first, or at none with ``more_above``."""
         last = rows[-1].entry.ordinal if rows else 0
         for index in range(len(self.hits) - 1, -1, -1):
             entry = column.entry(self.hits[index].message_id)
             if entry is not None and entry.ordinal <= last:
                 self.index = index
                 return
-        self.index = 0 if self.hits else None
+        self.index = 0 if self.hits and not more_above else None
 
     def begin_in(self, message_id: str) -> bool:
         """Start at the first hit in a message; False if it has none."""
@@ -187,8 +188,22 @@ class TranscriptSearch:
     def refresh(self, column: Column) -> None:
         """Search the loaded messages again and keep the current hit."""
         hit = self.hit
-        self.hits = self.matcher.hits(column)
+        self._merge(column)
         self.index = self.hits.index(hit) if hit in self.hits else None
+
+    def _merge(self, column: Column) -> None:
+        """Set the hits: those above, in, and below the loaded messages."""
+        loaded = self.matcher.hits(column)
+        depths = {entry.message.id: entry.message.depth for entry in column.entries}
+        known = {id: each for id, each in self._known.items() if id not in depths}
+        for hit in loaded:
+            known[hit.message_id] = RowHits(hit.message_id, depths[hit.message_id], hit.index + 1)
+        self._known = known
+        others = sorted((each for id, each in known.items() if id not in depths), key=lambda each: each.depth)
+        top = min(depths.values(), default=0)
+        above = [hit for each in others if each.depth < top for hit in each.hits]
+        below = [hit for each in others if each.depth >= top for hit in each.hits]
+        self.hits = [*above, *loaded, *below]
 
     def overlays(self, column: Column, row: ColumnRow, palette: Palette) -> Iterator[Overlay]:
         """Yield the overlays of a row's hits."""

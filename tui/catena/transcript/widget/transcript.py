@@ -25,7 +25,7 @@ from catena.transcript.widget import selection as selecting
 from catena.transcript.widget.browsing import BrowsableTranscript
 from catena.transcript.widget.prompt_buttons import BRANCH_ACT
 from catena.transcript.widget.row_renderer import Overlay
-from catena.transcript.widget.search import TextHit, TranscriptSearch
+from catena.transcript.widget.search import RowHits, TextHit, TranscriptSearch
 from catena.transcript.widget.view import FRAME, utc_now
 from catena_store.records import Kind
 from catena_store.records import Message as Record
@@ -43,6 +43,16 @@ class Transcript(BrowsableTranscript):
 
     class OlderRequested(Message):
         """A request for older messages, to be passed to ``prepend``."""
+
+    class NewerRequested(Message):
+        """A request for newer messages, to be passed to ``append``."""
+
+    class PlaceRequested(Message):
+        """A request for the messages around a reading position that is not loaded, or at the end for None."""
+
+        def __init__(self, scroll: int | None) -> None:
+            super().__init__()
+            self.scroll = scroll
 
     class LinkOpened(Message):
         """A click on a link."""
@@ -121,11 +131,18 @@ class Transcript(BrowsableTranscript):
 
     # The messages
 
-    def show(self, messages: Sequence[Record], *, more_above: bool, scroll: int | None = None) -> None:
-        """Replace all messages, oldest first; ``scroll`` is a result of ``position``, None the end."""
+    def show(
+        self, messages: Sequence[Record], *, more_above: bool, below: int = 0, scroll: int | None = None
+    ) -> None:
+        """Replace all messages, oldest first; ``scroll`` is a result of ``position``, None the end.
+
+        ``below`` is how many messages of the branch follow: then its end is neither shown nor followed.
+        """
         self._pending_text.clear()
         self._column.replace(messages)
         self._more_above, self._older_requested = more_above, False
+        self._set_below(below)
+        self._newer_requested = False
         self._viewport.restore_position(scroll)
         self._messages_changed()
         self._place(None)
@@ -137,6 +154,29 @@ class Transcript(BrowsableTranscript):
         self._more_above, self._older_requested = more_above, False
         self._messages_changed()
         self._place(anchor)
+
+    def append(self, messages: Sequence[Record], *, below: int) -> None:
+        """Add a page of newer messages, below which so many follow; the rows on the screen do not move."""
+        anchor = self._viewport.anchor()
+        self._column.append(messages)
+        self._set_below(below)
+        self._newer_requested = False
+        self._messages_changed()
+        self._place(anchor)
+
+    @property
+    def below(self) -> int:
+        """How many messages of the branch are below those that are loaded."""
+        return self._below
+
+    def count_below(self, below: int) -> None:
+        """Say how many messages of the branch are below those that are loaded, since that has changed."""
+        self._set_below(below)
+        self._sync()
+
+    def _set_below(self, below: int) -> None:
+        self._below, self._viewport.more_below = below, below > 0
+        self._set_tail()
 
     def add(self, message: Record) -> None:
         """Add a message at the end, or change it where it exists."""
@@ -206,6 +246,12 @@ class Transcript(BrowsableTranscript):
 
     def _request_older(self) -> None:
         self.post_message(self.OlderRequested())
+
+    def _request_newer(self) -> None:
+        self.post_message(self.NewerRequested())
+
+    def _request_place(self, scroll: int | None) -> None:
+        self.post_message(self.PlaceRequested(scroll))
 
     def _request_images(self, wanted: Mapping[ImageSlot, str]) -> None:
         self.post_message(self.ImagesWanted(wanted))
@@ -314,14 +360,15 @@ class Transcript(BrowsableTranscript):
     def find(self, text: str) -> list[TextHit]:
         """Search all loaded messages and go to the newest hit on the screen or above it.
 
-        Hits stay highlighted until the next search; an empty text ends the search.
+        Hits stay highlighted until the next search; an empty text ends the search. Others of the branch are added
+        to ``search``; while one may be above, and none is here, no hit is the current one.
         """
         self._flush()
         self._search = TranscriptSearch(text, self._column) if text else None
         if self._search is None:
             self._repaint()
             return []
-        self._search.begin(self._column, self._viewport.rows)
+        self._search.begin(self._column, self._viewport.rows, more_above=self._more_above)
         self._show_hit(self._search)
         return self._search.hits
 
@@ -341,6 +388,26 @@ class Transcript(BrowsableTranscript):
         self._viewport.place(anchor)
         self._viewport.reveal(entry)
         self._sync()
+
+    @property
+    def search(self) -> TranscriptSearch | None:
+        """The search whose hits are marked."""
+        return self._search
+
+    def add_hits(self, found: Iterable[RowHits]) -> None:
+        """Add hits of the search in messages that are not loaded."""
+        if self._search is not None:
+            self._search.add(found, self._column)
+
+    def show_hit(self) -> None:
+        """Go to the current hit of the search, if it is loaded."""
+        if self._search is not None:
+            self._show_hit(self._search)
+
+    def leave_branch(self) -> None:
+        """Begin the search anew in what is loaded: another branch is about to be shown."""
+        if self._search is not None:
+            self._search = TranscriptSearch(self._search.text, self._column)
 
     @property
     def marks_found(self) -> bool:

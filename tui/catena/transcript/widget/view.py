@@ -29,6 +29,7 @@ from catena.transcript.drawing.render_options import COLUMN, SHORT, Palette, Ren
 from catena.transcript.markdown.markdown import parser
 from catena.transcript.messages.working import FRAMES_A_SECOND, draw_working
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
+from catena.transcript.model.reading_position import BEGINNING
 from catena.transcript.widget import selection as selecting
 from catena.transcript.widget.row_renderer import Overlay
 from catena.transcript.widget.scroll_bar import TranscriptScrollBar
@@ -161,6 +162,8 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._viewport = Viewport(self._column, widest=column, half_rows=half_rows)
         self._more_above = False
         self._older_requested = False
+        self._below = 0  # messages of the branch below those of the column
+        self._newer_requested = False
         self._strips: list[Strip] = []  # the rows on the screen
         self._thumb = (0, 0)  # the rows of the scroll bar's thumb
         self._resized_to: Size | None = None  # rows are wrapped for it before the event
@@ -213,7 +216,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
 
     def follow(self) -> None:
         """Go to the end and stay there."""
-        self._scroll_to_anchor(None)
+        self.scroll_end()
 
     def position(self) -> int | None:
         """Return the reading position of the top row, for ``show``; None while following.
@@ -223,21 +226,23 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         return self._viewport.position()
 
     def scroll_home(self, **options: Any) -> None:
-        """Go to the top of what is loaded."""
-        if self._column.entries:
-            self._scroll_to_anchor(Anchor(self._column.entries[0], IN_GAP, 0, 0))
+        """Go to the beginning of the branch, which is loaded if need be."""
+        if self._more_above:
+            self._request_place(BEGINNING)
+        else:
+            self._scroll_to_top()
 
     def scroll_end(self, **options: Any) -> None:
-        """Go to the end and stay there."""
-        self._scroll_to_anchor(None)
+        """Go to the end of the branch, which is loaded if need be, and stay there."""
+        if self._below:
+            self._request_place(None)
+        else:
+            self._scroll_to_anchor(None)
 
-    def action_scroll_home(self) -> None:
-        """Scroll to the top."""
-        self.scroll_home()
-
-    def action_scroll_end(self) -> None:
-        """Scroll to the end and follow it."""
-        self.scroll_end()
+    def _scroll_to_top(self) -> None:
+        """Go to the first message that is loaded."""
+        if self._column.entries:
+            self._scroll_to_anchor(Anchor(self._column.entries[0], IN_GAP, 0, 0))
 
     def action_page_up(self) -> None:
         """Scroll up by a page, without animation."""
@@ -306,9 +311,9 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
     def _set_tail(self) -> None:
         """Set the rows below the last message: a blank one at the end, unless something stands right below."""
         line = None
-        if self._working_since is not None:
+        if self._working_since is not None and not self._below:
             line = draw_working(self._elapsed(), still=self._still, palette=self._column.options.palette)
-        end = () if self._followed else (None,)
+        end = () if self._followed or self._below else (None,)
         self._viewport.tail = end if line is None else (None, line, *end)
 
     # Growing text
@@ -450,8 +455,9 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             self._syncing_scroll = False
         self._move_thumb(total)
         self._repaint()
-        self.rows_below = 0 if viewport.following else max(0, total - viewport.top - viewport.height)
+        self.rows_below = 0 if viewport.following else self._count_below(total)
         self._check_top()
+        self._check_bottom()
         if self._highlights.has_requests and not self._lex_running:
             self._lex_running = True
             self.call_later(self._lex)
@@ -507,8 +513,26 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             self._older_requested = True
             self._request_older()
 
+    def _check_bottom(self) -> None:
+        viewport = self._viewport
+        left = self._column.total - viewport.top - viewport.height
+        if self._below and not self._newer_requested and left < 2 * viewport.height:
+            self._newer_requested = True
+            self._request_newer()
+
+    def _count_below(self, total: int) -> int:
+        """How many rows are below the screen; those of messages that are not loaded are an estimate."""
+        loaded = max(0, total - self._viewport.top - self._viewport.height)
+        return loaded + self._below * max(1, total // max(1, len(self._column.entries)))
+
     def _request_older(self) -> None:
         """Request older messages, near the top of the loaded ones."""
+
+    def _request_newer(self) -> None:
+        """Request newer messages, near the bottom of the loaded ones."""
+
+    def _request_place(self, scroll: int | None) -> None:
+        """Request the messages around a reading position, or at the end for None."""
 
     async def _lex(self) -> None:
         """Highlight the code that was drawn plain."""

@@ -23,6 +23,7 @@ class Viewport:
         self._widest = widest
         self._half_rows = half_rows
         self.following = True
+        self.more_below = False  # the branch goes on below the column, whose end is not followed
         self.top = 0
         self.height = 0
         self.rows: list[ColumnRow] = []
@@ -51,7 +52,7 @@ class Viewport:
 
     @property
     def at_end(self) -> bool:
-        return self.top >= self.column.total - self.height
+        return not self.more_below and self.top >= self.column.total - self.height
 
     def widen(self, widest: int, *, half_rows: bool) -> None:
         """Take another width of the column, at most, from the next change of size on."""
@@ -95,7 +96,7 @@ class Viewport:
     def go_to(self, anchor: Anchor | None) -> None:
         """Move to ``anchor``, or to the end for None, and follow the end if it is reached."""
         self.place(anchor)
-        self.following = anchor is None or self.at_end
+        self.following = self.at_end or (anchor is None and not self.more_below)
 
     def scroll_to(self, top: int) -> None:
         """Move so that ``top`` is the first row, as far as estimated heights allow."""

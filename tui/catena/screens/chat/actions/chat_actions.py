@@ -23,6 +23,7 @@ from catena.screens.chat.actions.conversations.changes import ChangesActions
 from catena.screens.chat.actions.conversations.directories import DirectoryActions
 from catena.screens.chat.actions.conversations.exports import ExportActions
 from catena.screens.chat.actions.conversations.inspection import ChainActions, TreeActions, UsageActions
+from catena.screens.chat.actions.finding import FindActions
 from catena.screens.chat.actions.panes import PaneActions
 from catena.screens.chat.actions.prompting.attachments import AttachmentActions
 from catena.screens.chat.actions.prompting.prompts import PromptActions, QueueActions
@@ -87,6 +88,7 @@ class ChatActions:
         )
         self.checkpoints = CheckpointActions(context, self.branches, self.along)
         self.templates = TemplateActions(context, commands)
+        self.finding = FindActions(context)
         self.view = ViewActions(context, commands=commands, do=do, templates=self.templates)
         self.quitting = QuitActions(context)
 

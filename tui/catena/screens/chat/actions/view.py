@@ -67,7 +67,9 @@ class ViewActions:
         if answer is None:
             self._context.say("No answer yet.")
         else:
-            self._context.app.copy_to_clipboard(self._context.parts.transcript.text_of(answer.id))
+            loaded = self._context.parts.transcript.record(answer.id) is not None
+            text = self._context.parts.transcript.text_of(answer.id) if loaded else answer.text
+            self._context.app.copy_to_clipboard(text)
 
     async def palette(self) -> None:
         """Choose any command."""

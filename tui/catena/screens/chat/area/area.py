@@ -514,6 +514,8 @@ class ChatArea(Vertical):
     def on_transcript_older_requested(
         self,
         event: Transcript.OlderRequested
+        | Transcript.NewerRequested
+        | Transcript.PlaceRequested
         | Transcript.SeamOpened
         | Transcript.ImagesWanted
         | Transcript.SiblingRequested
@@ -523,6 +525,8 @@ class ChatArea(Vertical):
         event.stop()
         self.commands.handle(event)
 
+    on_transcript_newer_requested = on_transcript_older_requested
+    on_transcript_place_requested = on_transcript_older_requested
     on_transcript_seam_opened = on_transcript_older_requested
     on_transcript_images_wanted = on_transcript_older_requested
     on_transcript_sibling_requested = on_transcript_older_requested
@@ -577,9 +581,9 @@ class ChatArea(Vertical):
     def on_find_bar_looked(self, event: FindBar.Looked) -> None:
         """Look for another text."""
         event.stop()
-        self.find_bar.found(self.conversation.find(event.text))
+        self.commands.handle(event)
 
     def on_find_bar_stepped(self, event: FindBar.Stepped) -> None:
         """Go to another hit."""
         event.stop()
-        self.find_bar.found(self.conversation.find_step(event.step))
+        self.commands.handle(event)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from catena.screens.chat.bars.composer_edges import EditLeft
+    from catena.screens.chat.bars.find import FindBar
     from catena.screens.chat.panels.attachments import AttachmentBar
     from catena.screens.chat.panels.elicitation import ElicitationPanel
     from catena.screens.chat.panels.permission import PermissionPanel
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
         | ElicitationPanel.Answered
         | PermissionPanel.Answered
         | EditLeft
+        | FindBar.Looked
+        | FindBar.Stepped
         | PermissionPanel.ReasonLeft
         | QueueList.Deleted
         | QueueList.Moved
@@ -34,7 +37,9 @@ if TYPE_CHECKING:
         | StartPanel.Taken
         | Transcript.BranchRequested
         | Transcript.ImagesWanted
+        | Transcript.NewerRequested
         | Transcript.OlderRequested
+        | Transcript.PlaceRequested
         | Transcript.SeamOpened
         | Transcript.SiblingRequested
         | TroublePanel.Taken

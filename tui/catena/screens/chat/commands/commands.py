@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.bars.composer_edges import EditLeft
+from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.commands.table import command, listed_commands, slash_command
 from catena.screens.chat.commands.unknown_commands import refusal_of
@@ -212,8 +213,16 @@ class Commands:
                 actions.start.move(-1 if event.older else 1)
             case Composer.Walked():
                 self.run(actions.prompts.walk(older=event.older))
+            case FindBar.Looked():
+                actions.finding.look(event.text)
+            case FindBar.Stepped():
+                actions.finding.step(event.step)
             case Transcript.OlderRequested():
                 self.run(context.presenter.show_older())
+            case Transcript.NewerRequested():
+                self.run(context.presenter.show_newer())
+            case Transcript.PlaceRequested():
+                self.run(context.presenter.go_to(event.scroll))
             case Transcript.ImagesWanted():
                 self.run(actions.images.draw(event.wanted))
             case Transcript.SeamOpened():

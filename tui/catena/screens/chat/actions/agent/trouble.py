@@ -85,7 +85,7 @@ class TroubleActions:
         """Price a retry by the agent, and by another one that is ready here."""
         parts, offers = self._context.parts, standing.problem.offers
         chain = tab.conversation.chain
-        prompt = None if standing.problem.returned else parts.transcript.prompt_above(None)
+        prompt = None if standing.problem.returned else self._context.presenter.last_prompt
         leaf_id = UNSET if prompt is None else prompt.parent_id
         prices: dict[Offer, str] = {}
         with contextlib.suppress(AgentError, ReadOnly, StoreError):  # said where it is tried

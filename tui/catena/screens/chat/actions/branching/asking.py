@@ -66,7 +66,7 @@ class AskActions:
             raise
         if text:
             context.drafts.rewrite(tab, lambda: tab.restore(text))
-        prompt = None if tab.draft.strip() else context.parts.transcript.prompt_above(None)
+        prompt = None if tab.draft.strip() else context.presenter.last_prompt
         if why := _refusal(tab, prompt):
             context.say(context.keys.said(why))
             return

@@ -199,7 +199,11 @@ class BranchActions:
 
     async def _step_aside(self, step: int) -> None:
         tab = self._context.seen
-        prompt = self._context.parts.transcript.prompt_above(self._edits.here(), with_siblings=True)
+        transcript, here = self._context.parts.transcript, self._edits.here()
+        prompt = transcript.prompt_above(here, with_siblings=True)
+        if tab is not None and prompt is None:  # else what is typed meanwhile goes along at once
+            at = transcript.record(here)
+            prompt = await self._context.tabs.branches.branch_point(tab, at.depth if at else None, -1)
         if tab is None or prompt is None:
             self._context.say("No edited prompts above.")
         else:
@@ -274,23 +278,25 @@ class BranchActions:
 
     async def branch_point_before(self) -> None:
         """Go to the next prompt above that has siblings."""
-        context, transcript = self._context, self._context.parts.transcript
-        if transcript.move_to_branch_point(-1):
-            return
-        tab, oldest = context.seen, context.presenter.oldest
-        if tab and oldest and await context.tabs.branches.branches_above(tab, oldest):
-            while oldest is not None and tab is context.seen and not transcript.move_to_branch_point(-1):
-                await context.presenter.show_older()
-                before, oldest = oldest, context.presenter.oldest
-                if oldest is before:
-                    return
-        else:
-            context.say("No branch point above.")
+        if not await self._to_branch_point(-1):
+            self._context.say("No branch point above.")
 
     async def branch_point_after(self) -> None:
         """Go to the next prompt below that has siblings."""
-        if not self._context.parts.transcript.move_to_branch_point(1):
+        if not await self._to_branch_point(1):
             self._context.say("No branch point below.")
+
+    async def _to_branch_point(self, step: int) -> bool:
+        context, transcript = self._context, self._context.parts.transcript
+        tab, here = context.seen, transcript.record(transcript.current)
+        if tab is None or here is None:
+            return False
+        point = await context.tabs.branches.branch_point(tab, here.depth, step)
+        if point is None:
+            return False
+        if await context.presenter.load(point.id, tab):
+            transcript.move_to(point.id)
+        return True
 
     async def lineage(self) -> None:
         """Open the conversation that this one was forked from, or a fork of it."""

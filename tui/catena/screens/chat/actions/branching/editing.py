@@ -53,7 +53,7 @@ class EditActions:
             return
         now = self.clock()
         if before is not None and now - before <= _TWICE:
-            self._choose()
+            self._context.run(self._choose())
         else:
             self._escaped_at = now
 
@@ -61,10 +61,21 @@ class EditActions:
         """Note that another key was pressed: an Esc before it counts alone."""
         self._escaped_at = None
 
-    def _choose(self) -> None:
-        """Let the person choose a prompt to edit in the transcript."""
+    def _choose(self) -> Awaitable[None]:
+        """Let the person choose a prompt to edit in the transcript, whose end is loaded first if need be."""
         transcript = self._context.parts.transcript
         self._read_at = transcript.position()
+        if transcript.below:
+            return self._choose_at_end()
+        self._begin_choosing()
+        return _nothing()
+
+    async def _choose_at_end(self) -> None:
+        await self._context.presenter.go_to(None)
+        self._begin_choosing()
+
+    def _begin_choosing(self) -> None:
+        transcript = self._context.parts.transcript
         if transcript.display and transcript.choose_prompt():
             self._context.parts.conversation.browse()
         else:
@@ -75,6 +86,13 @@ class EditActions:
         self._context.write_here()
         self._context.parts.transcript.restore_position(self._read_at)
 
+    def prompt_at(self, message_id: str | None) -> Message | None:
+        """The prompt at or above a message, as far as rows are loaded; None: the last of the branch."""
+        context = self._context
+        if message_id is None:
+            return context.presenter.last_prompt
+        return context.parts.transcript.prompt_above(message_id)
+
     def here(self) -> str | None:
         """The browsed message; None while the keys are elsewhere."""
         return self._context.parts.conversation.browsed
@@ -84,12 +102,12 @@ class EditActions:
     def edit(self) -> Awaitable[None]:
         """Edit the browsed prompt; while nothing is browsed, let the person choose one."""
         tab, here = self._context.seen, self.here()
-        prompt = self._context.parts.transcript.prompt_above(here) if here is not None else None
+        prompt = self.prompt_at(here) if here is not None else None
         if tab is not None and prompt is not None:
             return self.edit_prompt(tab, prompt)
         if tab is not None and here is None:
-            self._choose()
-        elif tab is not None:
+            return self._choose()
+        if tab is not None:
             self._context.say(_NO_PROMPT)
         return _nothing()
 
@@ -217,7 +235,7 @@ class EditActions:
             return
         if tab.busy:
             self._context.say(self._context.keys.said(BUSY))
-        elif prompt := self._context.parts.transcript.prompt_above(None):
+        elif prompt := self._context.presenter.last_prompt:
             spec = find_agent(argument, self._context.settings) if argument else None
             await self.ask_retry(tab, prompt, spec)
         else:
@@ -227,7 +245,7 @@ class EditActions:
         """Retry the browsed prompt, or the last one, after its price was shown."""
         if (tab := self._context.seen) is None:
             return
-        if prompt := self._context.parts.transcript.prompt_above(self.here()):
+        if prompt := self.prompt_at(self.here()):
             await self.ask_retry(tab, prompt)
         else:
             self._context.say(_NO_PROMPT)
@@ -282,7 +300,7 @@ class EditActions:
             self.back_to(here)
             return
         context.write_here()
-        newest = context.parts.transcript.prompt_above(None)
+        newest = context.presenter.last_prompt
         choice = along.choice if along.offered or along.by_default else None
         is_last = newest is not None and newest.id == prompt.id and not tab.busy and choice is None
         await tab.window.retry(agent=spec, prompt_id=None if is_last else prompt.id, choice=choice)

@@ -213,7 +213,7 @@ class HistoryActions:
     async def _show_found(self, tab: Tab, hit: MessageHit) -> None:
         """Scroll to a hit, and mark what was found."""
         context, transcript = self._context, self._context.parts.transcript
-        if not await context.presenter.load_up_to(hit.message_id, tab):
+        if not await context.presenter.load(hit.message_id, tab):
             return
         words = tuple(dict.fromkeys(hit.snippet[start:end] for start, end in hit.spans))
         transcript.call_after_refresh(self._mark, tab, hit.message_id, words)
@@ -230,7 +230,7 @@ class HistoryActions:
                 at = choice.hit.message_id if choice.hit else None
                 await self._branches.fork_at(tab, at, beside=was_open or tab.at_work)
             case "edit":
-                above = context.parts.transcript.prompt_above(choice.hit.message_id if choice.hit else None)
+                above = self._edits.prompt_at(choice.hit.message_id if choice.hit else None)
                 if above is None:
                     context.say("There is no prompt there to edit.")
                 else:

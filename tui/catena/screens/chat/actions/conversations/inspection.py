@@ -67,7 +67,7 @@ class ChainActions:
         row = await context.app.push_screen_wait(screen)
         if row is None:
             return
-        if await context.presenter.load_up_to(row, tab):
+        if await context.presenter.load(row, tab):
             context.parts.transcript.show_found(row, ())
         else:
             context.say("Its call is not on this branch.")

@@ -1,0 +1,187 @@
+"""Places in a long branch: its beginning, its end and the middle, each gone to in one step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from catena_store.conversations import conversations, messages
+from catena_store.database.database import Database
+from catena_store.database.location import default_path
+from catena_store.ids import new_id
+from catena_store.records import Kind, NewMessage
+from support.conversations.rehearsed import World
+from support.screen.chain import world as world
+from support.screen.pilot import Person, at_the_screen
+
+ROWS = 3_000
+MOST_SHOWN = 400  # rows, of so many
+
+
+@pytest.fixture(autouse=True)
+def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path / "rehearsal"))
+
+
+async def long_branch(*, cwd: str = "/usr", sibling_of: int | None = None) -> str:
+    """A conversation of one long branch, with a second version of one of its prompts if that is named."""
+    async with Database.open(default_path()) as db, db.write() as tx:
+        conversation = await conversations.create(tx, id=new_id(), agent="rehearsal", profile="", cwd=cwd)
+        new: list[NewMessage] = []
+        for row in range(ROWS):
+            parent = new[-1].id if new else None
+            kind = Kind.AGENT if row % 2 else Kind.USER
+            new.append(NewMessage(new_id(), conversation.id, parent, kind, f"message {row} of all"))
+        if sibling_of is not None:
+            parent = new[sibling_of].parent_id
+            new.insert(
+                sibling_of, NewMessage(new_id(), conversation.id, parent, Kind.USER, "the first version")
+            )
+        await messages.insert_many(tx, new)
+        await conversations.touch(tx, conversation.id)
+    return conversation.id
+
+
+def shown(person: Person) -> int:
+    """How many messages the transcript holds."""
+    return len(person.transcript._column.entries)
+
+
+async def at_home(person: Person) -> None:
+    """Browse, and go to the beginning."""
+    await person.browse()
+    await person.press("home")
+    await person.sees("message 0 of all")
+
+
+async def test_h24_home_is_the_beginning_and_end_the_end_in_one_press(tmp_path: Path) -> None:
+    conversation = await long_branch()
+    async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        await at_home(person)
+        assert shown(person) < MOST_SHOWN
+        assert not person.transcript.following
+        await person.press("j")
+        record = person.transcript.record(person.transcript.current)
+        assert record is not None
+        assert record.text == "message 1 of all"
+        await person.press("end")
+        await person.sees(f"message {ROWS - 1} of all")
+        assert person.transcript.following
+        assert person.transcript.current is not None
+        assert shown(person) < MOST_SHOWN
+
+
+async def test_h24_from_the_beginning_the_branch_is_read_on_downwards_without_a_gap(tmp_path: Path) -> None:
+    conversation = await long_branch()
+    async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        await at_home(person)
+        for _ in range(30):
+            top = person.transcript.scroll_y
+            await person.press("pagedown")
+            await person.until(lambda top=top: person.transcript.scroll_y > top, "the next page")  # type: ignore[misc]
+        await person.idle()
+        texts = [entry.message.text for entry in person.transcript._column.entries]
+        assert texts == [f"message {row} of all" for row in range(len(texts))]
+        assert len(texts) > MOST_SHOWN
+
+
+async def test_h24_what_comes_while_one_reads_the_beginning_moves_nothing_and_stands_at_the_end(
+    world: World,
+) -> None:
+    conversation = await long_branch(cwd=str(world.project))
+    async with at_the_screen(str(world.project), conversation_id=conversation, size=(100, 30)) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        await person.say("say coming; cue go; tool read Look; say and more")
+        await person.sees("  coming")
+        await at_home(person)
+        below = person.transcript.below
+        before = person.text.splitlines()[:20]
+        world.cue("go")
+        await person.idle()
+        assert person.text.splitlines()[:20] == before
+        assert person.transcript.below > below
+        newest = person.commands.context.presenter.newest(Kind.AGENT)
+        assert newest is not None
+        assert "and more" in newest.text
+        await person.press("end")
+        await person.sees("and more")
+        assert person.transcript.below == 0
+
+
+async def test_h24_an_answer_that_grows_is_whole_where_its_beginning_is_reached_from_above(
+    world: World,
+) -> None:
+    conversation = await long_branch(cwd=str(world.project))
+    async with at_the_screen(str(world.project), conversation_id=conversation, size=(100, 30)) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        await person.say("say coming; cue go; say and on")
+        await person.sees("  coming")
+        await at_home(person)
+        await person.press("end")
+        await person.sees("▌ coming")
+        world.cue("go")
+        await person.sees("and on")
+        await person.idle()
+        texts = [entry.message.text for entry in person.transcript._column.entries]
+        assert len(texts) == len({entry.message.id for entry in person.transcript._column.entries})
+        assert "and on" in texts[-1]
+
+
+async def test_h24_a_place_in_the_middle_is_kept_over_a_restart_and_read_at_once(tmp_path: Path) -> None:
+    conversation = await long_branch()
+    async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        await at_home(person)
+        for _ in range(3):
+            top = person.transcript.scroll_y
+            await person.press("pagedown")
+            await person.until(lambda top=top: person.transcript.scroll_y > top, "the next page")  # type: ignore[misc]
+        first = next(line for line in person.text.splitlines() if "message " in line).strip(" ▌")
+        await person.press("escape")
+        await person.writing()
+        await person.say("/quit")
+    async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
+        await person.sees(first)
+        assert shown(person) < MOST_SHOWN
+
+
+async def test_h24_a_branch_point_is_gone_to_in_one_step_from_the_other_end(tmp_path: Path) -> None:
+    conversation = await long_branch(sibling_of=40)
+    async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        await person.browse()
+        await person.press("[")
+        await person.sees("message 40 of all", "2/2")
+        record = person.transcript.record(person.transcript.current)
+        assert record is not None
+        assert record.text == "message 40 of all"
+        await person.press("[")
+        await person.sees("No branch point above.")
+        await person.press("end")
+        await person.sees(f"message {ROWS - 1} of all")
+        await person.press("[")
+        await person.sees("message 40 of all")
+        await person.press("home", "]")
+        await person.sees("message 40 of all", "2/2")
+
+
+async def test_h24_esc_twice_at_the_beginning_chooses_the_last_prompt_and_esc_leads_back(
+    tmp_path: Path,
+) -> None:
+    conversation = await long_branch()
+    async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        await at_home(person)
+        await person.press("escape")
+        await person.writing()
+        await person.escape_twice()
+        await person.sees(f"message {ROWS - 2} of all")
+        record = person.transcript.record(person.transcript.current)
+        assert record is not None
+        assert record.text == f"message {ROWS - 2} of all"
+        await person.press("escape")
+        await person.sees("message 0 of all")

@@ -1,0 +1,115 @@
+"""Finding a text in the branch on the screen: in what is loaded at once, then in all that is stored of it."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+
+from catena.screens.chat.context import ChatContext
+from catena.transcript.widget.search import RowHits, TranscriptSearch
+from catena.workspace.branch_search import MOST_HITS
+from catena.workspace.tab import Tab
+
+_MOST_PAGES = 20  # read above a hit of a subagent, until the call that started it is among them
+
+
+class FindActions:
+    """The search of the find bar; the newest one ends those before it."""
+
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
+        self._counting = False  # not all of the branch is looked through yet
+        self._cut = False  # there are more hits than are counted
+        self._place_known = True  # all hits above the current one are counted
+        self._going = False
+
+    def look(self, text: str) -> None:
+        """Look for another text, or for none."""
+        context = self._context
+        transcript, tab, loaded = context.parts.transcript, context.presenter.shown, context.presenter.loaded
+        transcript.find(text)
+        search, end = transcript.search, loaded.stop + transcript.below
+        self._cut, self._place_known = False, True
+        self._counting = search is not None and len(loaded) < end
+        if search is not None and tab is not None and self._counting:
+            context.run(self._search(search, tab, text, loaded, end))
+        self._say()
+
+    def step(self, step: int) -> None:
+        """Go to the next place (1) or the one before (-1)."""
+        self._context.parts.transcript.find_step(step)
+        self._say()
+        self._context.run(self._go())
+
+    async def _search(self, search: TranscriptSearch, tab: Tab, text: str, loaded: range, end: int) -> None:
+        """Look through the rows of a branch above those that are ``loaded``, then through those below up to its end."""
+        self._place_known = False
+        await self._look_through(search, tab, text, range(loaded.start), upwards=True)
+        if self._is_over(search, tab):
+            return
+        if not self._cut:
+            self._place_known = True
+            if search.index is None and search.hits:
+                await self._go_to(search, 0)
+            await self._look_through(search, tab, text, range(loaded.stop, end), upwards=False)
+        if not self._is_over(search, tab):
+            self._counting = False
+            self._say()
+
+    async def _look_through(
+        self, search: TranscriptSearch, tab: Tab, text: str, depths: range, *, upwards: bool
+    ) -> None:
+        transcript = self._context.parts.transcript
+        async with aclosing(self._context.tabs.branches.search(tab, text, depths, upwards=upwards)) as pages:
+            async for page in pages:
+                if self._is_over(search, tab):
+                    return
+                transcript.add_hits(RowHits(each.message.id, each.message.depth, each.hits) for each in page)
+                self._cut = len(search.hits) > MOST_HITS
+                self._say()
+                if page and search.index is None:
+                    ids = {each.message.id for each in page}
+                    places = [at for at, hit in enumerate(search.hits) if hit.message_id in ids]
+                    await self._go_to(search, places[-1] if upwards else places[0])
+                if self._cut:
+                    return
+
+    def _is_over(self, search: TranscriptSearch, tab: Tab) -> bool:
+        context = self._context
+        return context.parts.transcript.search is not search or context.presenter.shown is not tab
+
+    async def _go_to(self, search: TranscriptSearch, index: int) -> None:
+        search.index = index
+        self._say()
+        await self._go()
+
+    async def _go(self) -> None:
+        """Load what is around the current hit, and show it; steps made meanwhile are followed."""
+        presenter, transcript = self._context.presenter, self._context.parts.transcript
+        search, tab = transcript.search, presenter.shown
+        if self._going or search is None or tab is None:
+            return
+        self._going = True
+        try:
+            while (hit := search.hit) is not None and transcript.record(hit.message_id) is None:
+                if not await presenter.load(hit.message_id, tab) or self._is_over(search, tab):
+                    return
+            for _ in range(_MOST_PAGES):
+                if hit is None or not transcript.parted(hit.message_id):
+                    break
+                await presenter.show_older()
+        finally:
+            self._going = False
+        if not self._is_over(search, tab):
+            transcript.show_hit()
+            self._say()
+
+    def _say(self) -> None:
+        """Say which of how many hits is shown."""
+        at, total = self._context.parts.transcript.hit_position
+        if self._cut:
+            words = f"{at:,} of {MOST_HITS:,}+" if self._place_known else f"{MOST_HITS:,}+"
+        elif self._counting:
+            words = "…"
+        else:
+            words = f"{at:,} of {total:,}" if total else ""
+        self._context.parts.find.found(words)
