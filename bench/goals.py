@@ -135,6 +135,9 @@ GOALS = (
     ),
     Goal("a tab beside many: memory", "many_tabs", "kib_per_tab", 300, "KiB more"),
     Goal("many tabs: to the next one, p95", "many_tabs", "step_p95_ms", 50, "ms"),
+    Goal("a very long conversation: to its beginning", "very_long_conversation", "home_ms", 100, "ms"),
+    Goal("a very long conversation: to its end", "very_long_conversation", "end_ms", 100, "ms"),
+    Goal("a very long conversation: its first prompt found", "very_long_conversation", "find_ms", 100, "ms"),
     Goal(
         "a very long conversation, 1,000 messages read: memory",
         "very_long_conversation",
