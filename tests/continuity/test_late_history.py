@@ -131,6 +131,31 @@ def test_r07_the_same_prompt_again_behind_a_history_of_it_has_its_own_answer() -
     assert heard(history, events) == "the first answer" and history.found
 
 
+def test_r07_a_known_tool_call_at_the_end_of_a_history_was_not_made_again() -> None:
+    def call(id: str, title: str) -> ToolCallChanged:
+        return ToolCallChanged(id, title=title, status="completed")
+
+    for record, behind in ((HOLDS[1:4], []), (HOLDS[1:], [Recorded(Speaker.AGENT, "cut", surely=False)])):
+        for sent in (call("m1", "mail"), call("m1", "mail again"), call("m2", "mail")):
+            history = LateHistory(
+                [*(Recorded(said, text) for said, text in record), *behind], {"m1": "mail", "m9": "other"}
+            )
+            history.begin("three")
+            told = [
+                user("one", "1"),
+                agent("the first answer", "2"),
+                user("two", "3"),
+                agent("the second", "4"),
+            ]
+            events: list[Event] = [*told[: len(record)], call("m1", "mail"), sent, agent("well", "5")]
+            kept = [each for event in events for each in history.take(event)] + history.end()
+            news = [] if sent == call("m1", "mail") else [sent]
+            assert kept == [*news, agent("well", "5")] and history.found
+    history = LateHistory([Recorded(*HOLDS[1])], {"m1": "mail"})
+    history.begin("three")
+    assert history.take(call("m1", "mail")) == [call("m1", "mail")], "no history began"
+
+
 WORDLESS: list[Event] = [OtherContent("user", "image", "an image", None, {}), user(f"{BEGIN}\ncut short")]
 
 

@@ -626,3 +626,21 @@ def test_a_history_that_comes_late_is_no_answer_though_its_first_prompt_begins_a
             ),
         )
         assert play(walk, template, tmp_path) is None, beginning
+
+
+def test_a_tool_call_in_a_history_that_comes_late_was_not_made_again(template: Path, tmp_path: Path) -> None:
+    """It stood behind the last text that is known of the session, and was taken for one of the next turn's."""
+    walk = Walk(
+        (Profile(load=False, error_keeps="partial", resume_replays=0.3), Profile()),
+        (
+            ("turn", (0, "whole", False)),
+            ("retry", (0, None)),
+            ("stream", (0, "tool", False, False)),
+            ("end", (0, "limit")),
+            ("second_window", (0, 1)),
+            ("crash", (1, 8)),
+            ("retry", (1, None)),
+            ("odd_turn", (0, "Caveat:")),
+        ),
+    )
+    assert play(walk, template, tmp_path) is None

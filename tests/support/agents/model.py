@@ -87,6 +87,7 @@ class Said:
     text: str
     message_id: str | None = None
     shown_only: bool = False  # it stands in the transcript, and the model is not given it
+    tool: bool = False  # a tool call, by its title
 
 
 @dataclass(slots=True)
@@ -137,7 +138,7 @@ class Running:
     def call_tool(self, title: str, status: str = "completed") -> None:
         """Use a tool."""
         call_id = self.agent.upstream.message_id()
-        self.answered.append(Said("agent", title, call_id))
+        self.answered.append(Said("agent", title, call_id, tool=True))
         self._tell(ToolCallChanged(call_id, title=title, kind="execute", status=status), False)
 
     def tell(self, event: Event) -> None:
@@ -612,7 +613,7 @@ class ModelAgent:
             content = list(self.sessions[session_id].content)
         else:
             self.sessions[session_id] = LiveCopy(session_id, transcript, list(content))
-        replay: list[TextChunk] = []
+        replay: list[Event] = []
         behind = upstream.profile.replays_late if how == "load" else upstream.profile.resume_replays
         if upstream.profile.replays and (how == "load" or behind is not None):
             replay = [_chunk(said) for said in self._replayed(transcript.content)]
@@ -630,14 +631,18 @@ class ModelAgent:
         if not self.upstream.profile.drops_short_rows:
             return list(content)
         told: list[Said] = []
+        longest: int | None = None  # of the turn's messages, among those that are told
         for said in content:
-            beside = said.role == "agent" and bool(told) and told[-1].role == "agent"
-            if not beside:
+            if said.tool or said.role == "user" or longest is None:
                 told.append(said)
-            elif len(bare(said.text)) > len(bare(told[-1].text)):
-                told[-1] = said
+                longest = longest if said.tool else None if said.role == "user" else len(told) - 1
+            elif len(bare(said.text)) > len(bare(told[longest].text)):
+                told[longest] = said
         return told
 
 
-def _chunk(said: Said) -> TextChunk:
-    return TextChunk("user" if said.role == "user" else "agent", said.text, said.message_id or said.text)
+def _chunk(said: Said) -> Event:
+    message_id = said.message_id or said.text
+    if said.tool:
+        return ToolCallChanged(message_id, title=said.text, kind="execute", status="completed")
+    return TextChunk("user" if said.role == "user" else "agent", said.text, message_id)

@@ -4,12 +4,13 @@ It begins with a prompt of the person that the session is known to hold, and goe
 back while it does: those up to the last text of the record are no news, and all others are given back, so that nothing
 of an answer is lost. Where an answer has begun, only what goes on word by word as the record does is history. An agent
 may also say our own prompt back: where that is the same as an earlier one, it is taken for history only if another
-message follows upon the answer that is known to it. A prompt without words, a picture say, is known by its answer.
+message follows upon the answer that is known to it. A prompt without words, a picture say, is known by its answer, and
+a tool call behind the last of the known texts by its id and title.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from catena_acp.continuity.routing.prior_context import without_prior_context
@@ -20,6 +21,7 @@ from catena_acp.port.session_events import (
     OtherContent,
     PermissionRequested,
     TextChunk,
+    ToolCallChanged,
     TranscriptEvent,
 )
 
@@ -39,12 +41,16 @@ class Recorded:
 class LateHistory:
     """The filter of what a session sends that was opened and told nothing of its history."""
 
-    def __init__(self, record: Iterable[Recorded]) -> None:
-        """``record`` is what the session may hold, in its order."""
+    def __init__(self, record: Iterable[Recorded], calls: Mapping[str, str] | None = None) -> None:
+        """``record`` is what the session may hold, in its order.
+
+        ``calls`` are the titles by id of the tool calls behind the last text that every history of it tells.
+        """
         self._expected = [
             replace(each, text=form) for each in record if (form := bare(_own(each.said, each.text)))
         ]
         self._last_sure = max((at for at, each in enumerate(self._expected) if each.surely), default=-1)
+        self._calls = dict(calls or {})
         self._next = 0  # of the expected
         self._held: list[Event] = []
         self._proved = 0  # of the held, from the first on
@@ -67,11 +73,15 @@ class LateHistory:
         """A prompt of the session goes out, with this text."""
         self._prompt = bare(without_prior_context(prompt))
         self._answering = False
+        if self.found and self._over:
+            self._calls.clear()
 
     def take(self, event: Event) -> list[Event]:
         """Take an event; those that are known now to be no history are returned, in their order."""
-        if self._over or not isinstance(event, TranscriptEvent | _Asked):
+        if not isinstance(event, TranscriptEvent | _Asked):
             return [event]
+        if self._over:
+            return self._without_calls([event])
         mark = _mark(event)
         if mark is None or mark != self._mark:
             self._end_message()
@@ -89,11 +99,24 @@ class LateHistory:
 
     def end(self) -> list[Event]:
         """No more comes for now: returns what was held back and may be an answer."""
-        rest, self._held = self._held[self._proved :], []
+        rest, self._held = self._without_calls(self._held[self._proved :]), []
         self._proved, self._mark, self._words = 0, None, ""
         self._matches = self._doubtful = self._wordless = False
         self._answering = self._answering or any(not _is_the_persons(event) for event in rest)
         return rest
+
+    def _without_calls(self, events: list[Event]) -> list[Event]:
+        """What is news of these, which come behind what is proved: known calls are not, until anything else comes."""
+        for at, event in enumerate(events):
+            if not (
+                self.found
+                and isinstance(event, ToolCallChanged)
+                and event.tool_call_id in self._calls
+                and event.title in (None, self._calls[event.tool_call_id])
+            ):
+                self._calls.clear()
+                return events[at:]
+        return []
 
     @property
     def _strict(self) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from catena_acp.continuity.routing.late_history import Recorded
+from catena_acp.continuity.routing.late_history import LateHistory, Recorded
 from catena_acp.continuity.routing.replay_check import (
     Expected,
     Speaker,
@@ -25,6 +25,7 @@ from catena_store.conversations import messages
 from catena_store.database.database import Database, Reader
 from catena_store.records import Kind, Link, Message, MessageState
 
+_CHARACTERS_OF_CALLS = 32_000  # in as many as can be told
 _ROWS = 250  # that are read at a time: the screen and the store go on between
 
 
@@ -59,9 +60,15 @@ class ReplayRecord:
         """True if a faithful replay tells something."""
         return bool((await self._read_from(self._link.unabridged_from)).holds)
 
-    async def texts(self) -> Sequence[Recorded]:
-        """What a history of the session may tell, from what it was told in full on."""
-        return (await self._read_from(self._link.unabridged_from)).texts
+    async def late_history(self) -> LateHistory:
+        """The filter of a history of the session that comes late."""
+        record = await self._read_from(self._link.unabridged_from)
+        async with self._db.read() as reader:
+            rows = await messages.calls_between(
+                reader, record.sure, self._link.reach, characters=_CHARACTERS_OF_CALLS
+            )
+        calls = {row.message.agent_message_id: str(row.message.data.get("title", "")) for row in rows}
+        return LateHistory(record.texts, {id: title for id, title in calls.items() if id})
 
     @property
     def assumes(self) -> bool:
@@ -116,6 +123,7 @@ class _Record(Expected):
     """What has to be in a replay, and the texts that may be in it."""
 
     texts: Sequence[Recorded] = ()
+    sure: str | None = None  # the last row that has to be in it
     bad: Sequence[BadTurn] = ()  # the link's own that did not end well
     depths: Mapping[str, int] = field(default_factory=dict)  # of their rows, by id
     known: int = -1  # the depth of the row that the link knows
@@ -165,6 +173,7 @@ def _record_of(link_id: str, rows: Sequence[_ComparedRow], start: int, known: in
     holds: list[tuple[Speaker, str]] = []
     texts: list[Recorded] = []
     unproven = 0  # prompts behind the last of `holds`
+    sure: str | None = None
     for row in rows:
         doubtful = row.kind is Kind.USER and is_unproven(row.text)
         unproven += doubtful
@@ -180,13 +189,14 @@ def _record_of(link_id: str, rows: Sequence[_ComparedRow], start: int, known: in
             texts.append(Recorded(said, row.text, surely=held))
         if held:
             holds.append((said, row.text))
-            unproven = 0
+            unproven, sure = 0, row.id
     bad = [row for row in rows if row.depth >= start and row.bad and row.bad.link_id == link_id]
     return _Record(
         holds,
         [row.text for row in prompts],
         unproven,
         texts,
+        sure=sure,
         bad=_bad_turns(bad),
         depths={row.id: row.depth for row in bad},
         known=known,

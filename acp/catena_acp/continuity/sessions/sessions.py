@@ -355,7 +355,7 @@ class Sessions:
         """The history that a session may still tell, which was opened and told nothing of it."""
         if tells(opened.replay):
             return None
-        return LateHistory(await ReplayRecord(self._services.db, link).texts())
+        return await ReplayRecord(self._services.db, link).late_history()
 
     async def open_fork(
         self, agent: AgentPort, forked: SessionOpened, place: SessionSetup, vouched: Link
