@@ -215,6 +215,8 @@ async def test_a_conversation_from_the_history_is_the_first_that_is_drawn_when_t
                 frames.append(person.text)
             display(screen, update)
 
+        # On a slow machine what comes in between is drawn, so that the list does not stand there for long.
+        monkeypatch.setattr("catena.screens.chat.actions.tabs._LONGEST_STILL", 3_600.0)
         monkeypatch.setattr(person.app, "_display", note)
         await person.press("enter")
         await person.sees("  alpha")
