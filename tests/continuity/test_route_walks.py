@@ -644,3 +644,23 @@ def test_a_tool_call_in_a_history_that_comes_late_was_not_made_again(template: P
         ),
     )
     assert play(walk, template, tmp_path) is None
+
+
+def test_a_history_that_comes_late_begins_before_what_the_session_was_told_abridged(
+    template: Path, tmp_path: Path
+) -> None:
+    """Only what came behind that was known of a fork, and the answers before it were taken for new ones."""
+    walk = Walk(
+        (Profile(load=False, resume_replays=0.3, adds_rows=True), Profile()),
+        (
+            ("turn", (0, "whole", False)),
+            ("turn", (0, "whole", True)),
+            ("stray", (0, False)),
+            ("turn", (0, "one", False)),
+            ("rewind", (0, 6)),
+            ("turn", (0, "none", False)),
+            ("crash", (1, 0)),
+            ("turn", (0, "whole", False)),
+        ),
+    )
+    assert play(walk, template, tmp_path) is None

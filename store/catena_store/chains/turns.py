@@ -134,6 +134,14 @@ async def busy_links(r: Reader, link_ids: Sequence[str]) -> set[str]:
     return {link_id for (link_id,) in found}
 
 
+async def any_before(r: Reader, link_id: str, row_id: str) -> bool:
+    """True if the link has a turn whose prompt stands before a row of its branch."""
+    sql = (
+        "SELECT 1 FROM turn WHERE link_id = ? AND prompt_id < (SELECT id FROM message WHERE uid = ?) LIMIT 1"
+    )
+    return await r.one(sql, (link_id, row_id)) is not None
+
+
 async def of_conversation(r: Reader, id: str) -> list[Turn]:
     """The conversation's turns, oldest first."""
     return await _select(r, "t.conversation_id = ?", id)

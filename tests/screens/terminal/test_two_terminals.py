@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import signal
 from datetime import timedelta
 from pathlib import Path
@@ -53,18 +52,18 @@ def test_r16_the_second_catena_reads_along_live_and_goes_on_when_the_first_is_ki
         with place.catena(*REHEARSAL) as second:
             open_newest(second)
             second.wait_for("  the beginning")
-            text = second.wait_for(rf"read-only: open in Catena \({first.pid}\)")
-            assert "◇" in text  # its tab's mark
+            second.wait_for(rf"read-only: open in Catena \({first.pid}\)")
+            second.wait_for("◇")  # its tab's mark; frames come apart on a slow machine
             first.say("stream 40 rate 40; hang")
             second.wait_for(r"▌ stream 40[\s\S]*  [A-Z]\w+ \w+")
             second.press("escape")
             second.wait_for("Only the Catena that this conversation is open in can stop it")
             second.say("say after all")
-            text = second.wait_for(rf"open in Catena on \S+ \(pid {first.pid}, since \d\d:\d\d\)")
-            assert re.search(r"│ say after all", text)
+            second.wait_for(rf"open in Catena on \S+ \(pid {first.pid}, since \d\d:\d\d\)")
+            second.wait_for(r"│ say after all")
             first.signal(signal.SIGKILL)
             second.wait_for("owner exited: type or /takeover to continue here")
-            assert re.search(r"│ say after all", second.text)
+            second.wait_for(r"│ say after all")
             second.press("enter")
             second.wait_for(r"Catena exited during this turn[\s\S]*  after all")
             assert process_start_time(second.pid) is not None

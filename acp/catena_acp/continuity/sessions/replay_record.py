@@ -61,11 +61,17 @@ class ReplayRecord:
         return bool((await self._read_from(self._link.unabridged_from)).holds)
 
     async def late_history(self) -> LateHistory:
-        """The filter of a history of the session that comes late."""
-        record = await self._read_from(self._link.unabridged_from)
+        """The filter of a history of the session that comes late.
+
+        What was said in it before it was told something abridged, or in the session that it is a fork of, may be told.
+        """
+        link, since = self._link, self._link.unabridged_from
+        async with self._db.read() as reader:
+            older = since and (link.source_id or await turns.any_before(reader, link.id, since))
+        record = await self._read_from(None if older else since)
         async with self._db.read() as reader:
             rows = await messages.calls_between(
-                reader, record.sure, self._link.reach, characters=_CHARACTERS_OF_CALLS
+                reader, record.sure, link.reach, characters=_CHARACTERS_OF_CALLS
             )
         calls = {row.message.agent_message_id: str(row.message.data.get("title", "")) for row in rows}
         return LateHistory(record.texts, {id: title for id, title in calls.items() if id})
@@ -185,7 +191,7 @@ def _record_of(link_id: str, rows: Sequence[_ComparedRow], start: int, known: in
             and (row.kind is Kind.USER or row in longest or _is_assumed(row))
         )
         said = Speaker.PERSON if row.kind is Kind.USER else Speaker.AGENT
-        if row.depth >= start and not row.steered:
+        if not row.steered:
             texts.append(Recorded(said, row.text, surely=held))
         if held:
             holds.append((said, row.text))
