@@ -31,6 +31,7 @@ _WEIGHTS = {
     "write": 2,
     "queue": 1,
     "open": 2,
+    "open_beside": 2,
     "close_tab": 1,
     "quit": 4,
     "kill": 2,

@@ -110,6 +110,14 @@ class LeafMoved:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceMoved:
+    """The place of the conversation was moved, by this window of it or another one of this client."""
+
+    window_id: str
+    turns: int  # on the branch of the place that are not on the window's
+
+
+@dataclass(frozen=True, slots=True)
 class PromptReturned:
     """No agent accepted the prompt, or it was taken out of the queue: it belongs back in the composer."""
 
@@ -261,6 +269,7 @@ ConversationEvent = (
     | MessageGrew
     | MessageChanged
     | LeafMoved
+    | PlaceMoved
     | PromptReturned
     | TurnStarted
     | TurnEnded

@@ -14,8 +14,10 @@ from catena_acp.continuity.conversation_events import (
     Doing,
     DoingChanged,
     HoldChanged,
+    LeafMoved,
     MessageAdded,
     MessageChanged,
+    PlaceMoved,
     Renamed,
     SessionChanged,
     SessionState,
@@ -52,10 +54,12 @@ from catena_acp.port.session_events import (
     TitleChanged,
     ToolCallChanged,
 )
+from catena_store import places
 from catena_store.conversations import conversations, directories
 from catena_store.errors import StoreError, StoreReadOnly
 from catena_store.finding import history
-from catena_store.records import ConversationRecord, Owner
+from catena_store.records import ConversationRecord, Kind, Owner
+from catena_store.windows import windows
 
 _MOST_EARLY = 20  # elicitations of a session that carries no window yet
 
@@ -99,6 +103,7 @@ class ConversationRuntime:
         self._long_openings: dict[
             str, asyncio.Event
         ] = {}  # by window; set where the person goes on without it
+        self._place_moves = 0
         self._tasks: set[asyncio.Task[None]] = set()
 
     # --- publishing
@@ -123,8 +128,31 @@ class ConversationRuntime:
             case MessageAdded(window_id, message) | MessageChanged(window_id, message):
                 if self.background.take(window_id, message):
                     self.publish(BackgroundChanged(window_id))
+                if isinstance(event, MessageAdded) and (message.kind is Kind.USER or message.barrier):
+                    self._tell_windows()
+            case LeafMoved():
+                self._tell_windows()
             case _:
                 pass
+
+    def _tell_windows(self) -> None:
+        """A window moved the place of the conversation: tell all that are open here what they lack."""
+        self._place_moves += 1
+        if self.tenure is not None and not self.closing and len(self.windows) > 1:
+            for window_id in self.windows:
+                self.spawn(self._tell_place(window_id))
+
+    async def _tell_place(self, window_id: str) -> None:
+        moves = -1
+        with contextlib.suppress(StoreError):
+            while moves != self._place_moves:
+                moves = self._place_moves
+                async with self.services.db.read() as reader:
+                    window = await windows.get(reader, window_id)
+                    if window is None or window.conversation_id != self.record.id:
+                        return
+                    later = await places.later_than(reader, self.record.id, window.leaf_id)
+            self.publish(PlaceMoved(window_id, later.turns))
 
     def doing(self, window_id: str) -> Doing:
         """What a window's turn does now."""

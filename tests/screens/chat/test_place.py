@@ -63,3 +63,33 @@ async def test_m16_a_tab_beside_the_place_says_where_it_is_and_end_goes_there(tm
         await person.sees_no("elsewhere")
         await person.press("shift+tab", "u")
         await person.sees("say two")
+
+
+async def test_m16_a_tab_that_is_open_says_at_once_that_another_one_went_on(tmp_path: Path) -> None:
+    """A fork that is undone shows its source again, which has another tab by now."""
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "one")
+        source = person.tab.conversation.id
+        await person.say("/fork")
+        await person.is_asked()
+        await person.press("enter")
+        await person.until(lambda: person.tab.conversation.id != source, "the fork")
+        await person.done()
+        await person.say("/lineage")
+        await person.until(lambda: person.tab.conversation.id == source, "the source in a tab of its own")
+        await person.done()
+        await person.to_tab(1, "ctrl+pageup")
+        await person.say("/undo")
+        await person.until(lambda: person.tab.conversation.id == source, "the source again")
+        await person.done()
+        first, _ = person.tabs
+        await person.to_tab(2, "ctrl+pagedown")
+        await said(person, "two")
+        await person.to_tab(1, "ctrl+pageup")
+        await person.sees("1 later turn elsewhere: end goes there")
+        await person.press("end")
+        await person.sees("say two")
+        await person.sees_no("elsewhere")
+        await person.press("shift+tab", "u")
+        await person.sees_no("say two")
+        assert first.elsewhere is None

@@ -133,9 +133,7 @@ class Places:
             expected = self.model.tabs[tab.window_id]
             if (tab.added, tab.unread) != (expected.unread, bool(expected.unread)):
                 self.violate(f"{tab.added} turns are new in a tab, not {expected.unread}")
-            later = self.model.later_elsewhere(tab.window_id)
-            if (tab.elsewhere.count if tab.elsewhere else 0) != later:
-                self.violate(f"a tab names {tab.elsewhere}, not {later}")
+            self._judge_elsewhere(tab)
 
     async def quit(self, n: int) -> None:
         """A client is left; its tabs are kept."""
@@ -172,6 +170,16 @@ class Places:
                 self.model.open(tab.window_id)
                 if unsent is not None:  # what a killed process had not sent is the draft of who goes on there
                     self.model.write(tab.window_id, str(unsent[0]))
+
+    async def open_beside(self, n: int) -> None:
+        """Another tab of a client shows the conversation, too, as where a fork of it is undone."""
+        if (slot := self._running(n)) is None or len(self._tabs[slot].tabs) > 2:
+            return
+        async with self._db.read() as reader:
+            place = await places.of(reader, CONVERSATION)
+        opened = self._tabs[slot]._open_window(CONVERSATION, leaf_id=place)
+        if tab := await self._in(self._clients[slot], opened):
+            self.model.open(tab.window_id)
 
     async def close_tab(self, n: int) -> None:
         """A tab is closed for good."""
@@ -356,7 +364,16 @@ class Places:
     # --- judging
 
     async def check(self) -> None:
-        """Compare what stands in the store with the model."""
+        """Compare what stands in the store with the model, and what is said in tabs."""
+        for client in self._clients.values():
+            for conversation in client.served.live:
+                while conversation._runtime._tasks:
+                    await asyncio.wait(conversation._runtime._tasks)
+        await self._refresh()
+        for tabs in self._tabs.values():
+            for tab in tabs.tabs if len(tabs.tabs) > 1 else ():
+                if not tab.conversation.read_only:
+                    self._judge_elsewhere(tab)
         async with self._db.read() as reader:
             place = self._node(await places.of(reader, CONVERSATION))
             if place != self.model.place:
@@ -368,6 +385,11 @@ class Places:
                     self.violate(f"{id} stands at {leaf}, not {tab.leaf}")
                 elif id in self.model.tabs and window and window.draft != tab.draft:
                     self.violate(f"the draft of {id} is {window.draft!r}, not {tab.draft!r}")
+
+    def _judge_elsewhere(self, tab: Tab) -> None:
+        later = self.model.later_elsewhere(tab.window_id)
+        if (tab.elsewhere.count if tab.elsewhere else 0) != later:
+            self.violate(f"{tab.window_id} names {tab.elsewhere}, not {later}")
 
     def _judge_heard(self, node: int) -> None:
         """The agent heard the turns of the branch, all of them and no other ones."""
@@ -432,6 +454,9 @@ class Places:
         """Take over into the tabs what was published, as their presenters would."""
         for tabs in self._tabs.values():
             for tab in tabs.tabs:
+                for of, event in tuple(tabs.events):
+                    if of is tab:
+                        tab.handle(event, seen=True)
                 tabs.events.forget(tab)
                 async with self._db.read() as reader:
                     window = await windows.get(reader, tab.window_id)

@@ -29,6 +29,7 @@ from catena_acp.continuity.conversation_events import (
     MessageGrew,
     PermissionClosed,
     PermissionOpened,
+    PlaceMoved,
     PromptReturned,
     QueueChanged,
     Remarked,
@@ -266,6 +267,9 @@ class Narrator:
                 if read_only or free:
                     conversation = tab.conversation
                     self._line(f"Note: {hold_words(conversation.holder, context.tabs.host, free=free)}")
+            case PlaceMoved():
+                if tab.elsewhere is not None:
+                    self._line(f"Note: {tab.elsewhere.words('/follow')}.")
             case BackgroundChanged():
                 count = tab.window.background_count
                 running = f"{counted(count, 'command')} running" if count else "nothing runs any more"

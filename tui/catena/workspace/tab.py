@@ -28,6 +28,7 @@ from catena_acp.continuity.conversation_events import (
     MessageGrew,
     PermissionClosed,
     PermissionOpened,
+    PlaceMoved,
     PromptReturned,
     Question,
     QueueChanged,
@@ -93,9 +94,8 @@ class FilesBehind:
 
 @dataclass(frozen=True, slots=True)
 class TurnsElsewhere:
-    """Turns that a conversation has on another branch since a tab stood on its leaf."""
+    """Turns on the branch where a conversation went on that are not on the branch of a tab."""
 
-    leaf_id: str | None  # of the tab
     count: int
 
     def words(self, way: str) -> str:
@@ -139,7 +139,7 @@ class Tab:
     editing: Editing | None = None  # a prompt is in the composer to be sent again, and the draft waits
     left_edits: dict[str, LeftEdit] = field(default_factory=dict)  # by prompt
     behind: FilesBehind | None = None  # it went elsewhere, and its files did not
-    later: TurnsElsewhere | None = None  # as it was restored
+    elsewhere: TurnsElsewhere | None = None  # where the conversation went on, while the tab stays
     added: int = 0  # turns from elsewhere that it went along with, and the person has not been told of
     cut: CutRestore | None = None  # a change of files that was cut off, and waits for a decision
 
@@ -166,11 +166,6 @@ class Tab:
         """The stored names of the agents that its conversation was led with lately, and what they are called."""
         chain = await self.conversation.chain.read(self.window)
         return {entry.link.agent: entry.agent_title for entry in chain.entries}
-
-    @property
-    def elsewhere(self) -> TurnsElsewhere | None:
-        """Where the conversation went on from another point, while the tab stands where it stood."""
-        return self.later if self.later is not None and self.later.leaf_id == self.leaf_id else None
 
     def added_words(self) -> str:
         """What is to be told of turns from elsewhere, once; "" where there are none."""
@@ -336,6 +331,8 @@ class Tab:
                 self._follow(message)
                 self.leaf_id = message.id
                 self.unread = self.unread or not seen
+                if message.kind is Kind.USER:
+                    self.elsewhere = None
                 if message.kind is Kind.USER and not self.title:
                     self.title = title_of(message.text)
             case MessageGrew(message_id=message_id, text=text):
@@ -345,7 +342,7 @@ class Tab:
             case LeafMoved(leaf_id=leaf_id):
                 if leaf_id != self.leaf_id:  # else the tab was moved there already, with its scroll position
                     self.scroll = None
-                self.leaf_id = leaf_id
+                self.leaf_id, self.elsewhere = leaf_id, None
                 self.growing.clear()
             case TurnStarted():
                 self.failed = False
@@ -384,6 +381,8 @@ class Tab:
                 if read_only:
                     self.asks = []
                     self._restore_forms()
+            case PlaceMoved(turns=turns):
+                self.elsewhere = TurnsElsewhere(turns) if turns else None
             case LeafMoved() | LinkChanged() | Remarked() | BackgroundChanged():
                 pass
             case _:

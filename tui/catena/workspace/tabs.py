@@ -211,11 +211,8 @@ class OpenTabs:
             session=opened.session,
             asks=opened.asked,
         )
-        if later is not None and later.turns and later.place is not None:
-            if window.leaf_id == later.place:
-                tab.unread, tab.added = True, later.turns
-            else:
-                tab.later = TurnsElsewhere(window.leaf_id, later.turns)
+        if later is not None and later.turns and window.leaf_id == later.place:
+            tab.unread, tab.added = True, later.turns
         await self._read_about(tab)
         self._listen(tab)
         self.tabs.append(tab)
@@ -226,6 +223,8 @@ class OpenTabs:
             tab.queue = tuple(each for each in await queue.items(reader, tab.window_id) if each.waits)
             tab.draft_files = tuple(await attachments.of_draft(reader, tab.window_id))
             first_prompt = await messages.first_prompt(reader, tab.conversation.id)
+            later = await places.later_than(reader, tab.conversation.id, tab.leaf_id)
+        tab.elsewhere = TurnsElsewhere(later.turns) if later.turns else None
         tab.title = title_of(first_prompt or "")
 
     def _listen(self, tab: Tab) -> None:

@@ -32,6 +32,7 @@ from catena_acp.continuity.conversation_events import (
     MessageGrew,
     PermissionClosed,
     PermissionOpened,
+    PlaceMoved,
     PromptReturned,
     QueueChanged,
     Remarked,
@@ -200,6 +201,7 @@ class HeadlessTurn:
                 | Renamed()
                 | HoldChanged()
                 | BackgroundChanged()
+                | PlaceMoved()
             ):
                 return
             case _:

@@ -57,6 +57,7 @@ from catena_acp.continuity.conversation_events import (
     MessageGrew,
     PermissionClosed,
     PermissionOpened,
+    PlaceMoved,
     PromptReturned,
     QueueChanged,
     Remarked,
@@ -569,6 +570,7 @@ class TabPresenter:
                 | LinkChanged()
                 | HoldChanged()
                 | BackgroundChanged()
+                | PlaceMoved()
             ):
                 pass
             case _:
