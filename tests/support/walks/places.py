@@ -67,6 +67,8 @@ class Places:
         self._clients: dict[int, Client] = {}
         self._processes: list[Client] = []
         self._tabs: dict[int, OpenTabs] = {}
+        self._place: Node = None
+        self._acted = self._moved_by = 0  # the client that did something last, and that moved the place last
         self._asked: tuple[str, list[str]] = (
             "",
             [],
@@ -156,30 +158,33 @@ class Places:
     # --- tabs
 
     async def open(self, n: int) -> None:
-        """The conversation is opened in a new tab."""
-        if (slot := self._running(n)) is None or len(self._tabs[slot].tabs) > 2:
-            return
+        """The conversation is opened, in a new tab if it has none in that client."""
+        if slot := self._with_room(n):
+            await self._opened(slot, self._tabs[slot].open_conversation(CONVERSATION))
+
+    async def open_beside(self, n: int) -> None:
+        """Another tab of a client shows the conversation, too, as where a fork of it is undone."""
+        if slot := self._with_room(n):
+            async with self._db.read() as reader:
+                place = await places.of(reader, CONVERSATION)
+            await self._opened(slot, self._tabs[slot]._open_window(CONVERSATION, leaf_id=place))
+
+    def _with_room(self, n: int) -> int | None:
+        slot = self._running(n)
+        return None if slot is None or len(self._tabs[slot].tabs) > 2 else slot
+
+    async def _opened(self, slot: int, opening: Coroutine[Any, Any, Tab]) -> None:
         tabs, known = self._tabs[slot], {tab.window_id for tab in self._tabs[slot].tabs}
         unsent = self._file.one(
             "SELECT m.text FROM conversation c JOIN message m ON m.id = c.place_id WHERE m.kind = 'user'"
             " AND m.turn_id IS NULL AND NOT EXISTS (SELECT 1 FROM turn t WHERE t.prompt_id = m.id)"
         )
-        await self._in(self._clients[slot], tabs.open_conversation(CONVERSATION))
+        await self._in(self._clients[slot], opening)
         for tab in tabs.tabs:
             if tab.window_id not in known:
                 self.model.open(tab.window_id)
                 if unsent is not None:  # what a killed process had not sent is the draft of who goes on there
                     self.model.write(tab.window_id, str(unsent[0]))
-
-    async def open_beside(self, n: int) -> None:
-        """Another tab of a client shows the conversation, too, as where a fork of it is undone."""
-        if (slot := self._running(n)) is None or len(self._tabs[slot].tabs) > 2:
-            return
-        async with self._db.read() as reader:
-            place = await places.of(reader, CONVERSATION)
-        opened = self._tabs[slot]._open_window(CONVERSATION, leaf_id=place)
-        if tab := await self._in(self._clients[slot], opened):
-            self.model.open(tab.window_id)
 
     async def close_tab(self, n: int) -> None:
         """A tab is closed for good."""
@@ -370,10 +375,12 @@ class Places:
                 while conversation._runtime._tasks:
                     await asyncio.wait(conversation._runtime._tasks)
         await self._refresh()
-        for tabs in self._tabs.values():
-            for tab in tabs.tabs if len(tabs.tabs) > 1 else ():
-                if not tab.conversation.read_only:
-                    self._judge_elsewhere(tab)
+        if self.model.place != self._place:
+            self._place, self._moved_by = self.model.place, self._acted
+        shown = self._tabs[self._moved_by].tabs if self._moved_by in self._tabs else []
+        for each in shown if len(shown) > 1 else ():
+            if not each.conversation.read_only:
+                self._judge_elsewhere(each)
         async with self._db.read() as reader:
             place = self._node(await places.of(reader, CONVERSATION))
             if place != self.model.place:
@@ -415,6 +422,7 @@ class Places:
         """Do it in a client, to its end."""
 
         found: list[T] = []
+        self._acted = client.slot
 
         async def done() -> None:
             try:
@@ -433,6 +441,7 @@ class Places:
     async def _killed(self, client: Client, work: Coroutine[Any, Any, Any], gates: int) -> None:
         """Begin something in a client that dies at a gate on the way, or in the middle of a turn."""
         client.fuse, self._upstream.scene = gates, None
+        self._acted = client.slot
 
         async def ended() -> None:
             try:
