@@ -31,7 +31,7 @@ class Turn:
         self._take(self.reducer.reduce(ToolCallChanged("call", title="rm -r", kind="execute", status=status)))
 
     def answer(self, *, allowed: bool) -> None:
-        self.reducer.note_answer("call", allowed=allowed)
+        self.reducer.note_answer(ToolCallChanged("call", title="rm -r", kind="execute"), allowed=allowed)
 
     def end(self) -> None:
         self._take(self.reducer.close(clean=True, tool_status="unknown"))
@@ -74,12 +74,15 @@ def test_w01_a_rejection_that_is_noted_after_the_agents_own_word_counts() -> Non
     assert turn.data["status"] == "rejected"
 
 
-def test_w01_a_call_that_its_agent_made_in_spite_of_a_rejection_is_done() -> None:
+@pytest.mark.parametrize("first", [True, False])
+def test_v05_a_rejected_call_is_never_done_and_says_that_its_agent_calls_it_so(first: bool) -> None:
     turn = Turn()
-    turn.tell("pending")
+    turn.tell("completed" if first else "pending")
     turn.answer(allowed=False)
     turn.tell("completed")
-    assert turn.data["status"] == "completed"
+    assert turn.data["status"] == "rejected"
+    call = ToolCall.of(Writer().row(Kind.TOOL, "rm -r", data=turn.data))
+    assert (call.glyph, call.notes) == ("◌", ("rejected, and the agent reports it as done",))
 
 
 def test_w01_a_call_asked_for_twice_is_what_the_last_answer_makes_of_it() -> None:

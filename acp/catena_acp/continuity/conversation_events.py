@@ -163,6 +163,7 @@ class PermissionOpened:
     )
     options: tuple[PermissionOption, ...]
     subagent: str = ""  # the task of the subagent that asks; "" if none does
+    changed: tuple[str, ...] = ()  # what of the call is not as it was first asked; told anew with each change
 
 
 @dataclass(frozen=True, slots=True)

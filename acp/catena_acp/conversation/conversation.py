@@ -32,6 +32,7 @@ from catena_acp.conversation.runtime import ConversationRuntime, change_director
 from catena_acp.errors import AgentMissing, StillAtWork
 from catena_acp.port.elicitation.requests import ElicitationAnswer
 from catena_acp.port.port import AgentPort
+from catena_acp.port.session_events import ToolCallChanged
 from catena_store.conversations import conversations
 from catena_store.database.database import Writer
 from catena_store.records import ConversationRecord, Link, Owner
@@ -117,9 +118,12 @@ class Conversation:
         """What the agent wrote last to its standard error, oldest first; nothing where it does not run."""
         return self._runtime.last_lines()
 
-    async def answer(self, ask_id: str, option_id: str | None) -> None:
-        """Answer a permission with one of the agent's options; None is `cancelled`."""
-        self._runtime.answer_permission(ask_id, option_id)
+    async def answer(self, ask_id: str, option_id: str | None, call: ToolCallChanged | None = None) -> bool:
+        """Answer a permission with one of the agent's options; None is `cancelled`.
+
+        ``call`` is what the person saw: if the agent has changed it since, nothing is answered, and this is False.
+        """
+        return self._runtime.answer_permission(ask_id, option_id, call)
 
     async def answer_elicitation(self, ask_id: str, answer: ElicitationAnswer) -> None:
         """Answer a form or a web page that the agent asks for; anything but `accept` dismisses one that is open."""

@@ -17,6 +17,7 @@ from catena_acp.continuity.conversation_events import (
     LeafMoved,
     MessageAdded,
     MessageChanged,
+    PermissionOpened,
     PlaceMoved,
     Renamed,
     SessionChanged,
@@ -428,10 +429,12 @@ class ConversationRuntime:
         elif isinstance(event, QuestionEvent):
             self.handle_question(live, event)
             self._note_late_answer(live, event)
-        elif (
-            self._late_updates and not self.closing
-        ):  # what agents say while they are ended has no place any more
-            self._late_updates.receive(live, event)
+        else:
+            if isinstance(event, ToolCallChanged):
+                self.handle_question(live, event)
+            # What agents say while they are ended has no place any more.
+            if self._late_updates and not self.closing:
+                self._late_updates.receive(live, event)
 
     def background_of(self, window_id: str) -> tuple[BackgroundTask, ...]:
         """Work begun in the window that goes on in a session that is still open, oldest first."""
@@ -451,9 +454,12 @@ class ConversationRuntime:
         for window_id in windows if changed else ():
             self.publish(BackgroundChanged(window_id))
 
-    def handle_question(self, live: LiveSession, event: QuestionEvent) -> None:
-        """A question is asked or closed; within a turn, after the row that it is about was committed."""
+    def handle_question(self, live: LiveSession, event: QuestionEvent | ToolCallChanged) -> None:
+        """A question is asked, changed or closed; within a turn, after the row that it is about was committed."""
         match event:
+            case ToolCallChanged():
+                for asked in self.questions.follow(live.link_id, event):
+                    self._apply_rules_to(live, asked)
             case PermissionRequested() | ElicitationRequested():
                 self._ask(live, event)
             case PermissionWithdrawn(ask_id=ask_id) | ElicitationCompleted(ask_id=ask_id):
@@ -464,6 +470,16 @@ class ConversationRuntime:
                 pass
             case _:
                 assert_never(event)
+
+    def _apply_rules_to(self, live: LiveSession, asked: PermissionOpened) -> None:
+        """Let the rules of the person see what a question has become."""
+
+        async def apply() -> None:
+            running = self._running.get(live.link_id)
+            if running and await running.answer_by_rule(asked, lambda: self.questions.take(asked)):
+                self._go_on(asked.window_id)
+
+        self.spawn(apply())
 
     def _withdraw(self, live: LiveSession, ask_id: str) -> None:
         early = self._early_questions.get(live.link_id, [])
@@ -511,10 +527,19 @@ class ConversationRuntime:
             text = asked_text(event.request) + answered_text(event.request, event.answer)
             self._late_updates.receive(live, NoticeReported(text, "info"))
 
-    def answer_permission(self, ask_id: str, option_id: str | None) -> None:
-        """Answer a permission request with one of the agent's options; None is `cancelled`."""
+    def answer_permission(
+        self, ask_id: str, option_id: str | None, call: ToolCallChanged | None = None
+    ) -> bool:
+        """Answer a permission request with one of the agent's options; None is `cancelled`.
+
+        ``call`` is what the person saw: if the agent has changed it since, nothing is answered, and this is False.
+        """
+        asked = self.questions.permission(ask_id)
+        if asked is not None and call is not None and asked[1].tool_call != call:
+            return False
         self._note_answer(ask_id, option_id)
         self._go_on(self.questions.answer(ask_id, option_id))
+        return True
 
     async def apply_rules(self, spared: Callable[[], Collection[str]]) -> int:
         """Answer the open permission requests that a rule of the person is about now; returns how many.
@@ -523,12 +548,12 @@ class ConversationRuntime:
         """
         answered = 0
         for link_id, waiting, asked in self.questions.permissions():
-            running, ask_id = self._running.get(link_id), asked.ask_id
+            running = self._running.get(link_id)
             if running is None or waiting is not running.live.agent:
                 continue
 
-            def take(ask_id: str = ask_id) -> bool:
-                return ask_id not in spared() and self.questions.take(ask_id)
+            def take(asked: PermissionOpened = asked) -> bool:
+                return asked.ask_id not in spared() and self.questions.take(asked)
 
             if await running.answer_by_rule(asked, take):
                 answered += 1
@@ -566,9 +591,8 @@ class ConversationRuntime:
         if option_id is None:
             running.rejected = True
         elif chosen := next((option for option in event.options if option.id == option_id), None):
-            call_id = event.tool_call.tool_call_id
-            running.note_answer(call_id, allowed=not chosen.kind.startswith("reject"))
-            self.spawn(running.write_answer(call_id))
+            running.note_answer(event.tool_call, allowed=not chosen.kind.startswith("reject"))
+            self.spawn(running.write_answer(event.tool_call.tool_call_id))
 
     async def _retitle(self, title: str) -> None:
         with contextlib.suppress(StoreError, ReadOnly):

@@ -13,9 +13,9 @@ from catena_acp.permissions.commands import Words, commands_of
 from catena_acp.permissions.rule import PATH_KINDS, RequestSubject
 from catena_acp.port.session_events import ToolCallChanged, ToolDiff, ToolText
 
-_COMMAND_KEYS = ("command", "cmd")
-_URL_KEYS = ("url", "uri", "urls")
-_PATH_KEYS = frozenset(
+COMMAND_KEYS = ("command", "cmd")
+URL_KEYS = ("url", "uri", "urls")
+PATH_KEYS = frozenset(
     [
         "path",
         "paths",
@@ -64,9 +64,9 @@ _TEXT_KEYS = frozenset(
         "explanation",
     ]
 )
-_PLACE_KEYS = frozenset({"cwd", "workdir", "working_directory", "workingDirectory"})
+PLACE_KEYS = frozenset({"cwd", "workdir", "working_directory", "workingDirectory"})
 # Options that change nothing of what a call is about.
-_PLAIN_KEYS = frozenset(
+PLAIN_KEYS = frozenset(
     [
         "timeout",
         "timeout_ms",
@@ -124,7 +124,7 @@ _NO_PATH = "it gives no path"
 _OUTSIDE = "it is about a path outside"
 _DEEPEST_TEXT = 40
 _DOUBTFUL = ("sandbox", "escalat", "elevat", "environ", "stdin", "patch")
-_SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
+SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
 _MOST = 200  # paths that are looked at
 _DEEPEST = 6
 
@@ -154,18 +154,18 @@ def _doubt_of_keys(call: ToolCallChanged) -> str:
     """Why an argument may be more than its kind of tool tells; "" if each is known."""
     if not isinstance(call.raw_input, Mapping):
         return ""
-    known = _PLAIN_KEYS | _TEXT_KEYS
+    known = PLAIN_KEYS | _TEXT_KEYS
     match call.kind:
         case "execute":
-            known = known - _CHANGING_KEYS | {*_COMMAND_KEYS, "args"} | _PLACE_KEYS
+            known = known - _CHANGING_KEYS | {*COMMAND_KEYS, "args"} | PLACE_KEYS
         case "fetch":
-            known = known - _CHANGING_KEYS | {*_URL_KEYS, "prompt", "format"}
+            known = known - _CHANGING_KEYS | {*URL_KEYS, "prompt", "format"}
         case _:
-            known = known | _PATH_KEYS | _PLACE_KEYS
+            known = known | PATH_KEYS | PLACE_KEYS
     for key, value in call.raw_input.items():
         if value and key not in known:
             return f"its input has “{str(key)[:40]}”, which no rule knows"
-        if key in _PLAIN_KEYS and isinstance(value, Mapping):
+        if key in PLAIN_KEYS and isinstance(value, Mapping):
             return f"its input has “{key}” of another type"
         if key in _TEXT_KEYS and value and not isinstance(value, str):
             return f"its input has “{key}” of another type"
@@ -205,11 +205,11 @@ def _subject_of(call: ToolCallChanged, project: str, resolve: Resolve) -> Reques
         return RequestSubject(kind, doubt="its input has no fields")
     if any(_is_doubtful(key) and value for key, value in raw.items()):
         return RequestSubject(kind, doubt="its input asks for more than its kind")
-    has_command = any(key in raw for key in _COMMAND_KEYS)
-    has_url = any(key in raw for key in _URL_KEYS)
+    has_command = any(key in raw for key in COMMAND_KEYS)
+    has_url = any(key in raw for key in URL_KEYS)
     match kind:
         case "execute":
-            places = [raw[key] for key in _PLACE_KEYS if raw.get(key)]
+            places = [raw[key] for key in PLACE_KEYS if raw.get(key)]
             commands = _commands(raw) if not (diffs or has_url) else None
             if commands is None:
                 return RequestSubject(kind, doubt="its command cannot be split with certainty")
@@ -243,7 +243,7 @@ def subject_of_text(
 
 
 def _commands(raw: Mapping[str, Any]) -> tuple[Words, ...] | None:
-    given = [raw[key] for key in _COMMAND_KEYS if key in raw]
+    given = [raw[key] for key in COMMAND_KEYS if key in raw]
     if len(given) != 1:
         return None
     words, more = given[0], raw.get("args")
@@ -257,14 +257,14 @@ def _commands(raw: Mapping[str, Any]) -> tuple[Words, ...] | None:
         return None
     if not all(isinstance(each, str) and "\0" not in each for each in parts) or not parts[0]:
         return None
-    if PurePosixPath(parts[0]).name in _SHELLS and len(parts) == 3 and parts[1] in ("-c", "-lc"):
+    if PurePosixPath(parts[0]).name in SHELLS and len(parts) == 3 and parts[1] in ("-c", "-lc"):
         return commands_of(parts[2])
     return (tuple(parts),) if " " not in parts[0] else None
 
 
 def _hosts(raw: Mapping[str, Any]) -> tuple[str, ...] | None:
     given: list[object] = []
-    for key in _URL_KEYS:
+    for key in URL_KEYS:
         value = raw.get(key, [])
         given += value if isinstance(value, list | tuple) else [value]
     hosts = [_host(each) for each in given]
@@ -295,7 +295,7 @@ def _paths(value: object, key: str = "", depth: int = 0) -> Iterator[object]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _paths(inner, key, depth + 1)
-    elif key in _PATH_KEYS or key in _PLACE_KEYS:
+    elif key in PATH_KEYS or key in PLACE_KEYS:
         yield value if isinstance(value, str) and value else None
     elif key not in _TEXT_KEYS and _looks_like_path(value):
         yield value

@@ -247,6 +247,7 @@ def _tool(call: ToolCall, directory: str, inner: str = "", calls: str = "") -> s
 
 
 def _work(call: ToolCall, directory: str) -> Iterator[str]:
+    yield from (f'<p class="named">{_line(note)}</p>' for note in call.notes)
     if len(call.locations) > 1:
         yield _output("\n".join(call.locations))
     for diff in call.diffs:

@@ -163,12 +163,12 @@ class MarkdownRenderer:
             duration_text(call.seconds) if call.seconds is not None else "",
         ]
         line = " · ".join(word for word in words if word)
-        blocks: list[str] = []
+        blocks: list[str] = [escaped(note) for note in call.notes]
         for diff in call.diffs:
             unified = "\n".join(change_of(diff.old, diff.new).unified(relative(diff.path, self._directory)))
             blocks.append(fenced(unified or "no difference", "diff"))
         blocks += [fenced(text.strip("\n")) for text in call.texts]
-        if not blocks:
+        if not (call.diffs or call.texts):
             blocks += [
                 fenced(raw.strip("\n"), "json" if raw.lstrip()[:1] in "{[" else "")
                 for raw in (call.raw_input, call.raw_output)

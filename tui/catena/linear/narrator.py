@@ -363,12 +363,13 @@ class Narrator:
         if not (begins or message.id in self._running):
             return  # said before
         self._running.pop(message.id, None)
-        if context.quiet and not (call.failed or call.ending or call.rejected):
+        if context.quiet and not (call.failed or call.ending or call.rejected or call.notes):
             return
         self._line(rows.tool_line(call, number, record.status))
         if context.verbose:
             self._lines(rows.tool_details(call, directory, most=_DIFF_LINES))
         else:
+            self._lines(rows.note_lines(call))
             self._lines(rows.failure_lines(call))
             self._lines(rows.image_lines(call))
 

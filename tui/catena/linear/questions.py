@@ -12,7 +12,9 @@ from catena.linear.input import InputLine
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.questions.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
 from catena.workspace.questions.permission_words import (
+    ANSWERED_NOTHING,
     asker_words,
+    changed_words,
     diffs_of,
     question_words,
 )
@@ -78,6 +80,8 @@ class Questions:
         first = tab.asks[0] if tab and tab.asks else None
         if first is None or first is self._asked or _opened(first):
             return
+        if self._read_whole == first.ask_id:
+            self._read_whole = ""
         self._asked, self._asked_at = first, self._context.clock()
         self._say(first)
 
@@ -124,6 +128,8 @@ class Questions:
         directory = tab.conversation.record.cwd
         waiting = f" (1 of {len(tab.asks)})" if len(tab.asks) > 1 else ""
         yield f"Asks:{waiting} {question_words(asked.tool_call, directory)}"
+        if asked.changed:
+            yield f"Note: {changed_words(asked.changed)}"
         if asker := asker_words(asked.subagent):
             yield f"Note: {asker}"
         if diffs := diffs_of(asked.tool_call):
@@ -247,11 +253,15 @@ class Questions:
                 context.say("The agent does not wait for that answer any more.")
                 return
         assert choice.option is not None
+        if tab.asks_otherwise(asked):
+            context.say(ANSWERED_NOTHING)
+            return
         if choice.rule is not None:
             await tab.conversation.rules.add(choice.rule)
         context.out.line(f"Answered: {choice.words}")
         self._answered.add(asked.ask_id)
-        await tab.conversation.answer(asked.ask_id, choice.option.id)
+        if not await tab.conversation.answer(asked.ask_id, choice.option.id, asked.tool_call):
+            context.say(ANSWERED_NOTHING)
         if choice.rule is not None:
             answered = await context.tabs.apply_rules(tuple)
             also = f" It also answered {counted(answered, 'open request')}." if answered else ""

@@ -11,7 +11,7 @@ from catena.linear.sentences import SpokenLine, spoken_lines
 from catena.text.formats import duration_text, size_in_words
 from catena.text.prompt_notes import prompt_notes
 from catena.text.safe_text import safe, safe_line
-from catena.transcript.messages.tool_call import ToolCall, relative
+from catena.transcript.messages.tool_call import UNLIKE, ToolCall, relative
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.diff import DiffLine, line_diff
 from catena_acp.port.session_events import ToolDiff
@@ -186,8 +186,14 @@ def failure_lines(call: ToolCall) -> Iterator[str]:
         yield from (f"Output: {_shortened(line)}" for line in lines[:_FAILURE_LINES])
 
 
+def note_lines(call: ToolCall) -> Iterator[str]:
+    """Where what a call did is not what the person was asked for."""
+    yield from (f"Note: {note[0].upper()}{note[1:]}" for note in call.notes)
+
+
 def tool_details(call: ToolCall, directory: str, *, most: int | None = None) -> Iterator[str]:
     """Everything about a tool call: what it was called with, what it changed, what it said."""
+    yield from note_lines(call)
     if call.rule:
         yield f"Note: Answered by your rule: {call.rule}"
     if len(call.locations) > 1:
@@ -287,6 +293,8 @@ def _state_words(call: ToolCall, status: str) -> str:
         return "failed"
     if call.running:
         return "running"
+    if call.glyph == UNLIKE:
+        return "not what was asked for"
     if call.glyph == "✓":
         return "done"
     return _STATES.get(status, "outcome unknown")

@@ -355,8 +355,12 @@ class Tab:
                     self.since = max(since, time.monotonic() - _EVENT_DELAY)
                 self.doing = doing
             case PermissionOpened():
-                self.asks.append(event)
-                self.asks.sort(key=_is_opened)
+                known = [ask.ask_id for ask in self.asks]
+                if event.ask_id in known:  # it changed, and keeps its place
+                    self.asks[known.index(event.ask_id)] = event
+                else:
+                    self.asks.append(event)
+                    self.asks.sort(key=_is_opened)
             case PermissionClosed(ask_id=ask_id):
                 self.asks = [ask for ask in self.asks if ask.ask_id != ask_id]
             case ElicitationOpened():
@@ -388,6 +392,10 @@ class Tab:
             case _:
                 assert_never(event)
         self.trouble.handle(event, agent=(self.agent, self.profile), leaf_id=self.leaf_id)
+
+    def asks_otherwise(self, asked: Question) -> bool:
+        """True if a question is still open, but for something else than it was when it was ``asked``."""
+        return any(each.ask_id == asked.ask_id and each != asked for each in self.asks)
 
     def _ask(self, asked: ElicitationOpened) -> None:
         """Put a form or a web page in the line; a page that is open stands behind what waits for the person."""

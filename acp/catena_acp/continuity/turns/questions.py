@@ -14,6 +14,7 @@ from catena_acp.continuity.conversation_events import (
     PermissionOpened,
     Question,
 )
+from catena_acp.permissions.deeds import changed_labels
 from catena_acp.port.elicitation.requests import CANCEL, ElicitationAnswer, WebPage
 from catena_acp.port.session_events import (
     ElicitationRequested,
@@ -76,6 +77,25 @@ class PendingQuestions:
         self._open[asked.ask_id] = _Permission(link_id, agent, event)
         self._publish(event)
 
+    def follow(self, link_id: str, update: ToolCallChanged) -> list[PermissionOpened]:
+        """Ask anew for what an update made of a call that a permission is asked for; returns what is asked anew."""
+        anew: list[PermissionOpened] = []
+        for ask_id, ask in list(self._open.items()):
+            if not isinstance(ask, _Permission) or ask.link_id != link_id:
+                continue
+            before = ask.event.tool_call
+            if before.tool_call_id != update.tool_call_id:
+                continue
+            now = completed_call(update, before)
+            if not (labels := changed_labels(before, now)):
+                continue
+            changed = tuple(dict.fromkeys((*ask.event.changed, *labels)))
+            event = replace(ask.event, tool_call=now, changed=changed)
+            self._open[ask_id] = replace(ask, event=event)
+            self._publish(event)
+            anew.append(event)
+        return anew
+
     def add_elicitation(
         self,
         window_id: str,
@@ -112,13 +132,13 @@ class PendingQuestions:
         asks = [ask for ask in self._open.values() if isinstance(ask, _Permission)]
         return [(ask.link_id, ask.agent, ask.event) for ask in asks]
 
-    def take(self, ask_id: str) -> bool:
-        """Close a permission request, which the caller answers; False if it is no longer open."""
-        ask = self._open.get(ask_id)
-        if not isinstance(ask, _Permission):
+    def take(self, asked: PermissionOpened) -> bool:
+        """Close a permission request, which the caller answers; False if it is not open as it was asked."""
+        ask = self._open.get(asked.ask_id)
+        if not isinstance(ask, _Permission) or ask.event is not asked:
             return False
-        del self._open[ask_id]
-        self._publish(PermissionClosed(ask.event.window_id, ask_id))
+        del self._open[asked.ask_id]
+        self._publish(PermissionClosed(ask.event.window_id, asked.ask_id))
         return True
 
     def answer(self, ask_id: str, option_id: str | None) -> str | None:

@@ -13,11 +13,13 @@ from typing import Any, assert_never
 from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.tool_data import (
     answered_tool,
+    call_of,
     changed_tool,
     is_over,
     terminals_of,
     with_outputs,
 )
+from catena_acp.permissions.deeds import became
 from catena_acp.port.elicitation.requests import CANCEL, Elicitation, WebPage
 from catena_acp.port.elicitation.words import DONE, answered_text, asked_text, kept_data
 from catena_acp.port.images import MOST_IMAGES, note_of_image
@@ -154,6 +156,7 @@ class _Tool:
     data: dict[str, Any]
     over: bool
     terminals: frozenset[str] = frozenset()  # whose output belongs to it
+    allowed: tuple[ToolCallChanged, ...] = ()  # what its permission requests that were allowed were about
 
 
 @dataclass(slots=True)
@@ -179,6 +182,7 @@ class Reducer:
     new_id: Callable[[], str]
     clock: Callable[[], datetime]
     keeps_user_text: bool = False
+    directory: str = ""  # in which the session works
     answered: bool = False  # an agent or tool row came
     only_words: bool = True  # … and none but answers in words
     compacted: bool = False
@@ -257,18 +261,28 @@ class Reducer:
         """Take over the row of an earlier call, which later updates of that change."""
         self._tools.setdefault(tool_call_id, _Tool(row_id, dict(data), over=True))
 
-    def note_rule(self, tool_call_id: str, text: str, *, allowed: bool) -> list[Op]:
+    def note_rule(self, call: ToolCallChanged, text: str, *, allowed: bool) -> list[Op]:
         """Note at a tool call that a permission rule of the person answered its request, and which."""
-        if (tool := self._tools.get(tool_call_id)) is None:
+        if (tool := self._tools.get(call.tool_call_id)) is None:
             return []
         tool.data = {**tool.data, "rule": {"text": text, "allowed": allowed}}
-        self.note_answer(tool_call_id, allowed=allowed)
-        return self.written_anew(tool_call_id)
+        self.note_answer(call, allowed=allowed)
+        return self.written_anew(call.tool_call_id)
 
-    def note_answer(self, tool_call_id: str, *, allowed: bool) -> None:
-        """Note at a tool call how its permission request was answered, before the agent hears it."""
-        if (tool := self._tools.get(tool_call_id)) is not None:
+    def note_answer(self, call: ToolCallChanged, *, allowed: bool) -> None:
+        """Note at a tool call how its permission request, for ``call``, was answered, before the agent hears it."""
+        if (tool := self._tools.get(call.tool_call_id)) is not None:
             tool.data = answered_tool(tool.data, self._now(), allowed=allowed)
+            if allowed:
+                tool.allowed = (*tool.allowed, call)
+                self._compare(call.tool_call_id, tool)
+
+    def _compare(self, tool_call_id: str, tool: _Tool) -> None:
+        """Mark a call that has become something else than what was allowed."""
+        now = call_of(tool_call_id, ToolRecord.from_data(tool.data))
+        found = became(tool.allowed, now, self.directory)
+        if found is not None:
+            tool.data = {**tool.data, "became": {"asked": found.asked, "did": found.did}}
 
     def written_anew(self, tool_call_id: str) -> list[Op]:
         """The operation that writes a tool call as it is now."""
@@ -349,6 +363,8 @@ class Reducer:
         self.answered, self.only_words = True, False
         if known:
             known.data = with_outputs(changed_tool(known.data, call, self._now()), self._terminals)
+            if known.allowed:
+                self._compare(call.tool_call_id, known)
             known.over = is_over(known.data)
             known.terminals = known.terminals if call.content is None else terminals_of(known.data)
             state = MessageState.FINAL if known.over else None

@@ -37,8 +37,10 @@ def changed_tool(data: Mapping[str, Any], call: ToolCallChanged, now: str) -> di
         value = getattr(call, name)
         if value is not None:
             new[name] = value
-    if data.get("status") == REJECTED and new["status"] != "completed":
-        new["status"] = REJECTED  # some agents call it failed, others leave the call as it was
+    if data.get("status") == REJECTED:  # some agents call it failed or completed, others leave it as it was
+        if new["status"] == "completed":
+            new["done_anyway"] = True
+        new["status"] = REJECTED
     if call.locations is not None:
         new["locations"] = [{"path": place.path, "line": place.line} for place in call.locations]
     if call.content is not None:
@@ -61,9 +63,11 @@ def answered_tool(data: Mapping[str, Any], now: str, *, allowed: bool) -> dict[s
     """The data of a call whose permission request was answered at ``now``: it starts there, or is over."""
     status = data.get("status")
     if not allowed:
-        return dict(data) if status == "completed" else {**data, "status": REJECTED, "ended_at": now}
+        done = {"done_anyway": True} if status == "completed" else {}
+        return {**data, **done, "status": REJECTED, "ended_at": now}
     if status == REJECTED:  # one of several requests of the call was
-        data = {name: value for name, value in data.items() if name != "ended_at"} | {"status": "pending"}
+        gone = ("ended_at", "done_anyway")
+        data = {name: value for name, value in data.items() if name not in gone} | {"status": "pending"}
     return dict(data) if is_over(data) else {**data, "started_at": now}
 
 

@@ -104,7 +104,7 @@ class RunningTurn:
         last_id: str,
         before: Link,
         publish: Callable[[ConversationEvent], None],
-        asked: Callable[[LiveSession, QuestionEvent], None],
+        asked: Callable[[LiveSession, QuestionEvent | ToolCallChanged], None],
     ) -> None:
         """``before`` is the link as it was before it was claimed."""
         self._services = services
@@ -122,6 +122,7 @@ class RunningTurn:
             last_id=last_id,
             new_id=services.new_id,
             clock=services.clock,
+            directory=before.cwd,
         )
         self.recorder = Recorder(
             services, tenure, live, window_id, self.reducer, publish, prompt_id=turn.prompt_id
@@ -388,7 +389,9 @@ class RunningTurn:
         await self.recorder.take(events)
         self._updated = self._updated or self.reducer.last_id != rows_before
         for event in events:
-            if isinstance(event, QuestionEvent) and not await self._is_answered_by_rule(event):
+            if isinstance(event, ToolCallChanged) or (
+                isinstance(event, QuestionEvent) and not await self._is_answered_by_rule(event)
+            ):
                 self._asked(self.live, event)
 
     async def _is_answered_by_rule(self, event: QuestionEvent) -> bool:
@@ -398,11 +401,12 @@ class RunningTurn:
         call_id = event.tool_call.tool_call_id
         data = self.reducer.tool(call_id)
         known = call_of(call_id, ToolRecord.from_data(data)) if data else None
-        answer = await self._ruled(completed_call(event.tool_call, known), event.options)
+        call = completed_call(event.tool_call, known)
+        answer = await self._ruled(call, event.options)
         if answer is None:
             return False
         # Written, then told: the agent acts on the answer at once.
-        await self._note_rule(call_id, answer)
+        await self._note_rule(call, answer)
         self.live.agent.answer_permission(event.ask_id, answer.option_id)
         return True
 
@@ -416,15 +420,15 @@ class RunningTurn:
             if answer is None or self.over or not take():
                 return False
             try:
-                await self._note_rule(asked.tool_call.tool_call_id, answer)
+                await self._note_rule(asked.tool_call, answer)
             finally:  # nobody else answers it any more
                 self.live.agent.answer_permission(asked.ask_id, answer.option_id)
         return True
 
-    def note_answer(self, call_id: str, *, allowed: bool) -> None:
-        """Note that the person answered a permission request, before the agent hears it."""
+    def note_answer(self, call: ToolCallChanged, *, allowed: bool) -> None:
+        """Note that the person answered the permission request for a call, before the agent hears it."""
         self.rejected = self.rejected or not allowed
-        self.reducer.note_answer(call_id, allowed=allowed)
+        self.reducer.note_answer(call, allowed=allowed)
 
     async def write_answer(self, call_id: str) -> None:
         """Write the tool call whose permission request was answered, unless the end of the turn has."""
@@ -452,9 +456,9 @@ class RunningTurn:
             return None
         return _RuleAnswer(option, verdict.why, verdict.rule.allow)
 
-    async def _note_rule(self, call_id: str, answer: _RuleAnswer) -> None:
+    async def _note_rule(self, call: ToolCallChanged, answer: _RuleAnswer) -> None:
         self.rejected = self.rejected or not answer.allowed
-        await self.recorder.write(self.reducer.note_rule(call_id, answer.why, allowed=answer.allowed))
+        await self.recorder.write(self.reducer.note_rule(call, answer.why, allowed=answer.allowed))
 
     async def _surely_kept(self, tx: Writer, ending: Ending, *, compacted: bool) -> KeptPart:
         """How much of the turn its session surely kept though it did not end well, by what its agent has shown."""

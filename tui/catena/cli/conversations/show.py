@@ -21,6 +21,7 @@ from catena.text.safe_text import safe, safe_line
 from catena.text.usage import Spending, spending, spending_shape
 from catena_acp.continuity.tool_calls.subagents import is_words, nested
 from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
+from catena_acp.continuity.wording.call_notes import call_notes, is_unlike
 from catena_store import places
 from catena_store.chains import environments, links, turns
 from catena_store.conversations import conversations, directories, messages
@@ -331,8 +332,12 @@ def _with_state(message: Message, text: str) -> str:
 
 def _tool_line(data: Mapping[str, Any]) -> str:
     call = ToolRecord.from_data(data)
-    line = f"{_TOOL_MARKS.get(call.status, '·')} {safe_line(call.title or call.name or 'tool call')}"
-    return "\n".join((line, *(row for part in call.parts if part.type == "terminal" for row in _ended(part))))
+    mark = "!" if is_unlike(data) and call.status == "completed" else _TOOL_MARKS.get(call.status, "·")
+    line = f"{mark} {safe_line(call.title or call.name or 'tool call')}"
+    notes = (f"  {safe_line(note)}" for note in call_notes(data))
+    return "\n".join(
+        (line, *notes, *(row for part in call.parts if part.type == "terminal" for row in _ended(part)))
+    )
 
 
 def _ended(terminal: ToolPart) -> Iterator[str]:

@@ -320,7 +320,8 @@ class JsonOutput:
                 "title": call.title,
                 "kind": call.kind,
                 "options": [{"id": each.id, "name": each.name, "kind": each.kind} for each in asked.options],
-            },
+            }
+            | ({"changed": list(asked.changed)} if asked.changed else {}),
         )
 
     def answered(self, asked: PermissionOpened, option: PermissionOption | None, by: str) -> None:

@@ -12,6 +12,7 @@ from typing import assert_never
 
 from catena.settings.tables.permissions import Permissions
 from catena.text.safe_text import safe, safe_line
+from catena.workspace.questions.permission_words import changed_words
 from catena.workspace.questions.subject_lines import first_rows, more_words, subject_lines
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.diff import line_diff
@@ -70,7 +71,14 @@ class Terminal:
         """
         whole = list(_subject(asked))
         shown, left = first_rows(whole, _ROWS)
-        lines = [_title(asked, whose), *shown, *([f"  {more_words(left)}"] if left else []), *_options(asked)]
+        changed = [f"  {changed_words(asked.changed)}"] if asked.changed else []
+        lines = [
+            _title(asked, whose),
+            *changed,
+            *shown,
+            *([f"  {more_words(left)}"] if left else []),
+            *_options(asked),
+        ]
         allowing = {at for at, option in enumerate(asked.options) if not option.kind.startswith("reject")}
         chosen = await self.choose(
             lines, len(asked.options), whole=whole if left else (), doubtful=allowing, stands=_STANDS_SECONDS
@@ -100,7 +108,11 @@ class Terminal:
             unread = bool(whole)
             while options and self._in_foreground():
                 self._write(f"1-{options}, d? " if whole else f"1-{options}? ")
-                answer = await self._line()
+                try:
+                    answer = await self._line()
+                except asyncio.CancelledError:  # it is over, or asked anew below
+                    self._write("\n")
+                    raise
                 if answer is None:
                     self._write("\n")
                     break

@@ -43,6 +43,7 @@ from catena_acp.continuity.conversation_events import (
     TurnStarted,
     Usage,
 )
+from catena_acp.continuity.wording.call_notes import call_notes, is_unlike
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError
@@ -96,6 +97,7 @@ class HeadlessTurn:
         self._messages: dict[str, Message] = {}
         self._sent: dict[str, int] = {}  # by message id: characters already written
         self._asked: dict[str, tuple[PermissionOpened, asyncio.Task[None]]] = {}
+        self._remarked: set[tuple[str, str]] = set()  # notes of calls, by message
         self._elicited: dict[str, tuple[ElicitationOpened, asyncio.Task[None]]] = {}
         self._usage: Usage | None = None
 
@@ -213,9 +215,18 @@ class HeadlessTurn:
             self.refused = True
         self._messages[message.id] = message
         self._output.message(message)
+        if message.kind is Kind.TOOL and is_unlike(message.data):
+            self._remark_unlike(message)
         sent = self._sent.get(message.id, 0)
         if message.kind in _GROWING and len(message.text) > sent:
             self._append(message.id, message.text[sent:])
+
+    def _remark_unlike(self, message: Message) -> None:
+        """Say what a call did beside what was asked for, each thing once."""
+        for note in call_notes(message.data):
+            if (message.id, note) not in self._remarked:
+                self._remarked.add((message.id, note))
+                self._output.remark(safe_line(note))
 
     def _append(self, message_id: str, text: str) -> None:
         if (message := self._messages.get(message_id)) is not None:
@@ -223,6 +234,8 @@ class HeadlessTurn:
             self._output.text(message, text)
 
     async def _answer(self, asked: PermissionOpened) -> None:
+        if (before := self._asked.pop(asked.ask_id, None)) is not None:  # it has changed: it is asked anew
+            before[1].cancel()
         self._output.asked(asked)
         if self._terminal is not None:
             self._asked[asked.ask_id] = (asked, self._tasks.create_task(self._ask(asked, self._terminal)))
@@ -233,16 +246,20 @@ class HeadlessTurn:
 
     async def _ask(self, asked: PermissionOpened, terminal: Terminal) -> None:
         option = await terminal.ask(asked, whose=self._whose)
+        if self._asked.get(asked.ask_id, (None,))[0] is not asked:
+            return  # it changed meanwhile
         self._asked.pop(asked.ask_id, None)
         await self._send_answer(asked, option, by="person")
 
     async def _send_answer(
         self, asked: PermissionOpened, option: PermissionOption | None, *, by: str
     ) -> None:
+        call = asked.tool_call
+        if not await self._conversation.answer(asked.ask_id, option.id if option else None, call):
+            return  # the agent changed what it asks for, and is answered anew
         if option is None or option.kind.startswith("reject"):
             self.refused = True
         self._output.answered(asked, option, by)
-        await self._conversation.answer(asked.ask_id, option.id if option else None)
 
     def _close_question(self, ask_id: str) -> None:
         """Cancel the question on the terminal after the agent withdrew it."""

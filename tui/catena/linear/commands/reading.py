@@ -108,6 +108,7 @@ class ReadingCommands:
                         out.lines(rows.set_in(line) for line in safe(call.raw_input).splitlines())
                     out.lines(rows.tool_details(call, directory))
                 else:
+                    out.lines(rows.note_lines(call))
                     out.lines(rows.failure_lines(call))
             case _:
                 out.lines(rows.answer_lines(row, number, context.agent))

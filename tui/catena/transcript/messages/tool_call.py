@@ -12,6 +12,7 @@ from catena.text.formats import duration_of
 from catena.text.image_text import image_words
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
+from catena_acp.continuity.wording.call_notes import call_notes, is_unlike
 from catena_acp.port.images import ImageNote, notes_in
 from catena_acp.port.session_events import ToolDiff
 from catena_acp.terminals.screen_text import without_colours
@@ -32,6 +33,7 @@ SUBAGENT_VERB = "Task"
 _FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
 _GLYPHS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗"}
 _UNKNOWN = "◌"  # cancelled, or of unknown outcome
+UNLIKE = "!"  # done, and not what was asked for
 _EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "exit", "code", "returncode")
 _COMMAND_KEYS = ("command", "cmd")
 
@@ -60,6 +62,7 @@ class ToolCall:
     background: bool = False  # its work went on after it had returned
     rule: str = ""  # of the person's: what answered its permission request
     rejected: bool = False  # its permission request was
+    notes: tuple[str, ...] = ()  # where what was done is not what was asked for
     images: tuple[str, ...] = ()  # a line for each
 
     @property
@@ -81,7 +84,13 @@ class ToolCall:
     def has_details(self) -> bool:
         """True if there is more than its line, other than what it was called with."""
         return bool(
-            self.diffs or self.texts or self.images or self.rule or self.raw_output or len(self.locations) > 1
+            self.diffs
+            or self.texts
+            or self.images
+            or self.rule
+            or self.notes
+            or self.raw_output
+            or len(self.locations) > 1
         )
 
     @classmethod
@@ -103,6 +112,8 @@ class ToolCall:
             glyph = "✓" if not status and message.state is MessageState.FINAL else _UNKNOWN
         else:
             glyph = _GLYPHS.get("failed" if failed else status or "pending", _UNKNOWN)
+        if is_unlike(message.data) and glyph == "✓":
+            glyph = UNLIKE
         return cls(
             kind=kind,
             glyph=glyph,
@@ -122,8 +133,9 @@ class ToolCall:
             raw_input=_raw(record.raw_input),
             raw_output=_raw(record.raw_output),
             background=bool(record.background),
-            rule=_rule(message.data.get("rule")),
+            rule="" if "became" in message.data else _rule(message.data.get("rule")),
             rejected=status == "rejected",
+            notes=tuple(map(safe_line, call_notes(message.data))),
             images=tuple(image_words(note, "o") for note in notes_in(message.data)),
         )
 

@@ -211,6 +211,8 @@ def tool_parts(
     if raw:
         yield from _raw_parts(call, options)
         return
+    if shown is not Shown.ASKED:
+        yield from (_preview(partial(_draw_output, [note], False), note, 1) for note in call.notes)
     if shown in (Shown.LINE, Shown.ASKED):
         return
     if call.rule:

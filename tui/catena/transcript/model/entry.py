@@ -39,6 +39,7 @@ from catena.transcript.messages.tool_rows import Shown, draw_group_line, hides_s
 from catena.transcript.model.heights import Heights
 from catena_acp.continuity.tool_calls.subagents import is_words
 from catena_acp.continuity.tool_calls.tool_record import ToolRecord
+from catena_acp.continuity.wording.call_notes import is_unlike
 from catena_acp.port.images import ImageNote, notes_in
 from catena_store.records import Kind, Message, MessageState
 
@@ -462,8 +463,8 @@ class Entry:
 
 
 def _group_key(call: Message) -> str | None:
-    if notes_in(call.data):
-        return None  # its images would be out of sight
+    if notes_in(call.data) or is_unlike(call.data):
+        return None  # its images, and what it did unasked, would be out of sight
     kind, status = call.data.get("kind"), call.data.get("status")
     over = call.state is not MessageState.OPEN
     if kind in _GATHERED:

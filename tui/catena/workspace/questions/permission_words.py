@@ -22,6 +22,7 @@ _WORDS = {
     "rewind": "Allow the rewind {}?",
 }
 _ANY_TITLE = frozenset({"execute", "rewind"})  # their titles need not begin with a verb
+ANSWERED_NOTHING = "The agent changed what it asks for: that answered nothing."
 ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})
 
 
@@ -35,6 +36,11 @@ def diffs_of(call: ToolCallChanged) -> list[ToolDiff]:
 def asker_words(subagent: str) -> str:
     """Whose call it is, of a subagent's; "" for the agent's own."""
     return f"Asked by the subagent for: {safe_line(subagent)}" if subagent else ""
+
+
+def changed_words(changed: Sequence[str]) -> str:
+    """What the agent changed while its question was open."""
+    return f"Changed while it was open: {', '.join(safe_line(label) for label in changed)}"
 
 
 def question_words(call: ToolCallChanged, directory: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,12 +13,13 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from catena.keys.bindings import bindings, keys_of
-from catena.terminal.key_pace import KeyPace
+from catena.terminal.key_pace import APART, KeyPace
 from catena.widgets.band import SHORT, Band, BandWords, Choice
 from catena.widgets.fields.text_fields import SafeInput
 from catena.workspace.questions.permission_words import (
     ABOUT_FILES,
     asker_words,
+    changed_words,
     diffs_of,
     not_offered,
     question_words,
@@ -32,8 +34,10 @@ if TYPE_CHECKING:  # not needed before there is a question
 
 
 _TOO_FAST = "Press again to confirm."
+_JUST_CHANGED = "What is asked has just changed. Read it, then press again."
 _DIFF, _REASON, _ALWAYS = "d", "r", "a"
 _MOST_NUMBERS = 9
+_CLOSE_BEHIND = 1.0  # seconds in which keys may still be meant for the question before
 
 
 class PermissionPanel(Vertical, can_focus=True):
@@ -106,9 +110,12 @@ class PermissionPanel(Vertical, can_focus=True):
             super().__init__()
             self.text = text
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(id=id)
+        self._clock = clock
+        self._stands_since = 0.0  # the question, as it is now, if another one stood here before
         self._ask: PermissionOpened | None = None
+        self._left_at = -_CLOSE_BEHIND  # when a question was closed or changed last
         self._waiting = 0
         self._directory = ""
         self._rules: tuple[Rule, ...] = ()  # that can be made of the request, the narrowest first
@@ -142,6 +149,9 @@ class PermissionPanel(Vertical, can_focus=True):
         before, self._ask, self._waiting, self._directory = self._ask, ask, len(asks), directory
         self.set_class(ask is not None, "-asked")
         if changed:
+            if before is not None or self._left_at + _CLOSE_BEHIND > self._clock():
+                self._stands_since = self._clock()
+            self._left_at = self._clock() if before is not None else self._left_at
             if before is not None and self.reason:
                 self.post_message(self.ReasonLeft(before, self.reason))
             self.remove_class("-reason")
@@ -199,7 +209,7 @@ class PermissionPanel(Vertical, can_focus=True):
             reason = self.giving_reason
             words = BandWords(
                 question_words(ask.tool_call, self._directory),
-                note="Rejected with this reason:" if reason else asker_words(ask.subagent),
+                note="Rejected with this reason:" if reason else self._note(ask),
                 choices=() if reason else tuple(self._choices(ask, self.rule)),
                 right=tuple(self._beside()),
                 names_path=ask.tool_call.kind in ABOUT_FILES,
@@ -209,6 +219,10 @@ class PermissionPanel(Vertical, can_focus=True):
             self.band.text.show(words)
             if self._subject is not None and self._subject.size.width:
                 self._subject.leave_room(self.band.height_in(self.size.width))
+
+    def _note(self, ask: PermissionOpened) -> str:
+        """What the agent changed of the question, else which subagent asks."""
+        return changed_words(ask.changed) if ask.changed else asker_words(ask.subagent)
 
     def _is_cut(self, words: BandWords) -> bool:
         """True where not all of what is asked is on the screen."""
@@ -291,11 +305,18 @@ class PermissionPanel(Vertical, can_focus=True):
 
     def _is_meant(self) -> bool:
         """False for a letter of a word: it may have been typed before the request was shown."""
-        if self.giving_reason:
+        if self.giving_reason or not self._stands(self.pace.read_at or self._clock()):
             return False
         if not self.pace.alone:
             self.post_message(self.Mistyped(_TOO_FAST))
         return self.pace.alone
+
+    def _stands(self, pressed_at: float) -> bool:
+        """False while what is asked has just changed: a key or a click may be meant for what stood there before."""
+        stands = pressed_at - self._stands_since >= APART
+        if not stands:
+            self.post_message(self.Mistyped(_JUST_CHANGED))
+        return stands
 
     def _take_kind(self, *, allow: bool) -> None:
         """Take the option that allows or rejects for once, if there is one such."""
@@ -343,13 +364,15 @@ class PermissionPanel(Vertical, can_focus=True):
             case "r":
                 self.action_reason()
             case "a":
-                self._take_rule()
+                if self._stands(self._clock()):
+                    self._take_rule()
             case "" if not self.giving_reason:
                 self.screen.set_focus(self)
             case "":
                 pass
             case number:
-                self.action_choose(int(number))
+                if self._stands(self._clock()):
+                    self.action_choose(int(number))
 
     @property
     def reason(self) -> str:
