@@ -78,6 +78,13 @@ class AgentSilent(AgentError):
     """Time-out of a request."""
 
 
+class QuestionChanged(AgentError):
+    """The agent changed what it asks for, so that an answer to what it was answers nothing."""
+
+    def __init__(self) -> None:
+        super().__init__("The agent changed what it asks for: that answered nothing.")
+
+
 class AgentRefused(AgentError):
     """Error answer of the agent, with its code, message and data."""
 

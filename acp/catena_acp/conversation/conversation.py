@@ -118,12 +118,12 @@ class Conversation:
         """What the agent wrote last to its standard error, oldest first; nothing where it does not run."""
         return self._runtime.last_lines()
 
-    async def answer(self, ask_id: str, option_id: str | None, call: ToolCallChanged | None = None) -> bool:
+    async def answer(self, ask_id: str, option_id: str | None, call: ToolCallChanged | None = None) -> None:
         """Answer a permission with one of the agent's options; None is `cancelled`.
 
-        ``call`` is what the person saw: if the agent has changed it since, nothing is answered, and this is False.
+        ``call`` is what the person saw. Raises QuestionChanged if the agent has changed it since.
         """
-        return self._runtime.answer_permission(ask_id, option_id, call)
+        self._runtime.answer_permission(ask_id, option_id, call)
 
     async def answer_elicitation(self, ask_id: str, answer: ElicitationAnswer) -> None:
         """Answer a form or a web page that the agent asks for; anything but `accept` dismisses one that is open."""

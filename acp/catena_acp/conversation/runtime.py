@@ -38,7 +38,7 @@ from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.continuity.wording.leases import hold_words
 from catena_acp.conversation import journal
 from catena_acp.conversation.titles import fork_title, readable_title, without_fork_marks
-from catena_acp.errors import AgentError, AgentMissing, ReadOnly
+from catena_acp.errors import AgentError, AgentMissing, QuestionChanged, ReadOnly
 from catena_acp.port.elicitation.requests import CANCEL, ElicitationAnswer
 from catena_acp.port.elicitation.words import answered_text, asked_text
 from catena_acp.port.port import AgentPort, AgentSpec
@@ -529,17 +529,16 @@ class ConversationRuntime:
 
     def answer_permission(
         self, ask_id: str, option_id: str | None, call: ToolCallChanged | None = None
-    ) -> bool:
+    ) -> None:
         """Answer a permission request with one of the agent's options; None is `cancelled`.
 
-        ``call`` is what the person saw: if the agent has changed it since, nothing is answered, and this is False.
+        ``call`` is what the person saw. Raises QuestionChanged if the agent has changed it since.
         """
         asked = self.questions.permission(ask_id)
         if asked is not None and call is not None and asked[1].tool_call != call:
-            return False
+            raise QuestionChanged
         self._note_answer(ask_id, option_id)
         self._go_on(self.questions.answer(ask_id, option_id))
-        return True
 
     async def apply_rules(self, spared: Callable[[], Collection[str]]) -> int:
         """Answer the open permission requests that a rule of the person is about now; returns how many.

@@ -12,7 +12,6 @@ from catena.linear.input import InputLine
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.questions.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
 from catena.workspace.questions.permission_words import (
-    ANSWERED_NOTHING,
     asker_words,
     changed_words,
     diffs_of,
@@ -22,6 +21,7 @@ from catena.workspace.questions.subject_lines import first_rows, more_words, sub
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import ElicitationOpened, PermissionOpened, Question
 from catena_acp.continuity.wording.counts import counted
+from catena_acp.errors import QuestionChanged
 from catena_acp.permissions.options import option_of
 from catena_acp.permissions.proposals import first_choice, proposals
 from catena_acp.permissions.rule import Rule, rule_text
@@ -253,15 +253,18 @@ class Questions:
                 context.say("The agent does not wait for that answer any more.")
                 return
         assert choice.option is not None
-        if tab.asks_otherwise(asked):
-            context.say(ANSWERED_NOTHING)
+        try:
+            if tab.asks_otherwise(asked):
+                raise QuestionChanged
+            if choice.rule is not None:
+                await tab.conversation.rules.add(choice.rule)
+            self._answered.add(asked.ask_id)
+            await tab.conversation.answer(asked.ask_id, choice.option.id, asked.tool_call)
+        except QuestionChanged as error:
+            self._answered.discard(asked.ask_id)
+            context.say(str(error))
             return
-        if choice.rule is not None:
-            await tab.conversation.rules.add(choice.rule)
         context.out.line(f"Answered: {choice.words}")
-        self._answered.add(asked.ask_id)
-        if not await tab.conversation.answer(asked.ask_id, choice.option.id, asked.tool_call):
-            context.say(ANSWERED_NOTHING)
         if choice.rule is not None:
             answered = await context.tabs.apply_rules(tuple)
             also = f" It also answered {counted(answered, 'open request')}." if answered else ""

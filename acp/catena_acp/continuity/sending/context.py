@@ -23,7 +23,7 @@ from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentError, AgentMissing, AgentRefused, NotCopied, SessionContradicts
 from catena_acp.port.abilities import Abilities
 from catena_acp.port.port import AgentPort, AgentSpec, SessionSetup
-from catena_acp.port.session_events import QuestionEvent, SessionOpened
+from catena_acp.port.session_events import QuestionEvent, SessionOpened, ToolCallChanged
 from catena_store import ancestry
 from catena_store.chains import agents, links, turns
 from catena_store.database.database import Reader, Writer
@@ -85,7 +85,7 @@ class Host(SessionListener, Protocol):
         """Note an agent process that was started for this conversation."""
         ...
 
-    def handle_question(self, live: LiveSession, event: QuestionEvent) -> None:
+    def handle_question(self, live: LiveSession, event: QuestionEvent | ToolCallChanged) -> None:
         """Publish a question of the session, or that it is closed."""
         ...
 

@@ -46,7 +46,7 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.continuity.wording.call_notes import call_notes, is_unlike
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.errors import AgentError
+from catena_acp.errors import AgentError, QuestionChanged
 from catena_acp.port.abilities import AuthMethod
 from catena_acp.port.elicitation.requests import CANCEL, DECLINE, ElicitationAnswer
 from catena_acp.port.session_events import PermissionOption
@@ -254,9 +254,10 @@ class HeadlessTurn:
     async def _send_answer(
         self, asked: PermissionOpened, option: PermissionOption | None, *, by: str
     ) -> None:
-        call = asked.tool_call
-        if not await self._conversation.answer(asked.ask_id, option.id if option else None, call):
-            return  # the agent changed what it asks for, and is answered anew
+        try:
+            await self._conversation.answer(asked.ask_id, option.id if option else None, asked.tool_call)
+        except QuestionChanged:
+            return  # it is asked anew
         if option is None or option.kind.startswith("reject"):
             self.refused = True
         self._output.answered(asked, option, by)

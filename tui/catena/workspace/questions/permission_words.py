@@ -22,7 +22,6 @@ _WORDS = {
     "rewind": "Allow the rewind {}?",
 }
 _ANY_TITLE = frozenset({"execute", "rewind"})  # their titles need not begin with a verb
-ANSWERED_NOTHING = "The agent changed what it asks for: that answered nothing."
 ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})
 
 

@@ -10,11 +10,10 @@ from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker
 from catena.widgets.row_list import Row
 from catena.workspace.outgoing import DraftPlace, OutgoingText, Stage
-from catena.workspace.questions.permission_words import ANSWERED_NOTHING
 from catena.workspace.tab import STOP_PATIENCE, Tab
 from catena_acp.continuity.conversation_events import Doing, ElicitationOpened, PermissionOpened, Question
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.errors import AgentError, ReadOnly
+from catena_acp.errors import AgentError, QuestionChanged, ReadOnly
 from catena_acp.permissions.rule import Rule
 from catena_acp.port.elicitation.requests import ElicitationAnswer
 from catena_acp.port.session_events import PermissionOption
@@ -196,14 +195,10 @@ class PromptActions:
         if tab:
             try:
                 if tab.asks_otherwise(ask):
-                    if reason:
-                        self._context.drafts.restore_outgoing(reason)
-                    self._context.say(ANSWERED_NOTHING)
-                    return
+                    raise QuestionChanged
                 if rule is not None:
                     await tab.conversation.rules.add(rule)
-                if not await tab.conversation.answer(ask.ask_id, option.id, ask.tool_call):
-                    self._context.say(ANSWERED_NOTHING)
+                await tab.conversation.answer(ask.ask_id, option.id, ask.tool_call)
                 if rule is not None:
                     await self._apply_rules()
             except (AgentError, StoreError, ReadOnly):
