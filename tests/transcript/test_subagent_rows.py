@@ -133,6 +133,24 @@ def test_w28_rows_whose_call_is_on_an_older_page_wait_for_it() -> None:
     assert [entry.message.id for entry in view.column.entries if entry.inside] == [row.id for row in inside]
 
 
+def test_w28_no_cut_parts_what_a_subagent_does_from_its_call() -> None:
+    play = Play()
+    early = [play.prompt, play.first, play.read("one", "a.py")]
+    between = play.writer.prompt("Meanwhile")
+    late = [play.read("one", "b.py"), play.writer.prompt("And then"), play.writer.answer("Done.")]
+    view = a_column([*early, between, *late])
+    assert view.column.parting(view.column.end, -1) == late[1].depth
+    assert view.column.parting(0, 1) == play.prompt.depth
+    whole = drawn(view)
+    view.column.cut(range(late[1].depth))
+    assert view.column.parting(view.column.end, -1) == play.prompt.depth
+    view.column.append(late[1:])
+    assert drawn(view) == whole
+    view.column.cut(range(late[1].depth, late[2].depth + 1))
+    view.column.prepend([*early, between, late[0]])
+    assert drawn(view) == whole
+
+
 def test_w28_find_opens_the_subagent_that_has_it() -> None:
     play = Play()
     inner = play.task("inner", "Look closer", status="completed", subagent_of="one")

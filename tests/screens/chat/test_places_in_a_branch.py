@@ -185,3 +185,41 @@ async def test_h24_esc_twice_at_the_beginning_chooses_the_last_prompt_and_esc_le
         assert record.text == f"message {ROWS - 2} of all"
         await person.press("escape")
         await person.sees("message 0 of all")
+
+
+async def test_h24_however_much_is_read_only_what_is_near_the_screen_stays_loaded(tmp_path: Path) -> None:
+    conversation = await long_branch()
+    async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        await at_home(person)
+        transcript, presenter = person.transcript, person.commands.context.presenter
+        most = 0
+
+        def held() -> list[int]:
+            return [entry.message.depth for entry in transcript._column.entries]
+
+        async def read_on(*, down: bool) -> None:
+            nonlocal most
+            before, seen = presenter.loaded, person.text
+            if down:
+                transcript._scroll_to_anchor(None)  # the last message that is loaded
+            else:
+                transcript._scroll_to_top()
+            await person.until(lambda: presenter.loaded != before and person.text != seen, "the next page")
+            most = max(most, len(held()))
+            assert held() == list(presenter.loaded)
+
+        while presenter.loaded.stop < ROWS:
+            await read_on(down=True)
+        assert transcript.below == 0
+        assert transcript.record(transcript.current) is not None
+        while presenter.loaded.start:
+            await read_on(down=False)
+        assert most < ROWS / 2
+        await person.press("home")
+        await person.sees("message 0 of all")
+        newest = presenter.newest(Kind.AGENT)
+        assert newest is not None
+        assert newest.text == f"message {ROWS - 1} of all"
+        await person.press("end")
+        await person.sees(f"message {ROWS - 1} of all")

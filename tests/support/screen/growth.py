@@ -36,6 +36,7 @@ class Walk:
         self.chance = random.Random(seed)
         self.writer = Writer()
         self.older = [self.message() for _ in range(self.chance.randint(0, 30))]
+        self.newer: list[Message] = []
         newer = [self.message() for _ in range(self.chance.randint(0, 30))]
         self.size = self.some_size()
         self.view = viewport(newer, *self.size)
@@ -80,6 +81,8 @@ class Walk:
                 "add",
                 "add",
                 "older",
+                "newer",
+                "cut",
                 "grow",
                 "grow",
             )
@@ -95,7 +98,7 @@ class Walk:
                 assert view.top == 0
             case "end":
                 view.go_to(None)
-                assert view.following
+                assert view.following is not bool(self.newer)
             case "size":
                 self.size = self.some_size()
                 view.resize(*self.size, Palette.plain())
@@ -105,10 +108,14 @@ class Walk:
                     anchor = view.anchor()
                     column.fold(entry, not entry.folded)
                     view.go_to(anchor)
-            case "add":
+            case "add" if not self.newer:
                 self.add(before if still else None)
             case "older" if self.older:
                 self.add_older(before if still else None)
+            case "newer" if self.newer:
+                self.add_newer(before if still else None)
+            case "cut" if self.growing is None:
+                self.cut(before if still else None)
             case "grow":
                 self.grow(before if still else None)
 
@@ -133,6 +140,37 @@ class Walk:
         if before is not None and not seam_first:
             # The blank row above the first message may go, since two tool calls have none between them.
             assert rows_of(self.view)[1:] == before[1:]
+
+    def add_newer(self, before: list[tuple[str, str]] | None) -> None:
+        count = self.chance.randint(1, len(self.newer))
+        page, self.newer = self.newer[:count], self.newer[count:]
+        anchor = self.view.anchor()
+        self.view.column.append(page)
+        self.view.more_below = bool(self.newer)
+        self.view.place(anchor)
+        if before is not None and page[0].kind is not Kind.SEAM:
+            assert rows_of(self.view) == before
+
+    def cut(self, before: list[tuple[str, str]] | None) -> None:
+        """Let go of what is above or below the screen."""
+        view, column = self.view, self.view.column
+        messages = sorted((entry.message for entry in column.entries), key=lambda each: each.depth)
+        step = self.chance.choice((-1, 1))
+        at = column.parting(view.top + view.height if step > 0 else view.top, step)
+        if at is None or view.following or len(view.rows) < view.height:
+            return
+        kept = range(at) if step > 0 else range(at, messages[-1].depth + 1)
+        gone = [each for each in messages if each.depth not in kept]
+        if step > 0:
+            self.newer = gone + self.newer
+        else:
+            self.older += gone
+        anchor = view.anchor()
+        column.cut(kept)
+        view.more_below = bool(self.newer)
+        view.place(anchor)
+        if before is not None:
+            assert rows_of(view)[1:] == before[1:]
 
     def grow(self, before: list[tuple[str, str]] | None) -> None:
         if self.growing is None:

@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 PAGE = 60
 _AROUND = 3 * PAGE  # rows around a place, a third of them above it
-_END = 3 * PAGE  # newest rows that are known while others are shown
+END = 3 * PAGE  # newest rows that are known while others are shown
 _PAGES_OF_ANSWERS = 200  # rows above a leaf, among which an answer is looked for
 
 
@@ -81,9 +81,9 @@ class TabBranches:
                 return await _page(reader, tab, await messages.page(reader, leaf_id, PAGE))
             last = await messages.depth(reader, leaf_id)
             top = max(0, min(ReadingPosition.unpack(scroll).depth, last) - PAGE)
-            near = last - top < _AROUND + _END
+            near = last - top < _AROUND + END
             rows = await messages.page_from(reader, leaf_id, top, last - top + 1 if near else _AROUND)
-            end = [] if near else await messages.page(reader, leaf_id, _END)
+            end = [] if near else await messages.page(reader, leaf_id, END)
             return await _page(reader, tab, rows, below=last - rows[-1].depth, end=end)
 
         return await self.of_branch(tab, read)

@@ -40,7 +40,7 @@ from catena.widgets.hint_line import HintLine
 from catena.workspace.files_along import FILES_STAY, cut_words
 from catena.workspace.panes import Pane
 from catena.workspace.tab import STOP_PATIENCE, Editing, Tab
-from catena.workspace.tab_branches import HistoryPage
+from catena.workspace.tab_branches import END, HistoryPage
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.conversation_events import (
     BackgroundChanged,
@@ -197,6 +197,8 @@ def _short(number: int) -> str:
 _SLICE = 0.02  # seconds for the events of one frame
 _TOGETHER = 100  # rows that are put on the screen at once
 _MOST_BEHIND = 500  # rows; beyond them the newest page is read instead of drawing each
+_MOST_ROWS = 1_000  # that the transcript shows before some go, unless they are near the screen,
+_FEWEST_CUT = 300  # and no fewer than these
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,11 +422,12 @@ class TabPresenter:
         if tab is None or oldest is None or self._loading:
             return
         page = await self._tabs.branches.page_above(tab, oldest)
-        if self._page is not shown or self._pane.tab is not tab:
+        if self._page is not shown or self._pane.tab is not tab or next(iter(self._rows)) != oldest.id:
             return
         self._rows = {row.id: row for row in page.rows} | self._rows
         self._parts.transcript.prepend(page.rows, more_above=page.more_above)
         self._parts.transcript.set_siblings(page.siblings)
+        self._cut(1)
 
     async def show_newer(self) -> None:
         """Read the page below and append it; what is on the screen does not move."""
@@ -437,13 +440,32 @@ class TabPresenter:
         finally:
             self._appending = None
             self._pane.published.set()
-        if self._page is not shown or self._pane.tab is not tab:
+        if self._page is not shown or self._pane.tab is not tab or next(reversed(self._rows)) != newest.id:
             return
         self._rows |= {row.id: row for row in page.rows}
         if not page.below:
             self._end = None
         self._parts.transcript.append(page.rows, below=page.below)
         self._parts.transcript.set_siblings(page.siblings)
+        self._cut(-1)
+
+    def _cut(self, step: int) -> None:
+        """Let go of rows far below the screen (1) or above it (-1) if there are many; paging reads them again."""
+        transcript, loaded = self._parts.transcript, self.loaded
+        at = transcript.far(step) if len(self._rows) > _MOST_ROWS else None
+        if at is None:
+            return
+        kept = range(loaded.start, at) if step > 0 else range(at, loaded.stop)
+        gone = [row for row in self._rows.values() if row.depth not in kept]
+        if len(gone) < _FEWEST_CUT:
+            return
+        if step > 0 and self._end is None:
+            self._end = dict(list(self._rows.items())[-END:])
+        self._rows = {id: row for id, row in self._rows.items() if row.depth in kept}
+        browsed = transcript.current is not None
+        transcript.cut(kept, below=transcript.below + (len(gone) if step > 0 else 0))
+        if browsed:
+            transcript.browse(True)
 
     async def load(self, message_id: str, tab: Tab) -> bool:
         """Load the rows around a message of a tab unless it is loaded; False where it is not on its branch."""

@@ -141,6 +141,26 @@ class Column:
         self._prepare(older)
         self._recount()
 
+    def parting(self, row: int, step: int) -> int | None:
+        """Return the depth of the prompt nearest to a row, below it (1) or above it (-1), at which rows can be cut off.
+
+        Nothing that a subagent said or did is then parted from the call that started it.
+        """
+        spans = [(each.root.message.depth, each.message.depth) for each in self.entries if each.inside]
+        for entry in self.entries if step > 0 else reversed(self.entries):
+            message = entry.message
+            if message.kind is not Kind.USER or (self.top(entry) - row) * step < 0:
+                continue
+            if not any(first < message.depth <= last for first, last in spans):
+                return message.depth
+        return None
+
+    def cut(self, depths: range) -> None:
+        """Keep the messages of these depths alone; both ends come from ``parting``, or are ends of the column."""
+        self.entries = [entry for entry in self.entries if entry.message.depth in depths]
+        self._calls = {id: call for id, call in self._calls.items() if call.message.depth in depths}
+        self._recount()
+
     def append(self, messages: Sequence[Message]) -> None:
         """Add newer messages below, with the groups that they would have had if they had been there."""
         with self._groups.gathering():

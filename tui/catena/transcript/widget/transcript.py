@@ -30,6 +30,8 @@ from catena.transcript.widget.view import FRAME, utc_now
 from catena_store.records import Kind
 from catena_store.records import Message as Record
 
+_FAR = 10  # screens
+
 
 class Transcript(BrowsableTranscript):
     """The messages of a branch, drawn from their records; not thread-safe.
@@ -161,6 +163,27 @@ class Transcript(BrowsableTranscript):
         self._column.append(messages)
         self._set_below(below)
         self._newer_requested = False
+        self._messages_changed()
+        self._place(anchor)
+
+    def far(self, step: int) -> int | None:
+        """The depth of a prompt far below the screen (1), or above it (-1), at which rows can be cut off."""
+        viewport = self._viewport
+        if not viewport.ready or self.text_selection is not None:
+            return None
+        away = _FAR * viewport.height
+        return self._column.parting(viewport.top + (viewport.height + away if step > 0 else -away), step)
+
+    def cut(self, depths: range, *, below: int) -> None:
+        """Keep the messages of these depths alone, below which so many follow; the rows on the screen do not move."""
+        anchor = self._viewport.anchor()
+        self._more_above = self._more_above or any(
+            entry.message.depth < depths.start for entry in self._column.entries
+        )
+        self._column.cut(depths)
+        self._older_requested = self._newer_requested = False
+        self._pending_text = {id: text for id, text in self._pending_text.items() if self._column.entry(id)}
+        self._set_below(below)
         self._messages_changed()
         self._place(anchor)
 
