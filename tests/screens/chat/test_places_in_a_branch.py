@@ -25,14 +25,14 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path / "rehearsal"))
 
 
-async def long_branch(*, cwd: str = "/usr", sibling_of: int | None = None) -> str:
+async def long_branch(*, cwd: str = "/usr", sibling_of: int | None = None, one_turn: bool = False) -> str:
     """A conversation of one long branch, with a second version of one of its prompts if that is named."""
     async with Database.open(default_path()) as db, db.write() as tx:
         conversation = await conversations.create(tx, id=new_id(), agent="rehearsal", profile="", cwd=cwd)
         new: list[NewMessage] = []
         for row in range(ROWS):
             parent = new[-1].id if new else None
-            kind = Kind.AGENT if row % 2 else Kind.USER
+            kind = Kind.AGENT if row % 2 or (row and one_turn) else Kind.USER
             new.append(NewMessage(new_id(), conversation.id, parent, kind, f"message {row} of all"))
         if sibling_of is not None:
             parent = new[sibling_of].parent_id
@@ -223,3 +223,13 @@ async def test_h24_however_much_is_read_only_what_is_near_the_screen_stays_loade
         assert newest.text == f"message {ROWS - 1} of all"
         await person.press("end")
         await person.sees(f"message {ROWS - 1} of all")
+
+
+async def test_h24_the_prompt_of_a_place_is_edited_though_it_stands_far_above(tmp_path: Path) -> None:
+    conversation = await long_branch(one_turn=True)
+    async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        await person.browse()
+        await person.press("e")
+        await person.writing()
+        assert person.draft == "message 0 of all"

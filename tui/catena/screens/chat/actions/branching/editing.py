@@ -86,12 +86,16 @@ class EditActions:
         self._context.write_here()
         self._context.parts.transcript.restore_position(self._read_at)
 
-    def prompt_at(self, message_id: str | None) -> Message | None:
-        """The prompt at or above a message, as far as rows are loaded; None: the last of the branch."""
+    async def prompt_at(self, tab: Tab, message_id: str | None) -> Message | None:
+        """The prompt at or above a message of a tab; None: the last of its branch."""
         context = self._context
         if message_id is None:
-            return context.presenter.last_prompt
-        return context.parts.transcript.prompt_above(message_id)
+            loaded, below = context.presenter.last_prompt, tab.leaf_id
+        else:
+            loaded, below = context.parts.transcript.prompt_above(message_id), message_id
+        if loaded is not None or below is None:
+            return loaded
+        return await context.tabs.branches.prompt_of(below)
 
     def here(self) -> str | None:
         """The browsed message; None while the keys are elsewhere."""
@@ -102,14 +106,20 @@ class EditActions:
     def edit(self) -> Awaitable[None]:
         """Edit the browsed prompt; while nothing is browsed, let the person choose one."""
         tab, here = self._context.seen, self.here()
-        prompt = self.prompt_at(here) if here is not None else None
-        if tab is not None and prompt is not None:
-            return self.edit_prompt(tab, prompt)
-        if tab is not None and here is None:
+        if tab is None:
+            return _nothing()
+        if here is None:
             return self._choose()
-        if tab is not None:
+        prompt = self._context.parts.transcript.prompt_above(here)
+        return self._edit_at(tab, here) if prompt is None else self.edit_prompt(tab, prompt)
+
+    async def _edit_at(self, tab: Tab, here: str) -> None:
+        """Edit the prompt of a message that is not loaded."""
+        prompt = await self.prompt_at(tab, here)
+        if prompt is None:
             self._context.say(_NO_PROMPT)
-        return _nothing()
+        elif tab is self._context.seen:
+            await self.edit_prompt(tab, prompt)
 
     def edit_prompt(self, tab: Tab, prompt: Message) -> Awaitable[None]:
         """Put a prompt into the composer, with its attachments and the price of sending it again behind it."""
@@ -235,7 +245,7 @@ class EditActions:
             return
         if tab.busy:
             self._context.say(self._context.keys.said(BUSY))
-        elif prompt := self._context.presenter.last_prompt:
+        elif prompt := await self.prompt_at(tab, None):
             spec = find_agent(argument, self._context.settings) if argument else None
             await self.ask_retry(tab, prompt, spec)
         else:
@@ -245,7 +255,7 @@ class EditActions:
         """Retry the browsed prompt, or the last one, after its price was shown."""
         if (tab := self._context.seen) is None:
             return
-        if prompt := self.prompt_at(self.here()):
+        if prompt := await self.prompt_at(tab, self.here()):
             await self.ask_retry(tab, prompt)
         else:
             self._context.say(_NO_PROMPT)

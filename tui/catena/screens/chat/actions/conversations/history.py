@@ -230,7 +230,7 @@ class HistoryActions:
                 at = choice.hit.message_id if choice.hit else None
                 await self._branches.fork_at(tab, at, beside=was_open or tab.at_work)
             case "edit":
-                above = self._edits.prompt_at(choice.hit.message_id if choice.hit else None)
+                above = await self._edits.prompt_at(tab, choice.hit.message_id if choice.hit else None)
                 if above is None:
                     context.say("There is no prompt there to edit.")
                 else:
