@@ -15,13 +15,17 @@ from pathlib import Path
 import pytest
 
 from catena_acp.continuity.conversation_events import TurnEnded
+from catena_acp.conversation.adoption.adoption import Adopter, adopt_file
 from catena_acp.errors import NotCopied
 from catena_acp.port.port import AgentSpec
 from catena_acp.transcripts import claude
 from catena_acp.transcripts.moving import TranscriptFiles, copy_file
+from catena_store import places
 from catena_store.chains import agents
+from catena_store.ids import new_id
 from catena_store.records import Cause, ContextSource, Kind, LinkState
-from support.conversations.rehearsed import Desk, World
+from support.conversations.rehearsed import Desk, World, open_window
+from support.transcripts.homes import CLAUDE, Home
 
 
 @pytest.fixture
@@ -191,6 +195,27 @@ async def test_h13_the_price_in_another_directory_is_true_of_an_agent_of_ones_ow
     async with world.client(specs={"mine": mine}, resume=desk) as later:
         await later.conversation.change_directory(str(world.place / "moved"), by=later.window_id)
         price = await later.conversation.chain.price(later.window)
+        assert price.words == "probably same context, the session moves along"
+
+
+async def test_h13_the_price_in_another_directory_is_true_of_an_agent_of_ones_own_that_never_ran(
+    world: World,
+) -> None:
+    """Its session was imported, with it as the agent that has it."""
+    made = spec(world)
+    mine = AgentSpec("mine", "Mine", made.command, made.env)
+    file = transcript(world, world.project, CLAUDE)
+    sent = Home(world.place / "home").with_all().sessions()[CLAUDE].path
+    assert sent
+    write(file, sent.read_text().replace("/work/project", str(world.project)))
+    async with world.client(specs={"mine": mine}, agent="mine") as desk:
+        adopted = await adopt_file(desk.db, file, new_id=new_id, adopter=Adopter("mine", ""))
+        conversation = await desk.conversations.open(adopted.conversation_id)
+        async with desk.db.read() as reader:
+            leaf = await places.of(reader, conversation.id)
+        window = conversation.window(await open_window(desk.db, conversation.id, leaf))
+        await conversation.change_directory(str(world.place / "moved"), by=window.id)
+        price = await conversation.chain.price(window)
         assert price.words == "probably same context, the session moves along"
 
 

@@ -16,8 +16,10 @@ from pathlib import Path
 import pytest
 
 from catena_acp.continuity.conversation_events import TurnEnded
+from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.conversation.adoption.adoption import Adopter, adopt_file, adopt_session
 from catena_acp.conversation.adoption.rows import preview
+from catena_acp.conversation.inspection.price import price_when_closed
 from catena_acp.conversation.inspection.todos import left_open_on
 from catena_acp.errors import NotAdopted
 from catena_acp.transcripts.folding import claim_forks, fold, merged
@@ -350,6 +352,24 @@ async def test_h19_resumed_twice_is_the_same_conversation_and_adopted_twice_is_t
         assert upstream.kept[CLAUDE].content == before
         assert all(child.conversation.record.fork_point_id for child in children)
         assert len({session_id for session_id, _ in upstream.prompts}) == 2
+
+
+async def test_p11_a_fork_of_an_imported_session_is_priced_as_its_agent_does_though_it_never_ran_here(
+    tmp_path: Path,
+) -> None:
+    sessions = Home(tmp_path / "home").with_all().sessions()
+    async with store(tmp_path) as db:
+        for session, adopter in (
+            (sessions[CLAUDE], None),
+            (sessions[CODEX], Adopter("command:codex-acp", "work")),
+        ):
+            adopted = await adopt_session(db, session, new_id=new_id, adopter=adopter)
+            async with db.read() as reader:
+                record = await conversations.get(reader, adopted.conversation_id)
+                assert record
+                leaf = await places.of(reader, record.id)
+                price = await price_when_closed(reader, record, leaf, Budget(), apart=True)
+            assert price.words == "probably same context, nothing replayed"
 
 
 async def test_h16_a_file_is_imported_once_under_the_agent_that_is_named(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from catena_acp.agents.catalog import registry_id
+from catena_acp.agents.registry.records import record_of
 from catena_acp.agents.sightings import keep_sighting
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing import route
@@ -205,14 +207,26 @@ async def keep_fork_at(tx: Writer, agent: AgentPort, *, honoured: bool) -> None:
     await agents.set_ability(tx, agent.spec.name, _WHEN_LAST_RUN, "forks_at", known)
 
 
+async def keep_tool(tx: Writer, agent: str, tool: str) -> None:
+    """Keep whose sessions an agent has, by the name of the tool, where it never ran and calls itself nothing yet."""
+    if agent != tool and not await kept_name(tx, agent):
+        await agents.set_ability(tx, agent, _WHEN_LAST_RUN, _NAME, tool)
+
+
 async def kept_name(r: Reader, agent: str) -> str:
-    """What the agent called itself when it last ran; "" for one that never ran."""
+    """What the agent called itself when it last ran; else the tool whose sessions it has, "" if that is not known."""
     return (await agents.abilities(r, agent, _WHEN_LAST_RUN)).get(_NAME, "")
 
 
 async def kept_powers(r: Reader, agent: str) -> route.SessionCapabilities:
-    """What the agent could do when it last ran; one that never ran is taken to open sessions again."""
+    """What the agent could do when it last ran.
+
+    One that never ran is taken to open sessions again, and to fork them if that was seen elsewhere.
+    """
     known = await agents.abilities(r, agent, _WHEN_LAST_RUN)
+    if "forks" not in known:
+        record = record_of(registry_id(known.get(_NAME, agent)))
+        known = {**known, "forks": "yes" if record and "fork" in record.can else "no"}
     return route.SessionCapabilities(
         reopens=known.get("reopens") != "no",
         forks=known.get("forks") == "yes",

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from catena_acp.continuity.sessions.agent_pool import keep_tool
 from catena_acp.conversation.adoption.catching_up import (
     SharedBeginning,
     catch_up,
@@ -163,6 +164,7 @@ async def _store(
         state=LinkState.LOST,  # until it points somewhere
     )
     await links.add(tx, link)
+    await keep_tool(tx, agent, session.source)
     await add_rows(tx, adopted, link_id)
     await links.move(tx, link_id, state=adopted.state, ended=adopted.ended)
     await conversations.set_times(
