@@ -83,6 +83,15 @@ def became(allowed: Sequence[ToolCallChanged], now: ToolCallChanged, directory: 
     return Became(asked, did)
 
 
+def tells_of(call: ToolCallChanged, done: ToolCallChanged, directory: str) -> bool:
+    """True if a call tells of what was ``done``: of the same command or file, and of all that was done to it."""
+    main = "command" if done.kind == "execute" else "place"
+    wanted = [deed for deed in deeds_of(done, directory) if deed.kind == main]
+    known = deeds_of(call, directory)
+    named = all(deed in known or _names(call.title or "", deed, directory) for deed in wanted)
+    return bool(wanted) and named and became([call], done, directory) is None
+
+
 _ALWAYS = frozenset({"command", "address", "place", "directory", "environment", "line"})
 
 

@@ -20,10 +20,13 @@ if TYPE_CHECKING:  # the first frame needs AgentSpec and none of these
         PromptEnded,
         SessionOpened,
         SessionPage,
+        ToolCallChanged,
     )
 
 
-FileGuard = Callable[[bool], Awaitable[None]]  # before a request; True: it may change files
+# Before a request for files or terminals: what it would write or run, None if it only reads; returns whether a question
+# covered it.
+FileGuard = Callable[["ToolCallChanged | None"], Awaitable[bool]]
 
 
 @dataclass(frozen=True, slots=True)

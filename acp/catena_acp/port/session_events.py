@@ -103,6 +103,9 @@ class ToolCallChanged:
     doubt: str | None = (
         None  # why the rest may not be all that it is about: something was cut or could not be read
     )
+    by_client: bool = (
+        False  # done by Catena itself at the agent's request; the agent knows nothing of this id
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 from typing import Any
 
 from acp import RequestError
@@ -29,6 +29,14 @@ from acp.schema import (
 )
 
 from catena_acp.errors import FileRefused, TerminalRefused
+from catena_acp.permissions.own_request_policy import OwnRequests
+from catena_acp.permissions.own_requests import (
+    ALLOW,
+    OPTIONS,
+    command_run,
+    file_written,
+    in_terminal,
+)
 from catena_acp.port.elicitation.requests import CANCEL, Elicitation, ElicitationAnswer, WebPage
 from catena_acp.port.port import FileGuard
 from catena_acp.port.session_events import (
@@ -36,7 +44,9 @@ from catena_acp.port.session_events import (
     ElicitationCompleted,
     ElicitationRequested,
     Event,
+    PermissionRequested,
     PermissionWithdrawn,
+    ToolCallChanged,
 )
 from catena_acp.protocol import framing, session_updates, token_usage
 from catena_acp.protocol.elicitations import ElicitationInvalid, answer_message, elicitation_of
@@ -48,6 +58,7 @@ from catena_acp.terminals.terminals import Terminals
 
 MAX_QUESTIONS = 200  # permission requests and elicitations that are open at the same time
 _INVALID = -32602
+_LOGGED = 1_000  # characters of a command or a path
 
 Deliver = Callable[[str, Event], None]
 
@@ -91,10 +102,12 @@ class Callbacks:
         session_of_request: Callable[[object], str | None] = lambda _: None,
         owner_of: Callable[[str, str | None, bool], str | None] = lambda session_id, *_: session_id,
         terminals: Terminals | None = None,
+        log: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._deliver = deliver
         self._files = files
         self._terminals = terminals
+        self._log = log
         self._ask_id = ask_id
         self._ask_count = 0
         self._session_of_request = session_of_request
@@ -204,7 +217,7 @@ class Callbacks:
         """Read a text file below the session's directories."""
         try:
             files = self._offered_files("fs/read_text_file", session_id)
-            await self._pass_guard(session_id, changing=False)
+            await self._pass_guard(session_id, None)
             text = await self._request_queue.run(lambda: files.read(path, line, limit))
         except FileRefused as error:
             if not (error.missing and self.missing_files_are_empty):
@@ -218,10 +231,12 @@ class Callbacks:
         """Write a text file below the session's directories."""
         try:
             files = self._offered_files("fs/write_text_file", session_id)
-            await self._pass_guard(session_id, changing=True)
-            await self._request_queue.run(lambda: files.write(path, content))
+            call = await self._allowed(session_id, file_written(path, content))
+            before = await self._request_queue.run(lambda: files.write(path, content))
         except FileRefused as error:
             raise _refused(error) from error
+        done = file_written(path, content, before)
+        self._deliver(session_id, replace(done, tool_call_id=call.tool_call_id, status="completed"))
         return WriteTextFileResponse()
 
     async def create_terminal(
@@ -241,14 +256,19 @@ class Callbacks:
             files = self._offered_files("terminal/create", session_id)
             if session_id in self._read_only:
                 raise TerminalRefused("this session may not run commands")
-            wanted = self._session_homes[session_id] if cwd is None else cwd
-            await self._pass_guard(session_id, changing=True)
-            directory = await self._request_queue.run(lambda: files.directory(wanted))
+            home = self._session_homes[session_id]
+            wanted = home if cwd is None else cwd
             variables = tuple((each.name, each.value) for each in env or ())
+            elsewhere = None if PurePath(wanted) == PurePath(home) else wanted
+            call = await self._allowed(
+                session_id, command_run(command, tuple(args or ()), elsewhere, dict(variables))
+            )
+            directory = await self._request_queue.run(lambda: files.directory(wanted))
             asked = TerminalCommand(command, tuple(args or ()), variables, directory)
             terminal_id = await terminals.create(session_id, asked, output_byte_limit)
         except (FileRefused, TerminalRefused) as error:
             raise _refused(error) from error
+        self._deliver(session_id, in_terminal(call, terminal_id))
         return CreateTerminalResponse(terminal_id=terminal_id)
 
     async def terminal_output(
@@ -350,9 +370,40 @@ class Callbacks:
 
         return end
 
-    async def _pass_guard(self, session_id: str, *, changing: bool) -> None:
-        if guard := self._file_guards.get(session_id):
-            await guard(changing)
+    async def _pass_guard(self, session_id: str, call: ToolCallChanged | None) -> bool:
+        """Let a request pass the guard of the session's turn; True if a question covered it."""
+        guard = self._file_guards.get(session_id)
+        return guard is not None and await guard(call)
+
+    async def _allowed(self, session_id: str, call: ToolCallChanged) -> ToolCallChanged:
+        """What is to be written or run, once it may be. Raises FileRefused."""
+        policy = self._files.own_requests if self._files else OwnRequests.REFUSE
+        if session_id in self._read_only:
+            return call  # it is refused for that
+        if await self._pass_guard(session_id, call):
+            return call
+        if policy is OwnRequests.REFUSE:
+            raise FileRefused("the settings refuse what no permission request covered: ask for it first")
+        if policy is OwnRequests.ASK:
+            await self._ask_for(session_id, call)
+        else:
+            self._log(f"done for the agent, and nobody was asked: {(call.title or '')[:_LOGGED]!r}")
+        return call
+
+    async def _ask_for(self, session_id: str, call: ToolCallChanged) -> None:
+        """Ask the person for what Catena is to do. Raises FileRefused if they do not allow it."""
+        if session_id in self._cancelling:
+            raise FileRefused("the turn is being cancelled")
+        ask_id = self._new_ask_id()
+        answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._permissions[ask_id] = _PermissionRequest(session_id, ask_id, answer)
+        self._deliver(session_id, PermissionRequested(ask_id, call, OPTIONS))
+        try:
+            chosen = await answer
+        finally:
+            self._permissions.pop(ask_id, None)
+        if chosen != ALLOW:
+            raise FileRefused("it was rejected")
 
     def forbid_writes(self, session_id: str) -> None:
         """Refuse every later file write of the session, and every command."""

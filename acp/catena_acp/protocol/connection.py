@@ -180,6 +180,7 @@ class Connection:
             session_of_request=transport.session_of_request,
             owner_of=self._owner_of_question,
             terminals=terminals(self._deliver) if terminals is not None else None,
+            log=log,
         )
         self._sdk = connect_to_agent(cast("Any", self._callbacks), transport, use_unstable_protocol=True)
         self._abilities = Abilities(name="", title="", version="", protocol_version=PROTOCOL_VERSION)

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from catena_acp.errors import FileRefused
+from catena_acp.permissions.own_request_policy import OwnRequests
+from catena_acp.permissions.own_requests import MAX_SHOWN
 
 MAX_READ = 8 * 1024 * 1024  # bytes of one answer
 MAX_SCANNED = 256 * 1024 * 1024  # bytes read to find the requested lines
@@ -34,16 +36,23 @@ class FileAccess:
         readable: bool = True,
         writable: bool = True,
         follows_sessions: bool = False,
+        own_requests: OwnRequests = OwnRequests.RECORD,
     ) -> None:
-        """``follows_sessions``: the working directory of each session is a root of it, too."""
+        """``follows_sessions``: the working directory of each session is a root of it, too.
+
+        ``own_requests``: what comes of a request that no permission request covered.
+        """
         self.follows_sessions = follows_sessions
+        self.own_requests = own_requests
         self._roots = tuple(root.resolve() for root in roots)
         self.readable = readable
         self.writable = writable
 
     def with_roots(self, more: Iterable[Path]) -> FileAccess:
         """A copy with further roots."""
-        access = FileAccess(more, readable=self.readable, writable=self.writable)
+        access = FileAccess(
+            more, readable=self.readable, writable=self.writable, own_requests=self.own_requests
+        )
         access._roots = self._roots + access._roots
         return access
 
@@ -74,8 +83,11 @@ class FileAccess:
             raise FileRefused(f"{path} is not a text file")
         return data.decode("utf-8", "replace")
 
-    def write(self, path: str, text: str) -> None:
-        """Write a file atomically, with its directories where needed. Blocks; raises FileRefused."""
+    def write(self, path: str, text: str) -> str | None:
+        """Write a file atomically, with its directories where needed; returns its text before, None if it had none.
+
+        A file with further names is refused: one of them may lie outside. Blocks; raises FileRefused.
+        """
         if not self.writable:
             raise FileRefused("writing files is switched off")
         data = text.encode("utf-8", "replace")
@@ -84,9 +96,11 @@ class FileAccess:
         target = self._resolve(path)
         try:
             with _directory(target.parent, create=True) as parent:
+                before = _text_before(parent, target.name)
                 _replace(parent, target.name, data)
         except OSError as error:
             raise FileRefused(f"{path} cannot be written: {error.strerror or error}") from error
+        return before
 
     def directory(self, path: str) -> Path:
         """A directory in which a command may be started. Blocks; raises FileRefused."""
@@ -198,14 +212,27 @@ _PERMISSIONS = 0o777
 def _mode(parent: int, name: str) -> int | None:
     """The mode of a regular file, None where there is nothing. Raises OSError for anything else."""
     try:
-        found = os.stat(name or ".", dir_fd=parent, follow_symlinks=False).st_mode
+        status = os.stat(name or ".", dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:
         return None
+    found = status.st_mode
     if stat.S_ISDIR(found):
         raise IsADirectoryError(errno.EISDIR, "it is a directory")
     if not stat.S_ISREG(found):
         raise OSError(errno.EINVAL, "it is not a regular file")
+    if status.st_nlink > 1:
+        raise OSError(errno.EMLINK, "it has another name (a hard link), which may lie outside")
     return found
+
+
+def _text_before(parent: int, name: str) -> str | None:
+    """The text of a file that is about to be replaced; None without one, or of a large or binary one."""
+    try:
+        with _open_to_read(parent, name) as file:
+            data = file.read(MAX_SHOWN + 1)
+    except OSError:
+        return None
+    return None if len(data) > MAX_SHOWN or b"\0" in data else data.decode("utf-8", "replace")
 
 
 MAX_RUNNING = 4

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catena import __version__
+from catena.app.agent_log import agent_log
 from catena.settings.agents import REHEARSAL, stored_agent
 from catena.settings.replays import replay_budget
 from catena.settings.servers import mcp_servers
@@ -107,10 +108,17 @@ async def serve_conversations(
             readable=access.files,
             writable=access.files and may_write,
             follows_sessions=True,
+            own_requests=settings.own_requests,
         )
         terminals = access.terminals and may_write
         return await start_agent(
-            spec, cwd=cwd, client_version=__version__, files=files, terminals=terminals, printed=printed
+            spec,
+            cwd=cwd,
+            client_version=__version__,
+            files=files,
+            terminals=terminals,
+            log=agent_log(spec.title),
+            printed=printed,
         )
 
     async def end(group: AgentGroup) -> bool:

@@ -15,6 +15,7 @@ from catena.settings.tables.programs import HOOKS
 from catena.terminal.control.graphics import ImageDrawing
 from catena.terminal.control.notifications import NotificationForm
 from catena.themes.colours import COLOUR_NAMES
+from catena_acp.permissions.own_request_policy import OwnRequests
 from catena_acp.snapshots.scope import SnapshotScope
 
 Value: TypeAlias = str | int | bool | tuple[str, ...] | None
@@ -134,6 +135,15 @@ SETTINGS: tuple[SettingDefinition, ...] = (
         Applies.RUN,
         tuple(Permissions),
         other_names=("permissions.run",),
+    ),
+    SettingDefinition(
+        "permissions.own_requests",
+        Group.PERMISSIONS,
+        SettingKind.CHOICE,
+        "what agents let Catena write or run without a question: record it, ask you, or refuse",
+        lambda on: on.own_requests.value,
+        Applies.START,
+        tuple(OwnRequests),
     ),
     SettingDefinition(
         "permissions.rules",

@@ -18,12 +18,13 @@ from catena.settings.tables.agents import AgentSetting, known_names, read_agents
 from catena.settings.tables.choices import one_of
 from catena.settings.tables.keys import read_keys
 from catena.settings.tables.mcp import McpSetting, read_mcp
-from catena.settings.tables.permissions import Permissions, read_permissions
+from catena.settings.tables.permissions import Permissions, read_own_requests, read_permissions
 from catena.settings.tables.programs import HookSettings, Program, read_hooks, read_status_line
 from catena.settings.tables.projects import ProjectSetting, read_projects
 from catena.terminal.control.graphics import ImageDrawing
 from catena.terminal.control.notifications import NotificationForm
 from catena.themes.colours import COLOUR_NAMES, ThemeColours, is_colour
+from catena_acp.permissions.own_request_policy import OwnRequests
 from catena_acp.snapshots.scope import SnapshotScope
 
 if TYPE_CHECKING:  # dataclasses that the first frame does not need
@@ -115,6 +116,7 @@ class Settings:
     agent: str | None = None  # of new conversations
     theme: str | None = None
     permissions: Permissions = Permissions.ASK
+    own_requests: OwnRequests = OwnRequests.RECORD
     permission_rules: tuple[Rule, ...] = ()  # of every project; they answer before the person is asked
     park: bool = True  # park native forks at the ends of turns
     painter: bool = True  # send the terminal only the cells that change
@@ -199,6 +201,7 @@ def _settings(document: SettingsDocument) -> Settings:
         theme=document.text_at(document.values, ("theme",)),
         permissions=permissions,
         permission_rules=rules,
+        own_requests=read_own_requests(document),
         park=document.switch("park", default=True),
         painter=document.switch("painter", default=True),
         replay=_replay(document),

@@ -17,9 +17,10 @@ from catena_acp.continuity.turns.tool_data import (
     changed_tool,
     is_over,
     terminals_of,
+    with_done,
     with_outputs,
 )
-from catena_acp.permissions.deeds import became
+from catena_acp.permissions.deeds import became, tells_of, words_of
 from catena_acp.port.elicitation.requests import CANCEL, Elicitation, WebPage
 from catena_acp.port.elicitation.words import DONE, answered_text, asked_text, kept_data
 from catena_acp.port.images import MOST_IMAGES, note_of_image
@@ -43,6 +44,7 @@ from catena_acp.port.session_events import (
     TitleChanged,
     ToolCallChanged,
     ToolOther,
+    ToolTerminal,
     UnknownUpdate,
     UsageReported,
 )
@@ -157,6 +159,7 @@ class _Tool:
     over: bool
     terminals: frozenset[str] = frozenset()  # whose output belongs to it
     allowed: tuple[ToolCallChanged, ...] = ()  # what its permission requests that were allowed were about
+    by_client: bool = False  # Catena itself does it
 
 
 @dataclass(slots=True)
@@ -192,6 +195,7 @@ class Reducer:
     _compaction: Compaction | None = None  # the last one
     _tools: dict[str, _Tool] = field(default_factory=dict)
     _terminals: dict[str, TerminalChanged] = field(default_factory=dict)  # what each shows, by its id
+    _commands: dict[str, ToolCallChanged] = field(default_factory=dict)  # what runs in each, by its id
     _elicitations: dict[str, _Elicited] = field(default_factory=dict)  # that are not over
     _plans: dict[str | None, str] = field(default_factory=dict)
     _unknown: dict[str, tuple[str, list[Mapping[str, Any]]]] = field(default_factory=dict)
@@ -216,7 +220,7 @@ class Reducer:
                 return self._show_terminal(event)
             case PermissionRequested(tool_call=tool_call):
                 # Some agents ask before they tell of the call at all.
-                return self._change_tool(tool_call)
+                return self._change_tool(replace(tool_call, by_client=False))
             case ElicitationRequested():
                 return self._add_elicitation(event)
             case ElicitationAnswered():
@@ -357,19 +361,72 @@ class Reducer:
         insert = self._insert(kind, f"[{content.description}]", data, content.message_id)
         return [*ops, insert, *self._attach(insert.row.id, (content.image,))]
 
+    def covers(self, done: ToolCallChanged) -> bool:
+        """True if a question that was allowed is about all of what Catena is to do."""
+        return any(
+            bool(tool.allowed) and became(tool.allowed, done, self.directory) is None
+            for tool in self._tools.values()
+            if not tool.over
+        )
+
+    def _take_done(self, done: ToolCallChanged) -> list[Op]:
+        """Note what Catena does for the agent: at the call that tells of it, else in a row of its own."""
+        asked = self.covers(done)
+        for part in done.content or ():
+            if isinstance(part, ToolTerminal):
+                while len(self._commands) >= _TERMINALS_KEPT:
+                    del self._commands[next(iter(self._commands))]
+                self._commands[part.terminal_id] = done
+        for call_id, tool in reversed(self._tools.items()):
+            if not tool.over and tells_of(
+                call_of(call_id, ToolRecord.from_data(tool.data)), done, self.directory
+            ):
+                tool.data = with_done(tool.data, done, asked=asked)
+                return [Change(tool.row_id, tool.data)]
+        self.answered, self.only_words = True, False
+        ops = self._insert_tool(done)
+        tool = self._tools[done.tool_call_id]
+        tool.by_client = True
+        tool.data = with_done(tool.data, done, asked=asked)
+        return [*ops, Change(tool.row_id, tool.data)]
+
+    def _note_commands(self, call_id: str, tool: _Tool, before: frozenset[str]) -> None:
+        """Note at a call what runs in the terminals that it shows now, if that is not what it tells."""
+        for terminal_id in tool.terminals - before:
+            done = self._commands.get(terminal_id)
+            call = call_of(call_id, ToolRecord.from_data(tool.data))
+            if done is not None and not tells_of(call, done, self.directory):
+                asked = bool(tool.allowed) and became(tool.allowed, done, self.directory) is None
+                tool.data = with_done(tool.data, done, asked=asked, other=words_of(done))
+
     def _change_tool(self, call: ToolCallChanged) -> list[Op]:
         known = self._tools.get(call.tool_call_id)
+        if call.by_client and known is None:
+            return self._take_done(call)
         images = [each.image for each in call.content or () if isinstance(each, ToolOther)]
         self.answered, self.only_words = True, False
         if known:
+            known.by_client = known.by_client or call.by_client
             known.data = with_outputs(changed_tool(known.data, call, self._now()), self._terminals)
             if known.allowed:
                 self._compare(call.tool_call_id, known)
             known.over = is_over(known.data)
-            known.terminals = known.terminals if call.content is None else terminals_of(known.data)
+            if call.content is not None:
+                before, known.terminals = known.terminals, terminals_of(known.data)
+                if not known.by_client:
+                    self._note_commands(call.tool_call_id, known, before)
             state = MessageState.FINAL if known.over else None
             ended = self._end_text(voice=call.tool_call_id) if known.over else []
             return [*ended, Change(known.row_id, known.data, state), *self._attach(known.row_id, images)]
+        ops = self._insert_tool(call)
+        tool = self._tools[call.tool_call_id]
+        if tool.terminals & self._commands.keys():
+            self._note_commands(call.tool_call_id, tool, frozenset())
+            ops.append(Change(tool.row_id, tool.data))
+        return ops
+
+    def _insert_tool(self, call: ToolCallChanged) -> list[Op]:
+        images = [each.image for each in call.content or () if isinstance(each, ToolOther)]
         data = with_outputs(changed_tool({}, call, self._now()), self._terminals)
         over = is_over(data)
         ops = self._end_text(voice=call.subagent_of)
@@ -409,7 +466,10 @@ class Reducer:
         for tool in self._tools.values():
             if terminal.terminal_id in tool.terminals:
                 tool.data = with_outputs(tool.data, shown)
-                ops.append(Change(tool.row_id, tool.data))
+                if terminal.over and tool.by_client:
+                    tool.data = {**tool.data, "status": "completed", "ended_at": self._now()}
+                    tool.over = True
+                ops.append(Change(tool.row_id, tool.data, MessageState.FINAL if tool.over else None))
         return ops
 
     def _add_elicitation(self, asked: ElicitationRequested) -> list[Op]:

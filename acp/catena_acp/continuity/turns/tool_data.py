@@ -19,6 +19,7 @@ from catena_acp.port.session_events import (
 )
 
 REJECTED = "rejected"  # by the person or a rule of theirs; the protocol has no word for it
+_MOST_DONE = 50  # entries of what Catena did for one call
 _OVER = frozenset({"completed", "failed", "cancelled", "unknown", REJECTED})
 _FIELDS = ("title", "kind", "status", "name", "raw_input", "raw_output", "subagent_of", "background", "doubt")
 
@@ -69,6 +70,18 @@ def answered_tool(data: Mapping[str, Any], now: str, *, allowed: bool) -> dict[s
         gone = ("ended_at", "done_anyway")
         data = {name: value for name, value in data.items() if name not in gone} | {"status": "pending"}
     return dict(data) if is_over(data) else {**data, "started_at": now}
+
+
+def with_done(
+    data: Mapping[str, Any], done: ToolCallChanged, *, asked: bool, other: str = ""
+) -> dict[str, Any]:
+    """The data with what Catena did for the call; ``other`` is that in words if the call tells of something else."""
+    entry = {"did": "ran" if done.kind == "execute" else "wrote", "asked": asked, "other": other}
+    before = data.get("done_by_client")
+    entries = before if isinstance(before, list) else []
+    if entry in entries or len(entries) >= _MOST_DONE:
+        return dict(data)
+    return {**data, "done_by_client": [*entries, entry]}
 
 
 def with_outputs(data: Mapping[str, Any], shown: Mapping[str, TerminalChanged]) -> dict[str, Any]:

@@ -261,13 +261,18 @@ class RunningTurn:
         self.recorder.committed(events)
         return turn, notice or marked
 
-    async def _before_files(self, changing: bool) -> None:
-        """Let what the agent asks of files wait until they are kept as they were before it."""
+    async def _before_files(self, call: ToolCallChanged | None) -> bool:
+        """Let what the agent asks of files wait until they are kept; True if a question covered it."""
         if snapshots := self._services.snapshots:
-            if changing:
+            if call is not None:
                 await snapshots.before_change(self.turn.id)
             else:
                 snapshots.acts(self.turn.id)
+        if call is None:
+            return True
+        if not self.over:
+            await self._take_all()  # what the agent told of it before
+        return self.reducer.covers(call)
 
     def _keep_files_after(self) -> None:
         """Begin to keep the files as the turn leaves them; before it ends in the store, so that readers can wait."""

@@ -8,7 +8,8 @@ from typing import Any
 
 def is_unlike(data: Mapping[str, Any]) -> bool:
     """True if a call did something else than what was allowed, or went on though it was rejected."""
-    return isinstance(data.get("became"), Mapping) or bool(data.get("done_anyway"))
+    other = any(entry.get("other") for entry in _done(data))
+    return isinstance(data.get("became"), Mapping) or bool(data.get("done_anyway")) or other
 
 
 def call_notes(data: Mapping[str, Any]) -> Iterator[str]:
@@ -20,3 +21,13 @@ def call_notes(data: Mapping[str, Any]) -> Iterator[str]:
         yield f"asked for {asked}{by}; {'ran' if data.get('kind') == 'execute' else 'did'} {did}"
     if data.get("done_anyway"):
         yield "rejected, and the agent reports it as done"
+    for entry in _done(data):
+        did, other = entry.get("did", "ran"), entry.get("other", "")
+        unasked = "" if entry.get("asked") else " · not asked"
+        if other or unasked:
+            yield f"Catena {did} {other or 'this for the agent'}{unasked}"
+
+
+def _done(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    entries = data.get("done_by_client")
+    return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from catena.settings.file.document import SettingsDocument
 from catena.settings.tables.projects import absolute, is_absolute
+from catena_acp.permissions.own_request_policy import OwnRequests
 
 if TYPE_CHECKING:  # a dataclass that the first frame does not need
     from catena_acp.permissions.rule import Rule
 
-NAME, WORD, RULES = "permissions", "run", "rules"
+NAME, WORD, RULES, OWN = "permissions", "run", "rules", "own_requests"
 OLD_RULES = "permission_rules"
 _FIELDS = ("project", "kind", "pattern", "path", "answer")
 
@@ -30,6 +31,17 @@ class Permissions(StrEnum):
     DENY = "deny"
 
 
+def read_own_requests(document: SettingsDocument) -> OwnRequests:
+    """What comes of an agent's requests to Catena that no permission request covered. Raises InvalidSettings."""
+    table = document.values.get(NAME)
+    text = document.text_at(table, (NAME, OWN)) if isinstance(table, dict) else None
+    try:
+        return OwnRequests(text or OwnRequests.RECORD)
+    except ValueError as error:
+        known = ", ".join(OwnRequests)
+        raise document.wrong((NAME, OWN), f'must be one of {known}; it is "{text}"') from error
+
+
 def read_permissions(document: SettingsDocument) -> tuple[Permissions, tuple[Rule, ...]]:
     """The answer of headless runs, and the rules. Raises InvalidSettings."""
     value = document.values.get(NAME)
@@ -37,7 +49,7 @@ def read_permissions(document: SettingsDocument) -> tuple[Permissions, tuple[Rul
         return _word(document, document.values, (NAME,)), tuple(
             _rules(document, document.values, (OLD_RULES,))
         )
-    document.only(value, (NAME,), (WORD, RULES))
+    document.only(value, (NAME,), (WORD, RULES, OWN))
     if RULES in value and document.values.get(OLD_RULES):
         raise document.wrong(
             (OLD_RULES,), f"is the old name of [[{NAME}.{RULES}]]: only one of them can be set"

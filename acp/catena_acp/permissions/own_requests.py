@@ -1,0 +1,67 @@
+"""What Catena itself does for an agent at its request, as tool calls: a file that is written, a command that is run.
+
+No question of the agent's need stand before such a request, and its tool calls need not tell of it.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from catena_acp.port.session_events import (
+    Location,
+    PermissionOption,
+    ToolCallChanged,
+    ToolDiff,
+    ToolTerminal,
+    ToolText,
+)
+
+MAX_SHOWN = 200_000  # characters of a file whose change is shown
+
+ALLOW, REJECT = "allow", "reject"
+OPTIONS = (
+    PermissionOption(ALLOW, "Allow once", "allow_once"),
+    PermissionOption(REJECT, "Reject", "reject_once"),
+)
+
+
+def command_run(
+    command: str, arguments: Sequence[str], directory: str | None, variables: Mapping[str, str]
+) -> ToolCallChanged:
+    """A command that is to be run in a terminal; ``directory`` is None for the session's own."""
+    words = shlex.join([command, *arguments]) if arguments else command
+    raw = {
+        "command": [command, *arguments] if arguments else command,
+        **({"cwd": directory} if directory else {}),
+        **({"env": dict(variables)} if variables else {}),
+    }
+    return ToolCallChanged(_new_id(), words, "execute", "pending", raw_input=raw, by_client=True)
+
+
+def file_written(path: str, content: str, before: str | None = None) -> ToolCallChanged:
+    """A file that is to be written, or was: then with its text ``before``."""
+    shown: ToolDiff | ToolText = ToolText(f"{len(content):,} characters, too many to be shown")
+    if len(content) + len(before or "") <= MAX_SHOWN:
+        shown = ToolDiff(path, before, content)
+    return ToolCallChanged(
+        _new_id(),
+        f"Write {path}",
+        "edit",
+        "pending",
+        locations=(Location(path, None),),
+        content=(shown,),
+        by_client=True,
+    )
+
+
+def in_terminal(call: ToolCallChanged, terminal_id: str) -> ToolCallChanged:
+    """The command as it runs."""
+    return replace(call, status="in_progress", content=(ToolTerminal(terminal_id),))
+
+
+def _new_id() -> str:
+    """An id that no agent can name."""
+    return f"catena-{os.urandom(12).hex()}"
