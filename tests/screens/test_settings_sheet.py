@@ -65,7 +65,7 @@ def test_w21_what_is_said_to_hold_at_once_does_and_nothing_else(path: Path) -> N
         'window_title = "off"\n'
         'painter = "off"\nfiles = false\nterminals = false\nsnapshots = "off"\nimages = "off"\nnotifications = "bell"\n'
         'linear = "quiet"\nfiles_follow = "on"\nprompt_history = 7\nreplay = 20000\nstatus_line = "x"\n'
-        'permissions = {run = "deny", own_requests = "ask", rules = [{kind = "any", pattern = "*", answer = "allow"}]}\n'
+        'permissions = {run = "deny", own_requests = "ask", rules = [{kind="any", pattern = "*", answer = "allow"}]}\n'
         '[checkpoints]\nfrequency = "off"\nkeep = 1\ntools = true\n[history]\ncopies = true\n[export]\nmask = ["x"]\n'
         '[memory]\ntools = true\nscope = "everywhere"\n[hooks]\nturn_end = "x"\npermission = "x"\nseam = "x"\n'
     )
