@@ -198,3 +198,12 @@ def test_w12_an_invalid_answer_to_an_optional_field_is_said_and_asked_again(tmp_
     ]
     assert len(troubles) == 3
     assert any('"role": "villain", "mask": true, "days": ["sat", "sun"]' in line for line in said)
+
+
+def test_s04_a_command_is_called_as_it_calls_itself_where_a_person_switches_back_to_it(
+    tmp_path: Path,
+) -> None:
+    typed = "".join(f"{line}\n" for line in ("say one", "/agent rehearsal", "/agent", "2"))
+    command = shlex.join([sys.executable, "-m", "catena_acp.rehearsal"])
+    said = Catena(tmp_path)("--linear", "--agent-command", command, stdin=typed).out
+    assert said.count("Catena: Switched to Rehearsal.") == 2, said

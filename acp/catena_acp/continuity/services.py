@@ -93,6 +93,11 @@ def title_of(spec: AgentSpec, abilities: Abilities | None) -> str:
     return short_title(_readable(abilities.title) or _readable(abilities.name)) or spec.title
 
 
+def agent_title(agent: AgentPort) -> str:
+    """What a person reads for an agent that runs."""
+    return title_of(agent.spec, agent.abilities)
+
+
 class AgentTitles:
     """The titles that agents started by a command gave themselves last."""
 

@@ -162,6 +162,10 @@ class Tab:
         """True if the next prompt goes to this agent and profile."""
         return (self.agent, self.profile) == (spec.name, spec.profile)
 
+    def title_of(self, spec: AgentSpec) -> str:
+        """What a person reads for an agent, as it calls itself if it is a command without a title."""
+        return self.conversation.tree.title_of(spec.name, spec.profile)
+
     async def agents_used(self) -> dict[str, str]:
         """The stored names of the agents that its conversation was led with lately, and what they are called."""
         chain = await self.conversation.chain.read(self.window)

@@ -62,11 +62,11 @@ async def fork_apart(
     try:
         opened = await asyncio.shield(request)
         if opened.session_id == source.session_id:
-            raise ForkWrong(f"{context.spec.title} answered the fork with the original session's id")
+            raise ForkWrong(f"{context.title} answered the fork with the original session's id")
         if held := await _holder(context, opened):
             # An id that is handed out twice is trusted by nobody.
             await context.lose(held, "the agent reused its session id for a fork")
-            raise ForkWrong(f"{context.spec.title} reused an earlier session id")
+            raise ForkWrong(f"{context.title} reused an earlier session id")
     except (asyncio.CancelledError, ReadOnly, StoreError):
         # Also where the fork is there already, and only the look at whose it is was broken off.
         later(_take_away_when_it_comes(context, source, cause, request))

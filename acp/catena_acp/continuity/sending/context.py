@@ -355,7 +355,7 @@ class SendContext:
                 raise
             opened = await ask_for_fork(self.services, agent, source.session_id, place, anchor)
         if opened.session_id == source.session_id:
-            raise SessionContradicts(f"{self.spec.title} answered the fork with the original session's id")
+            raise SessionContradicts(f"{self.title} answered the fork with the original session's id")
         pointers = _pointers(source, at[0] if at else None)
         opened, history = await self.sessions.open_fork(agent, opened, place, pointers)
         cause = Cause.FORK_AT if at else Cause.FORK

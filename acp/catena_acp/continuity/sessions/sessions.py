@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing.late_history import LateHistory
 from catena_acp.continuity.routing.replay_check import Verdict
-from catena_acp.continuity.services import Services
+from catena_acp.continuity.services import Services, agent_title
 from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
 from catena_acp.continuity.sessions.kept_turns import learn, take_back
 from catena_acp.continuity.sessions.loading import Loaded, load, tells
@@ -323,11 +323,13 @@ class Sessions:
         elif abilities.resume:
             look, loaded = False, Loaded(await agent.resume_session(link.session_id, place))
         else:
-            raise NotOffered(-32601, f"{agent.spec.title} cannot reopen a session")
+            raise NotOffered(-32601, f"{agent_title(agent)} cannot reopen a session")
         opened = loaded.opened
         if opened.session_id != link.session_id:
             await agent.close_session(opened.session_id)
-            raise SessionContradicts(f"{agent.spec.title} opened a different session than the one requested")
+            raise SessionContradicts(
+                f"{agent_title(agent)} opened a different session than the one requested"
+            )
         if look:
             link = await self._compared(link, record, agent, opened)
         history = await self._history(opened, link)
@@ -387,8 +389,8 @@ class Sessions:
             found = Verdict.CONTRADICTS
         await agent.close_session(forked.session_id)
         if found is Verdict.EMPTY:
-            raise ForkEmpty(f"{agent.spec.title}'s fork is empty")
-        raise ForkWrong(f"{agent.spec.title}'s fork is not what was requested")
+            raise ForkEmpty(f"{agent_title(agent)}'s fork is empty")
+        raise ForkWrong(f"{agent_title(agent)}'s fork is not what was requested")
 
     async def _woken(
         self, agent: AgentPort, forked: SessionOpened, place: SessionSetup, *, can_load: bool
@@ -424,7 +426,7 @@ class Sessions:
         await agent.close_session(opened.session_id)
         what = "nothing" if found is Verdict.EMPTY else "something else"
         raise SessionContradicts(
-            f"{agent.spec.title} opened the session, but it holds {what} where the conversation was"
+            f"{agent_title(agent)} opened the session, but it holds {what} where the conversation was"
         )
 
     async def _learnt(

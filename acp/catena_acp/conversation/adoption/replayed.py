@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from catena_acp.continuity.services import ReplayWait
+from catena_acp.continuity.services import ReplayWait, agent_title
 from catena_acp.continuity.sessions.loading import load
 from catena_acp.continuity.turns.tool_data import changed_tool
 from catena_acp.errors import NotAdopted
@@ -33,15 +33,15 @@ async def replayed_transcript(
     """
     abilities = agent.abilities
     if not abilities.load or abilities.quirks.load_destroys:
-        raise NotAdopted(f"{agent.spec.title} does not show what was said in a session")
+        raise NotAdopted(f"{agent_title(agent)} does not show what was said in a session")
     loaded = await load(agent, session.session_id, SessionSetup(cwd), wait, expected=True, late=False)
     opened = loaded.opened
     await agent.close_session(opened.session_id)
     if opened.session_id != session.session_id:
-        raise NotAdopted(f"{agent.spec.title} opened a different session than the one requested")
+        raise NotAdopted(f"{agent_title(agent)} opened a different session than the one requested")
     transcript = transcript_of(opened.replay, session, abilities.quirks.replay_notes)
     if transcript.is_empty:
-        raise NotAdopted(f"{agent.spec.title} does not show what was said in a session")
+        raise NotAdopted(f"{agent_title(agent)} does not show what was said in a session")
     return transcript
 
 

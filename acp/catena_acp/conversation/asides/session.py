@@ -146,7 +146,7 @@ class AsideSessionOpener:
             forking = ask_for_fork(context.services, agent, source.session_id, context.place, anchor)
             opened = await context.services.opening_wait.bound(forking)
             if opened.session_id == source.session_id:
-                raise ForkWrong(f"{context.spec.title} answered the fork with the original session's id")
+                raise ForkWrong(f"{context.title} answered the fork with the original session's id")
             holds = (
                 replace(source, knows=turn.last_id, reach=turn.last_id, unabridged_from=turn.unabridged_from)
                 if turn
@@ -193,7 +193,7 @@ class AsideSessionOpener:
                 return await self._add(tx, opened, None), opened
         except SessionHeld as held:
             await context.distrust(held, self._window_id)
-            raise AgentError(f"{context.spec.title} reused an earlier session id") from held
+            raise AgentError(f"{context.title} reused an earlier session id") from held
         except (StoreError, ReadOnly):
             await end_upstream(agent, opened.session_id)
             raise

@@ -69,7 +69,7 @@ async def _done(
         return await context.fork(agent, step.link, window_id, at)
     except SessionHeld as held:
         await context.distrust(held, window_id)
-        raise ForkWrong(f"{context.spec.title} gave its fork the id of another session") from held
+        raise ForkWrong(f"{context.title} gave its fork the id of another session") from held
     except SessionGone as error:
         await context.lose(step.link, str(error), window_id)
         raise

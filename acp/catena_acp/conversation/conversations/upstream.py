@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from catena_acp.continuity.services import Services
+from catena_acp.continuity.services import Services, agent_title
 from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.errors import AgentError, SessionGone
 from catena_acp.port.port import AgentPort
@@ -52,7 +52,7 @@ async def delete_sessions(
         try:
             agent = await start(name, profile, _directory(held[0].cwd))
             if not agent.abilities.delete:
-                done.refused[name] = f"{agent.spec.title} cannot delete sessions"
+                done.refused[name] = f"{agent_title(agent)} cannot delete sessions"
                 continue
         except AgentError as error:
             done.refused[name] = str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from catena_acp.continuity.services import agent_title
 from catena_acp.conversation.inspection.chain import SHOWN, Chain, Loads, SessionCheck, read_chain
 from catena_acp.conversation.inspection.context import TurnContext, read_context
 from catena_acp.conversation.inspection.price import Price, prices
@@ -143,9 +144,9 @@ class ConversationChain:
         if context.sessions.of(link):
             return Loads.YES, "open now"
         if abilities.quirks.load_destroys:
-            return Loads.UNKNOWN, f"not checked: {spec.title} may lose a session by opening it"
+            return Loads.UNKNOWN, f"not checked: {agent_title(agent)} may lose a session by opening it"
         if not abilities.reopens:
-            return Loads.NO, f"{spec.title} cannot reopen a session"
+            return Loads.NO, f"{agent_title(agent)} cannot reopen a session"
         release = context.agents.hold(agent)
         try:
             await context.sessions.look(link, agent, replace(context.place, cwd=link.cwd), context.host)
@@ -153,10 +154,10 @@ class ConversationChain:
             await context.lose(link, str(error))
             return Loads.NO, str(error)
         except AgentError as error:
-            return Loads.UNKNOWN, f"{spec.title} could not be asked: {error}"
+            return Loads.UNKNOWN, f"{agent_title(agent)} could not be asked: {error}"
         finally:
             release()
-        return Loads.YES, f"{spec.title} opened it"
+        return Loads.YES, f"{agent_title(agent)} opened it"
 
     async def _pickable(self, link_id: str) -> tuple[AgentSpec, str]:
         """The agent of a link that can be gone on from, and where its session stands."""

@@ -72,11 +72,13 @@ class AgentCommands:
         if spec is None:
             return
         if tab.answered_by(spec):
-            context.say(f"{safe_line(spec.title)} is already in use here.")
+            context.say(f"{safe_line(tab.title_of(spec))} is already in use here.")
             return
         (price,) = await prices([spec])
         await tab.window.set_agent(spec)
-        context.say(f"Switched to {safe_line(spec.title)}.{f' Your next prompt: {price}.' if price else ''}")
+        context.say(
+            f"Switched to {safe_line(tab.title_of(spec))}.{f' Your next prompt: {price}.' if price else ''}"
+        )
         await tab.window.prepare()
 
     # --- its session

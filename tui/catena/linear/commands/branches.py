@@ -150,7 +150,7 @@ class BranchCommands:
         context.out.line(f"{context.title}: {(await price(tab.window)).words}")
         for spec in specs:
             words = (await price(tab.window, spec=spec, leaf_id=point, apart=True)).words
-            context.out.line(f"{safe_line(spec.title)}: {words}")
+            context.out.line(f"{safe_line(tab.title_of(spec))}: {words}")
         if not await context.confirm(
             "All of them work in the same directory, and may change the same files.", "ask them"
         ):

@@ -185,7 +185,7 @@ class PromptCommands:
             return
         prompt = await prompt_of(context, number)
         price = await tab.conversation.chain.price(tab.window, spec=spec, leaf_id=prompt.parent_id)
-        whom = f" with {safe_line(spec.title)}" if spec else ""
+        whom = f" with {safe_line(tab.title_of(spec))}" if spec else ""
         said = context.numbers.of(prompt.id)
         if await context.confirm(f"Retry {said}{whom}: {price.words}.", "retry it"):
             choice = await choose_files(context, tab, prompt.parent_id)

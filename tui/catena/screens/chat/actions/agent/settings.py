@@ -233,11 +233,11 @@ class SettingsActions:
         if tab is None:
             await self._open_with(spec)
         elif tab.answered_by(spec):
-            context.say(f"{spec.title} is already in use here.")
+            context.say(f"{tab.title_of(spec)} is already in use here.")
         else:
             (price,) = await self._prices([spec])
             await tab.window.set_agent(spec)
-            said = [f"Switched to {spec.title}."]
+            said = [f"Switched to {tab.title_of(spec)}."]
             if running := [task.title for task in tab.window.background]:
                 said.append(f"{background_words(running)} of the agent before.")
             if price:

@@ -93,7 +93,7 @@ class AskActions:
         self, tab: Tab, specs: Sequence[AgentSpec], prompt: Message | None, point: str | None
     ) -> None:
         context, place = self._context, self._context.place()
-        titles = [safe_line(spec.title) for spec in specs]
+        titles = [safe_line(tab.title_of(spec)) for spec in specs]
         prices = await self._prices(tab, specs, point)
         if prompt is None:
             titles.insert(0, safe_line(tab.window.session.agent_title))

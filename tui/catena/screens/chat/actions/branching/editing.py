@@ -279,7 +279,7 @@ class EditActions:
 
         def question() -> ForkQuestion:
             return ForkQuestion(
-                f"Retry this prompt with {safe_line(spec.title)}?" if spec else "Retry this prompt?",
+                f"Retry this prompt with {safe_line(tab.title_of(spec))}?" if spec else "Retry this prompt?",
                 price.words,
                 "Retry",
                 (ForkOption("a", "Retry with another agent", "Other agent"), *along_choices(along)),
