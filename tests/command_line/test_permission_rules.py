@@ -13,6 +13,7 @@ import pytest
 from catena.cli.run.permissions import policy_answer
 from catena.settings.tables.permissions import Permissions
 from catena_acp.continuity.conversation_events import PermissionOpened
+from catena_acp.permissions.subject import subject_of
 from catena_acp.port.session_events import PermissionOption, ToolCallChanged
 from support.clients.command_line import EXECUTABLE, Catena
 from support.clients.on_terminal import OnTerminal, on_terminal
@@ -91,7 +92,7 @@ def asked(kind: str | None, *options: str) -> PermissionOpened:
     return PermissionOpened(
         "w",
         "ask",
-        ToolCallChanged("call", kind=kind, raw_input={"path": "a"}),
+        subject_of(ToolCallChanged("call", kind=kind, raw_input={"path": "a"}), "/p"),
         tuple(PermissionOption(name, name, name) for name in options),
     )
 
@@ -115,7 +116,7 @@ def asked(kind: str | None, *options: str) -> PermissionOpened:
 def test_a_policy_takes_an_option_of_its_kind_for_this_time_first_and_never_another(
     policy: Permissions, kind: str | None, options: tuple[str, ...], chosen: str | None
 ) -> None:
-    option = policy_answer(policy, asked(kind, *options), "/project")
+    option = policy_answer(policy, asked(kind, *options))
 
     assert (option and option.id) == chosen
 

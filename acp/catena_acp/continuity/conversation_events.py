@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from catena_acp.port.abilities import ImageLimits
 from catena_acp.port.elicitation.requests import Elicitation
@@ -22,6 +23,9 @@ from catena_acp.port.session_events import (
 )
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.records import Attachment, Link, Message, QueueItem, Turn
+
+if TYPE_CHECKING:  # not needed before there is a question
+    from catena_acp.permissions.subject import RequestSubject
 
 
 class Doing(StrEnum):
@@ -158,12 +162,15 @@ class PermissionOpened:
 
     window_id: str
     ask_id: str
-    tool_call: (
-        ToolCallChanged  # completed from the tool call reported before, if the request names only its id
-    )
+    subject: RequestSubject  # of the call, completed from what was reported before if the request names only its id
     options: tuple[PermissionOption, ...]
     subagent: str = ""  # the task of the subagent that asks; "" if none does
     changed: tuple[str, ...] = ()  # what of the call is not as it was first asked; told anew with each change
+
+    @property
+    def tool_call(self) -> ToolCallChanged:
+        """The call as it was sent."""
+        return self.subject.call
 
 
 @dataclass(frozen=True, slots=True)

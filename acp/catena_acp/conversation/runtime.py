@@ -29,16 +29,15 @@ from catena_acp.continuity.services import Services, SpecOf, Tenure, title_of
 from catena_acp.continuity.sessions.agent_pool import Agents
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.sessions import LiveSession, Sessions
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.background import BackgroundTask, BackgroundWork
 from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.continuity.turns.questions import PendingQuestions
-from catena_acp.continuity.turns.tool_data import call_of
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.continuity.wording.leases import hold_words
 from catena_acp.conversation import journal
 from catena_acp.conversation.titles import fork_title, readable_title, without_fork_marks
 from catena_acp.errors import AgentError, AgentMissing, QuestionChanged, ReadOnly
+from catena_acp.permissions.subject import RequestSubject, subject_of
 from catena_acp.port.elicitation.requests import CANCEL, ElicitationAnswer
 from catena_acp.port.elicitation.words import answered_text, asked_text
 from catena_acp.port.port import AgentPort, AgentSpec
@@ -454,14 +453,19 @@ class ConversationRuntime:
         for window_id in windows if changed else ():
             self.publish(BackgroundChanged(window_id))
 
-    def handle_question(self, live: LiveSession, event: QuestionEvent | ToolCallChanged) -> None:
-        """A question is asked, changed or closed; within a turn, after the row that it is about was committed."""
+    def handle_question(
+        self, live: LiveSession, event: QuestionEvent | ToolCallChanged, subject: RequestSubject | None = None
+    ) -> None:
+        """A question is asked, changed or closed; within a turn, after the row that it is about was committed.
+
+        ``subject`` is what a permission request is about, if that was looked at.
+        """
         match event:
             case ToolCallChanged():
-                for asked in self.questions.follow(live.link_id, event):
+                for asked in self.questions.follow(live.link_id, event, self.record.cwd):
                     self._apply_rules_to(live, asked)
             case PermissionRequested() | ElicitationRequested():
-                self._ask(live, event)
+                self._ask(live, event, subject)
             case PermissionWithdrawn(ask_id=ask_id) | ElicitationCompleted(ask_id=ask_id):
                 self._withdraw(live, ask_id)
             case ElicitationAnswered(ask_id=ask_id, answer=answer) if answer.action == "cancel":
@@ -486,7 +490,12 @@ class ConversationRuntime:
         early[:] = [each for each in early if each.ask_id != ask_id]
         self._go_on(self.questions.withdrawn(ask_id))
 
-    def _ask(self, live: LiveSession, event: PermissionRequested | ElicitationRequested) -> None:
+    def _ask(
+        self,
+        live: LiveSession,
+        event: PermissionRequested | ElicitationRequested,
+        subject: RequestSubject | None = None,
+    ) -> None:
         running = self._running.get(live.link_id)
         carried = (window_id for window_id, link_id in self._carriers.items() if link_id == live.link_id)
         window_id = running.window_id if running else next(carried, None)
@@ -500,11 +509,9 @@ class ConversationRuntime:
                 else:
                     live.agent.answer_elicitation(ask_id, CANCEL)
             case PermissionRequested() if window_id is not None:
-                call_id = event.tool_call.tool_call_id
-                data = running.reducer.tool(call_id) if running else None
-                known = call_of(call_id, ToolRecord.from_data(data)) if data else None
+                subject = subject or subject_of(event.tool_call, self.record.cwd)
                 subagent = running.reducer.subagent_of(event.tool_call) if running else ""
-                self.questions.add(window_id, live.link_id, live.agent, event, known, subagent)
+                self.questions.add(window_id, live.link_id, live.agent, event, subject, subagent)
             case ElicitationRequested() if window_id is not None:
                 title = live.state.agent_title
                 self.questions.add_elicitation(window_id, live.link_id, live.agent, event, title)

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from catena_acp.permissions.commands import commands_of
+from catena_acp.permissions.kinds import PATH_KINDS
 from catena_acp.permissions.rule import (
     EVERYWHERE,
-    PATH_KINDS,
     InvalidRule,
-    RequestSubject,
     Rule,
     RuleScope,
     decide,
     rule_of,
 )
+from catena_acp.permissions.subject import RequestSubject
 
 
 def proposals(subject: RequestSubject, scope: RuleScope = RuleScope.PROJECT) -> tuple[Rule, ...]:

@@ -13,9 +13,9 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from catena_acp.permissions.commands import Words, commands_of
+from catena_acp.permissions.kinds import KINDS, PATH_KINDS
+from catena_acp.permissions.subject import RequestSubject
 
-PATH_KINDS = ("read", "edit", "delete", "move", "search")
-KINDS = (*PATH_KINDS, "execute", "fetch", "any")
 ANYTHING = "*"
 EVERYWHERE = "**"
 _LONGEST = 1000  # characters of a pattern
@@ -51,24 +51,6 @@ class Rule:
     scope: RuleScope
     id: str = ""  # of one in the store
     project: str = ""  # absolute: it holds in this directory and below; "" for every one
-
-
-@dataclass(frozen=True, slots=True)
-class RequestSubject:
-    """What a request is about, as far as its structured input tells.
-
-    ``doubt`` says why it is not certain, and is empty where it is. Paths are relative to the project, with symbolic
-    links and `..` resolved; one outside of it is a doubt.
-    """
-
-    kind: str
-    paths: tuple[str, ...] = ()
-    commands: tuple[Words, ...] = ()
-    hosts: tuple[str, ...] = ()
-    doubt: str = ""
-    mentions: tuple[
-        str, ...
-    ] = ()  # every text of its input, whole: what it may be about where it is in doubt
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,22 @@
-"""What a permission request is about, read from its structured input; its title decides nothing."""
+"""The subject of a permission request: one value, made once of all that the agent sent.
+
+The question, the rules and the record speak of it. What the agent calls it (title, kind, description) stands beside it
+and decides nothing; what cannot be certain is a doubt, with its reason.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
 from catena_acp.permissions.commands import Words, commands_of
-from catena_acp.permissions.rule import PATH_KINDS, RequestSubject
+from catena_acp.permissions.kinds import PATH_KINDS
+from catena_acp.permissions.parts import SubjectPart, parts_of
 from catena_acp.port.session_events import ToolCallChanged, ToolDiff, ToolText
 
 COMMAND_KEYS = ("command", "cmd")
@@ -131,22 +137,76 @@ _DEEPEST = 6
 Resolve = Callable[[str], str]
 
 
+@dataclass(frozen=True, slots=True)
+class AgentWords:
+    """What the agent calls a call; it decides nothing, but that a rule for another kind never allows it."""
+
+    title: str
+    kind: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class RequestSubject:
+    """What a tool call is about: everything that was sent of it, and what of that is certain.
+
+    ``doubt`` says why it is not certain, and is empty if it is. Paths are relative to the project, with symbolic links
+    and `..` resolved; one outside of it is a doubt. ``places`` are absolute, as far as they can be resolved.
+    """
+
+    call: ToolCallChanged
+    words: AgentWords
+    parts: tuple[SubjectPart, ...]  # beside the diffs, each whole
+    diffs: tuple[ToolDiff, ...]
+    mentions: tuple[str, ...]  # every text of its input, whole: what it may be about if it is in doubt
+    paths: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+    commands: tuple[Words, ...] = ()
+    hosts: tuple[str, ...] = ()
+    doubt: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of tool, as the agent calls it; "" if it does not."""
+        return self.words.kind
+
+
 def subject_of(call: ToolCallChanged, project: str, resolve: Resolve = os.path.realpath) -> RequestSubject:
-    """What a tool call is about in ``project``, an absolute directory. Looks at links in the file system.
+    """The subject of a call in ``project``, an absolute directory. Looks at links in the file system.
 
     Whatever was cut or could not be read, and whatever stands under a key that is not known, is a doubt.
     """
-    subject = _subject_of(call, project, resolve)
-    doubt = call.doubt or subject.doubt or _doubt_of_keys(call)
-    return replace(subject, doubt=doubt, mentions=tuple(_mentions(call))) if doubt else subject
+    found = _certain(call, project, resolve)
+    subject = unresolved_subject(call)
+    return replace(
+        subject,
+        paths=found.paths,
+        places=_places(call, project, resolve),
+        commands=found.commands,
+        hosts=found.hosts,
+        doubt=call.doubt or found.doubt or _doubt_of_keys(call),
+    )
 
 
-def only_reads(call: ToolCallChanged, project: str) -> bool:
+def unresolved_subject(call: ToolCallChanged) -> RequestSubject:
+    """The subject of a call that is only looked at: in doubt, since nothing was resolved. Pure."""
+    raw = call.raw_input if isinstance(call.raw_input, Mapping) else {}
+    description = raw.get("description")
+    return RequestSubject(
+        call,
+        AgentWords(call.title or "", call.kind or "", description if isinstance(description, str) else ""),
+        parts_of(call),
+        tuple(content for content in call.content or () if isinstance(content, ToolDiff)),
+        tuple(_mentions(call)),
+        doubt="it was not looked at",
+    )
+
+
+def only_reads(subject: RequestSubject) -> bool:
     """True if a call certainly does nothing but read or search, wherever that is."""
-    subject = subject_of(call, project)
     if subject.kind not in ("read", "search"):
         return False
-    searches = subject.kind == "search" and bool(call.raw_input) and subject.doubt == _NO_PATH
+    searches = subject.kind == "search" and bool(subject.call.raw_input) and subject.doubt == _NO_PATH
     return not subject.doubt or subject.doubt == _OUTSIDE or searches
 
 
@@ -197,14 +257,24 @@ def _texts(value: object, depth: int) -> Iterator[str]:
             yield from _texts(inner, depth + 1)
 
 
-def _subject_of(call: ToolCallChanged, project: str, resolve: Resolve) -> RequestSubject:
+@dataclass(frozen=True, slots=True)
+class _Certain:
+    """What of a call is certain, or why nothing is."""
+
+    paths: tuple[str, ...] = ()
+    commands: tuple[Words, ...] = ()
+    hosts: tuple[str, ...] = ()
+    doubt: str = ""
+
+
+def _certain(call: ToolCallChanged, project: str, resolve: Resolve) -> _Certain:
     kind = call.kind or ""
     raw: Mapping[str, Any] = call.raw_input if isinstance(call.raw_input, Mapping) else {}
     diffs = [part.path for part in call.content or () if isinstance(part, ToolDiff)]
     if call.raw_input is not None and not isinstance(call.raw_input, Mapping):
-        return RequestSubject(kind, doubt="its input has no fields")
+        return _Certain(doubt="its input has no fields")
     if any(_is_doubtful(key) and value for key, value in raw.items()):
-        return RequestSubject(kind, doubt="its input asks for more than its kind")
+        return _Certain(doubt="its input asks for more than its kind")
     has_command = any(key in raw for key in COMMAND_KEYS)
     has_url = any(key in raw for key in URL_KEYS)
     match kind:
@@ -212,26 +282,22 @@ def _subject_of(call: ToolCallChanged, project: str, resolve: Resolve) -> Reques
             places = [raw[key] for key in PLACE_KEYS if raw.get(key)]
             commands = _commands(raw) if not (diffs or has_url) else None
             if commands is None:
-                return RequestSubject(kind, doubt="its command cannot be split with certainty")
+                return _Certain(doubt="its command cannot be split with certainty")
             inside = _inside(places, project, resolve)
-            return RequestSubject(
-                kind, commands=commands, doubt="" if inside is not None else "it runs elsewhere"
-            )
+            return _Certain(commands=commands, doubt="" if inside is not None else "it runs elsewhere")
         case "fetch":
             hosts = _hosts(raw) if not (diffs or has_command) else None
-            return RequestSubject(
-                kind, hosts=hosts or (), doubt="" if hosts else "it gives no address of a page"
-            )
+            return _Certain(hosts=hosts or (), doubt="" if hosts else "it gives no address of a page")
         case kind if kind in PATH_KINDS:
             if has_command or has_url or (diffs and kind in ("read", "search")):
-                return RequestSubject(kind, doubt="its input is of another kind")
+                return _Certain(doubt="its input is of another kind")
             named = [*diffs, *(place.path for place in call.locations or ()), *_paths(raw)]
             if not named:
-                return RequestSubject(kind, doubt=_NO_PATH)
+                return _Certain(doubt=_NO_PATH)
             inside = _inside(named, project, resolve)
-            return RequestSubject(kind, paths=inside or (), doubt="" if inside else _OUTSIDE)
+            return _Certain(paths=inside or (), doubt="" if inside else _OUTSIDE)
         case _:
-            return RequestSubject(kind, doubt="its kind of tool has no rules")
+            return _Certain(doubt="its kind of tool has no rules")
 
 
 def subject_of_text(
@@ -321,6 +387,21 @@ def _inside(paths: Sequence[object], project: str, resolve: Resolve) -> tuple[st
         if not real.is_relative_to(root):
             return None
         found.append(str(real.relative_to(root)))
+    return tuple(dict.fromkeys(found))
+
+
+def _places(call: ToolCallChanged, project: str, resolve: Resolve) -> tuple[str, ...]:
+    """Every path that the call names, absolute and resolved, as far as that can be done."""
+    named = [
+        *(part.path for part in call.content or () if isinstance(part, ToolDiff)),
+        *(place.path for place in call.locations or ()),
+        *_paths(call.raw_input if isinstance(call.raw_input, Mapping) else {}),
+    ]
+    found: list[str] = []
+    for path in named[:_MOST]:
+        if isinstance(path, str):
+            with contextlib.suppress(OSError, ValueError):
+                found.append(resolve(os.path.join(project, path)))  # noqa: PTH118 - joined, not read
     return tuple(dict.fromkeys(found))
 
 

@@ -12,6 +12,7 @@ from textual.pilot import Pilot
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.transcript.widget.subject_block import SubjectBlock
 from catena_acp.continuity.conversation_events import PermissionOpened
+from catena_acp.permissions.subject import subject_of
 from catena_acp.port.session_events import Location, PermissionOption, ToolCallChanged, ToolDiff, ToolText
 from support.screen.messages import taken_in
 from support.screen.pilot import at_the_screen
@@ -36,7 +37,10 @@ class Stage(ThemedApp):
 
     async def ask(self, pilot: Pilot[None], *calls: ToolCallChanged) -> list[str]:
         """Ask for these calls; the rows that are shown."""
-        asks = [PermissionOpened("w", str(number), call, OPTIONS) for number, call in enumerate(calls)]
+        asks = [
+            PermissionOpened("w", str(number), subject_of(call, "/p"), OPTIONS)
+            for number, call in enumerate(calls)
+        ]
         self.panel.show(asks, directory="/p")
         before: list[str] = []
         while True:  # what the question takes of a short screen is known behind its first layout
@@ -199,7 +203,7 @@ async def test_w01_what_a_request_hides_is_shown_safely_in_full_and_a_short_one_
             await app.ask(pilot, call)
             right = app.panel.band.text.words.right
             assert ("d" in [each.key for each in right]) is cut
-        whole = SubjectBlock(hidden, "/p", whole=True)
+        whole = SubjectBlock(subject_of(hidden, "/p"), "/p", whole=True)
         await app.mount(whole)
         await taken_in(pilot)
         text = "\n".join(whole.render_line(row).text.strip() for row in range(whole.size.height))
@@ -224,12 +228,14 @@ async def test_the_styles_of_the_roles_are_read_once_for_all_questions(
     monkeypatch.setattr(SubjectBlock, "get_component_rich_style", counted)
     app = Stage()
     async with app.run_test(size=(80, 24)) as pilot:
-        block = SubjectBlock(ToolCallChanged("0", title="ls", raw_input={"why": "no reason"}), "/p")
+        block = SubjectBlock(
+            subject_of(ToolCallChanged("0", title="ls", raw_input={"why": "no reason"}), "/p"), "/p"
+        )
         await app.mount(block)
         await taken_in(pilot)
         block.get_content_height(app.size, app.size, 80)
         looked_up.clear()
-        block.show(ToolCallChanged("1", title="ls", raw_input={"why": "another"}), "/p")
+        block.show(subject_of(ToolCallChanged("1", title="ls", raw_input={"why": "another"}), "/p"), "/p")
         assert block.get_content_height(app.size, app.size, 80) == 1
         assert looked_up == []
         block.notify_style_update()

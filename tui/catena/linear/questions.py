@@ -14,7 +14,6 @@ from catena.workspace.questions.form_lines import DECLINED, about_field, given_i
 from catena.workspace.questions.permission_words import (
     asker_words,
     changed_words,
-    diffs_of,
     question_words,
 )
 from catena.workspace.questions.subject_lines import first_rows, more_words, subject_lines
@@ -25,7 +24,6 @@ from catena_acp.errors import QuestionChanged
 from catena_acp.permissions.options import option_of
 from catena_acp.permissions.proposals import first_choice, proposals
 from catena_acp.permissions.rule import Rule, rule_text
-from catena_acp.permissions.subject import subject_of
 from catena_acp.port.elicitation.checks import check
 from catena_acp.port.elicitation.requests import (
     CANCEL,
@@ -117,8 +115,8 @@ class Questions:
         if isinstance(asked, PermissionOpened):
             ways += ["y allows once"] if option_of(asked.options, allow=True) else []
             ways += ["n rejects"] if _rejection(asked) else []
-            ways += ["d reads the change"] if diffs_of(asked.tool_call) else []
-            ways += ["d reads all"] if not diffs_of(asked.tool_call) and self._is_cut(asked) else []
+            ways += ["d reads the change"] if asked.subject.diffs else []
+            ways += ["d reads all"] if not asked.subject.diffs and self._is_cut(asked) else []
         return f"Choose: {', '.join(ways)}. Enter alone reads this again."
 
     # --- permission requests
@@ -132,24 +130,24 @@ class Questions:
             yield f"Note: {changed_words(asked.changed)}"
         if asker := asker_words(asked.subagent):
             yield f"Note: {asker}"
-        if diffs := diffs_of(asked.tool_call):
+        if diffs := asked.subject.diffs:
             yield from rows.change_lines(
                 diffs, directory, most=None if self._context.verbose else _CHANGE_LINES
             )
-        shown, left = first_rows(list(subject_lines(asked.tool_call)), _ROWS)
+        shown, left = first_rows(list(subject_lines(asked.subject)), _ROWS)
         yield from map(rows.set_in, shown)
         if left and not self._context.verbose:
             yield f"Note: {more_words(left)}"
 
     def _is_cut(self, asked: PermissionOpened) -> bool:
-        return first_rows(list(subject_lines(asked.tool_call)), _ROWS)[1] > 0
+        return first_rows(list(subject_lines(asked.subject)), _ROWS)[1] > 0
 
     def _permission_choices(self, asked: PermissionOpened) -> Iterator[NumberedAnswer]:
         for option in asked.options:
             yield NumberedAnswer(safe_line(option.name), option)
         once = option_of(asked.options, allow=True)
         if once is not None:
-            rules = proposals(subject_of(asked.tool_call, self._context.here.conversation.record.cwd))
+            rules = proposals(asked.subject)
             at = first_choice(rules) if rules else 0
             for rule in rules[at : at + _RULES]:
                 yield NumberedAnswer(f"Always in this project: {rule_text(rule)}", once, rule)
@@ -162,9 +160,9 @@ class Questions:
         if not isinstance(asked, PermissionOpened):
             return False
         self._read_whole = asked.ask_id
-        out, call = self._context.out, asked.tool_call
-        out.lines(rows.change_lines(diffs_of(call), self._context.here.conversation.record.cwd))
-        out.lines(map(rows.set_in, subject_lines(call)))
+        out = self._context.out
+        out.lines(rows.change_lines(asked.subject.diffs, self._context.here.conversation.record.cwd))
+        out.lines(map(rows.set_in, subject_lines(asked.subject)))
         return True
 
     # --- answers

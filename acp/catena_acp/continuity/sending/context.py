@@ -21,6 +21,7 @@ from catena_acp.continuity.sessions.forking import ask_for_fork
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentError, AgentMissing, AgentRefused, NotCopied, SessionContradicts
+from catena_acp.permissions.subject import RequestSubject
 from catena_acp.port.abilities import Abilities
 from catena_acp.port.port import AgentPort, AgentSpec, SessionSetup
 from catena_acp.port.session_events import QuestionEvent, SessionOpened, ToolCallChanged
@@ -85,8 +86,10 @@ class Host(SessionListener, Protocol):
         """Note an agent process that was started for this conversation."""
         ...
 
-    def handle_question(self, live: LiveSession, event: QuestionEvent | ToolCallChanged) -> None:
-        """Publish a question of the session, or that it is closed."""
+    def handle_question(
+        self, live: LiveSession, event: QuestionEvent | ToolCallChanged, subject: RequestSubject | None = None
+    ) -> None:
+        """Publish a question of the session, that it changed, or that it is closed."""
         ...
 
     def set_carrier(self, window_id: str, live: LiveSession) -> None:

@@ -15,6 +15,7 @@ from catena_acp.continuity.conversation_events import (
     Question,
 )
 from catena_acp.permissions.deeds import changed_labels
+from catena_acp.permissions.subject import RequestSubject, subject_of
 from catena_acp.port.elicitation.requests import CANCEL, ElicitationAnswer, WebPage
 from catena_acp.port.session_events import (
     ElicitationRequested,
@@ -65,19 +66,18 @@ class PendingQuestions:
         link_id: str,
         agent: AnswersPermissions,
         asked: PermissionRequested,
-        known: ToolCallChanged | None,
+        subject: RequestSubject,
         subagent: str = "",
     ) -> None:
-        """Add and publish a permission request; ``known`` is its tool call as it was reported before.
+        """Add and publish a permission request about a subject.
 
         ``subagent`` is the task of the subagent that asks; "" if none does.
         """
-        call = completed_call(asked.tool_call, known)
-        event = PermissionOpened(window_id, asked.ask_id, call, asked.options, subagent)
+        event = PermissionOpened(window_id, asked.ask_id, subject, asked.options, subagent)
         self._open[asked.ask_id] = _Permission(link_id, agent, event)
         self._publish(event)
 
-    def follow(self, link_id: str, update: ToolCallChanged) -> list[PermissionOpened]:
+    def follow(self, link_id: str, update: ToolCallChanged, directory: str) -> list[PermissionOpened]:
         """Ask anew for what an update made of a call that a permission is asked for; returns what is asked anew."""
         anew: list[PermissionOpened] = []
         for ask_id, ask in list(self._open.items()):
@@ -90,7 +90,7 @@ class PendingQuestions:
             if not (labels := changed_labels(before, now)):
                 continue
             changed = tuple(dict.fromkeys((*ask.event.changed, *labels)))
-            event = replace(ask.event, tool_call=now, changed=changed)
+            event = replace(ask.event, subject=subject_of(now, directory), changed=changed)
             self._open[ask_id] = replace(ask, event=event)
             self._publish(event)
             anew.append(event)

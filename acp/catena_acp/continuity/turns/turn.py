@@ -48,11 +48,15 @@ from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotKept, Refu
 from catena_acp.permissions.options import option_of
 from catena_acp.permissions.rule import decide
 from catena_acp.permissions.stored_rules import rules_in_force
-from catena_acp.permissions.subject import subject_of
+from catena_acp.permissions.subject import RequestSubject, subject_of
 from catena_acp.port.session_events import (
+    ElicitationAnswered,
+    ElicitationCompleted,
+    ElicitationRequested,
     Event,
     PermissionOption,
     PermissionRequested,
+    PermissionWithdrawn,
     PromptBlock,
     QuestionEvent,
     TextBlock,
@@ -104,7 +108,7 @@ class RunningTurn:
         last_id: str,
         before: Link,
         publish: Callable[[ConversationEvent], None],
-        asked: Callable[[LiveSession, QuestionEvent | ToolCallChanged], None],
+        asked: Callable[[LiveSession, QuestionEvent | ToolCallChanged, RequestSubject | None], None],
     ) -> None:
         """``before`` is the link as it was before it was claimed."""
         self._services = services
@@ -394,24 +398,34 @@ class RunningTurn:
         await self.recorder.take(events)
         self._updated = self._updated or self.reducer.last_id != rows_before
         for event in events:
-            if isinstance(event, ToolCallChanged) or (
-                isinstance(event, QuestionEvent) and not await self._is_answered_by_rule(event)
-            ):
-                self._asked(self.live, event)
+            match event:
+                case PermissionRequested():
+                    subject = await self._subject_of(event)
+                    if not await self._is_answered_by_rule(event, subject):
+                        self._asked(self.live, event, subject)
+                case (
+                    ToolCallChanged()
+                    | PermissionWithdrawn()
+                    | ElicitationRequested()
+                    | ElicitationAnswered()
+                    | ElicitationCompleted()
+                ):
+                    self._asked(self.live, event, None)
 
-    async def _is_answered_by_rule(self, event: QuestionEvent) -> bool:
-        """Answer a permission request by a rule of the person, if one is about it; True if that was done."""
-        if not isinstance(event, PermissionRequested):
-            return False
+    async def _subject_of(self, event: PermissionRequested) -> RequestSubject:
+        """What a request is about, with what was reported of its call before; made here, once."""
         call_id = event.tool_call.tool_call_id
         data = self.reducer.tool(call_id)
         known = call_of(call_id, ToolRecord.from_data(data)) if data else None
-        call = completed_call(event.tool_call, known)
-        answer = await self._ruled(call, event.options)
+        return await asyncio.to_thread(subject_of, completed_call(event.tool_call, known), self._before.cwd)
+
+    async def _is_answered_by_rule(self, event: PermissionRequested, subject: RequestSubject) -> bool:
+        """Answer a permission request by a rule of the person, if one is about it; True if that was done."""
+        answer = await self._ruled(subject, event.options)
         if answer is None:
             return False
         # Written, then told: the agent acts on the answer at once.
-        await self._note_rule(call, answer)
+        await self._note_rule(subject.call, answer)
         self.live.agent.answer_permission(event.ask_id, answer.option_id)
         return True
 
@@ -421,7 +435,7 @@ class RunningTurn:
         ``take`` closes the request for the person, and is False where that is not possible any more.
         """
         async with self._writing:
-            answer = await self._ruled(asked.tool_call, asked.options)
+            answer = await self._ruled(asked.subject, asked.options)
             if answer is None or self.over or not take():
                 return False
             try:
@@ -441,7 +455,9 @@ class RunningTurn:
             if not self.over:
                 await self.recorder.write(self.reducer.written_anew(call_id))
 
-    async def _ruled(self, call: ToolCallChanged, options: Sequence[PermissionOption]) -> _RuleAnswer | None:
+    async def _ruled(
+        self, subject: RequestSubject, options: Sequence[PermissionOption]
+    ) -> _RuleAnswer | None:
         """The answer of the rules in force to a request; None where the person is asked."""
         everywhere, directory = self._services.rules, self._before.cwd
         if everywhere is None or self.stopping:
@@ -453,7 +469,7 @@ class RunningTurn:
             return None  # what cannot be read allows nothing
         if not rules:
             return None
-        verdict = decide(rules, await asyncio.to_thread(subject_of, call, directory))
+        verdict = decide(rules, subject)
         if verdict.rule is None or self.stopping:
             return None
         option = option_of(options, allow=verdict.rule.allow)

@@ -18,7 +18,10 @@ from catena_acp.continuity.routing.prior_context import PriorContext
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
+from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.endings import Ending, problem_of_end, stop_reason_of, unfinished_status
+from catena_acp.continuity.turns.questions import completed_call
+from catena_acp.continuity.turns.tool_data import call_of
 from catena_acp.continuity.wording.context_summary import ContextSummary
 from catena_acp.continuity.wording.turn_ends import ending_words
 from catena_acp.conversation.asides.rows import AsideCost, AsideRows, RowEvent
@@ -34,6 +37,7 @@ from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, AgentGone, NoCheckpoint, NotAQuestion, ReadOnly, StillAtWork
 from catena_acp.permissions.options import option_of
+from catena_acp.permissions.subject import only_reads, subject_of
 from catena_acp.port.elicitation.requests import DECLINE
 from catena_acp.port.elicitation.words import answered_text, asked_text
 from catena_acp.port.port import AgentPort
@@ -56,7 +60,6 @@ from catena_store.errors import StoreError
 from catena_store.records import Attachment, ContextSource, Message, StopReason
 from catena_store.windows import inputs
 
-_READING = frozenset({"read", "search", "think"})  # kinds of tool calls that are allowed
 _INTRODUCTION: Final = (
     "[Catena · an aside] The person asks something beside the conversation. Answer it from what you know of the "
     "conversation, and by reading only: change no file, and run nothing that changes anything. Do not go on with the "
@@ -341,15 +344,17 @@ class Aside:
 
     def _permitted(self, agent: AgentPort, ask: PermissionRequested) -> list[RowEvent]:
         """Reading is allowed, once; everything else is refused, and that is said."""
-        call = ask.tool_call
-        known = self._rows.tool(call.tool_call_id)
-        reading = (call.kind or known.get("kind")) in _READING
+        call_id = ask.tool_call.tool_call_id
+        known = self._rows.tool(call_id)
+        call = completed_call(ask.tool_call, call_of(call_id, ToolRecord.from_data(known)) if known else None)
+        subject = subject_of(call, self._context.record.cwd)
+        reading = only_reads(subject) or (subject.kind == "think" and not subject.mentions)
         if reading and (option := option_of(ask.options, allow=True)):
             agent.answer_permission(ask.ask_id, option.id)
             return []
         rejection = option_of(ask.options, allow=False)
         agent.answer_permission(ask.ask_id, rejection.id if rejection else None)
-        what = " ".join(str(call.title or known.get("title") or "unspecified").split())
+        what = " ".join((call.title or "unspecified").split())
         return self._rows.add_notice(_REFUSED.format(title=self.title, what=what))
 
     def _over(self, ending: Ending) -> list[AsideEvent]:

@@ -23,6 +23,7 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, ReadOnly, TabClosed
+from catena_acp.permissions.subject import unresolved_subject
 from catena_acp.port.session_events import PermissionOption, PermissionRequested, ToolCallChanged
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Trouble
@@ -111,7 +112,8 @@ class RewindRequests:
                 f"rewind {request.id}", title=words_of(checkpoint, runtime.services.clock()), kind="rewind"
             )
             asked = PermissionRequested(f"rewind {request.id}", call, _OPTIONS)
-            runtime.questions.add(window_id, "", _Question(self, window_id, request, checkpoint), asked, None)
+            question = _Question(self, window_id, request, checkpoint)
+            runtime.questions.add(window_id, "", question, asked, unresolved_subject(call))
 
     def answered(
         self, window_id: str, request: RewindRequest, checkpoint: Checkpoint, *, granted: bool

@@ -24,8 +24,8 @@ _ROWS = 60  # of what is asked, before the answers
 _STANDS_SECONDS = 0.3  # a question stands so long before it can be answered
 
 
-def policy_answer(policy: Permissions, asked: PermissionOpened, directory: str) -> PermissionOption | None:
-    """The option that a policy chooses in ``directory``; None, where none fits, is `cancelled`.
+def policy_answer(policy: Permissions, asked: PermissionOpened) -> PermissionOption | None:
+    """The option that a policy chooses; None, where none fits, is `cancelled`.
 
     `ask` is treated as `deny`.
     """
@@ -33,7 +33,7 @@ def policy_answer(policy: Permissions, asked: PermissionOpened, directory: str) 
         case Permissions.ALLOW:
             allow = True
         case Permissions.ALLOW_READS:
-            allow = only_reads(asked.tool_call, directory)
+            allow = only_reads(asked.subject)
         case Permissions.DENY | Permissions.ASK:
             allow = False
         case _:
@@ -184,10 +184,9 @@ def _title(asked: PermissionOpened, whose: str) -> str:
 
 def _subject(asked: PermissionOpened) -> Iterator[str]:
     """All that the request is about; its title stands above, in the agent's words."""
-    yield from (f"  {line}" for line in subject_lines(asked.tool_call))
-    for content in asked.tool_call.content or ():
-        if isinstance(content, ToolDiff):
-            yield from (f"  {line}" for line in _diff(content))
+    yield from (f"  {line}" for line in subject_lines(asked.subject))
+    for diff in asked.subject.diffs:
+        yield from (f"  {line}" for line in _diff(diff))
 
 
 def _options(asked: PermissionOpened) -> Iterator[str]:

@@ -240,9 +240,7 @@ class HeadlessTurn:
         if self._terminal is not None:
             self._asked[asked.ask_id] = (asked, self._tasks.create_task(self._ask(asked, self._terminal)))
         else:
-            await self._send_answer(
-                asked, policy_answer(self._policy, asked, self._conversation.record.cwd), by="policy"
-            )
+            await self._send_answer(asked, policy_answer(self._policy, asked), by="policy")
 
     async def _ask(self, asked: PermissionOpened, terminal: Terminal) -> None:
         option = await terminal.ask(asked, whose=self._whose)

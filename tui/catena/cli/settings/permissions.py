@@ -10,8 +10,8 @@ from catena.errors import CommandRefused, ExitStatus
 from catena.settings.settings import load_settings
 from catena.text.json_shapes import FORMAT, dumps
 from catena.text.safe_text import safe_line
+from catena_acp.permissions.kinds import KINDS
 from catena_acp.permissions.rule import (
-    KINDS,
     InvalidRule,
     Rule,
     RuleScope,

@@ -32,6 +32,7 @@ from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.changes import ConversationChanges
 from catena_acp.conversation.inspection.tree import ConversationTree
+from catena_acp.permissions.subject import unresolved_subject
 from catena_acp.port.session_events import ToolCallChanged, ToolDiff
 
 _WIDE = 120  # cells of a screen on which the branches stand side by side
@@ -147,7 +148,9 @@ def _drawn(diffs: Sequence[FileDiff], files: int, directory: str) -> list[Widget
             drawn.append(_note("Too long to be shown here: /changes has all of it."))
         elif file.changes:
             parts = tuple(ToolDiff(file.path, each.old, each.new or "") for each in file.changes)
-            drawn.append(SubjectBlock(ToolCallChanged("", content=parts), directory, whole=True))
+            drawn.append(
+                SubjectBlock(unresolved_subject(ToolCallChanged("", content=parts)), directory, whole=True)
+            )
         elif note := note_words(file):
             drawn.append(_note(note))
         drawn.append(Static(""))

@@ -12,8 +12,8 @@ from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import wrap_runs
 from catena.transcript.messages.tool_call import relative
 from catena.transcript.messages.tool_rows import draw_excerpt, draw_more, excerpt_rows
-from catena_acp.permissions.parts import parts_of
-from catena_acp.port.session_events import ToolCallChanged, ToolDiff
+from catena_acp.permissions.subject import RequestSubject
+from catena_acp.port.session_events import ToolDiff
 
 _LONGEST = 4_000  # characters of one argument
 _CONTEXT = 3  # unchanged lines around a change
@@ -33,35 +33,34 @@ def draw_changes(diffs: Sequence[ToolDiff], options: RenderOptions, *, most: int
     return lines + (draw_more(hidden, True, options) if hidden else [])
 
 
-def changed_files(call: ToolCallChanged, directory: str) -> str:
+def changed_files(subject: RequestSubject, directory: str) -> str:
     """Which files a call would change, in words; "" where it tells of none."""
-    diffs = [content for content in call.content or () if isinstance(content, ToolDiff)]
-    paths = {relative(diff.path, directory) for diff in diffs}
+    paths = {relative(diff.path, directory) for diff in subject.diffs}
     return f"{len(paths):,} files" if len(paths) > 1 else "".join(paths)
 
 
-def draw_arguments(call: ToolCallChanged, options: RenderOptions, *, whole: bool = False) -> list[Line]:
+def draw_arguments(subject: RequestSubject, options: RenderOptions, *, whole: bool = False) -> list[Line]:
     """Draw what the agent says of a call beside its changes: arguments, words and places, ``whole`` or the first."""
     most = None if whole else _LONGEST
-    return _draw_texts((text[:most] for text in _arguments(call, options)), options)
+    return _draw_texts((text[:most] for text in _arguments(subject, options)), options)
 
 
-def draw_request(call: ToolCallChanged, options: RenderOptions) -> list[Line]:
+def draw_request(subject: RequestSubject, options: RenderOptions) -> list[Line]:
     """Draw all that the agent says of such a call: its title, which may be a long command, and what belongs to it."""
-    return _draw_texts((safe(call.title or ""), *_arguments(call, options)), options)
+    return _draw_texts((safe(subject.words.title), *_arguments(subject, options)), options)
 
 
-def has_long_arguments(call: ToolCallChanged, options: RenderOptions) -> bool:
+def has_long_arguments(subject: RequestSubject, options: RenderOptions) -> bool:
     """True where an argument is longer than what is drawn of it before it is asked for."""
-    return any(len(text) > _LONGEST for text in _arguments(call, options))
+    return any(len(text) > _LONGEST for text in _arguments(subject, options))
 
 
-def _arguments(call: ToolCallChanged, options: RenderOptions) -> Iterator[str]:
+def _arguments(subject: RequestSubject, options: RenderOptions) -> Iterator[str]:
     """The arguments, words and places of a call, fit to be drawn; what its title or its diffs say is not said again."""
     directory = options.directory
-    diffs = {relative(each.path, directory) for each in call.content or () if isinstance(each, ToolDiff)}
-    lines = {place.path: place.line for place in call.locations or ()}
-    for part in parts_of(call):
+    diffs = {relative(each.path, directory) for each in subject.diffs}
+    lines = {place.path: place.line for place in subject.call.locations or ()}
+    for part in subject.parts:
         if relative(part.text, directory) in diffs:
             continue
         text = safe(part.text)

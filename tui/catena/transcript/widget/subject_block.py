@@ -26,7 +26,7 @@ from catena.transcript.messages.subject import (
     has_long_arguments,
 )
 from catena.transcript.messages.tool_rows import draw_more
-from catena_acp.port.session_events import ToolCallChanged, ToolDiff
+from catena_acp.permissions.subject import RequestSubject
 
 _ROLES = Path(__file__).with_name("transcript.tcss").read_text(encoding="utf-8")
 ROLE_CLASSES = frozenset(component_class(role) for role in role_names())
@@ -96,11 +96,11 @@ class LineBlock(Widget):
 class SubjectBlock(LineBlock):
     """What a tool call is about, as tall as half of the screen allows unless it is ``whole``."""
 
-    def __init__(self, call: ToolCallChanged, directory: str, *, whole: bool = False) -> None:
+    def __init__(self, subject: RequestSubject, directory: str, *, whole: bool = False) -> None:
         """Paths below ``directory`` become relative; ``whole``: nothing is cut."""
         super().__init__()
         self._whole = whole
-        self._call = call
+        self._subject = subject
         self._directory = directory
         self._drawn: list[Line] = []
         self._cut = False
@@ -114,9 +114,9 @@ class SubjectBlock(LineBlock):
             self._below = below
             self.refresh(layout=True)
 
-    def show(self, call: ToolCallChanged, directory: str) -> None:
+    def show(self, subject: RequestSubject, directory: str) -> None:
         """Show what another call is about."""
-        self._call, self._directory = call, directory
+        self._subject, self._directory = subject, directory
         self._drawn_for = None
         self.refresh(layout=True)
 
@@ -134,11 +134,11 @@ class SubjectBlock(LineBlock):
         return self._drawn
 
     def _draw(self, width: int) -> list[Line]:
-        call, self._cut = self._call, False
+        subject, self._cut = self._subject, False
         options = self._options(width, self._directory)
-        diffs = [content for content in call.content or () if isinstance(content, ToolDiff)]
+        diffs = subject.diffs
         if self._whole:
-            said = draw_arguments(call, options, whole=True) if diffs else draw_request(call, options)
+            said = draw_arguments(subject, options, whole=True) if diffs else draw_request(subject, options)
             return [*said, *draw_changes(diffs, options)]
         most = self._room()
         said = self._arguments(most // 2 if diffs else most, options)
@@ -148,8 +148,8 @@ class SubjectBlock(LineBlock):
 
     def _arguments(self, most: int, options: RenderOptions) -> list[Line]:
         """What stands beside the changes, in as many rows at most."""
-        lines = draw_arguments(self._call, options)
-        self._cut = len(lines) > most or has_long_arguments(self._call, options)
+        lines = draw_arguments(self._subject, options)
+        self._cut = len(lines) > most or has_long_arguments(self._subject, options)
         if len(lines) <= most:
             return lines
         return [*lines[: most - 1], *draw_more(len(lines) - most + 1, False, options)] if most else []

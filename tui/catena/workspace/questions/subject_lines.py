@@ -9,17 +9,15 @@ from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.wording.counts import counted
 
 if TYPE_CHECKING:  # not needed before there is a question
-    from catena_acp.port.session_events import ToolCallChanged
+    from catena_acp.permissions.subject import RequestSubject
 
 _BREAK = " ⏎"
 _WIDTH = 80  # cells that a row is taken to have where it is counted
 
 
-def subject_lines(call: ToolCallChanged) -> Iterator[str]:
-    """All parts of a call, whole; each line of one that goes on ends with a sign."""
-    from catena_acp.permissions.parts import parts_of
-
-    for part in parts_of(call):
+def subject_lines(subject: RequestSubject) -> Iterator[str]:
+    """All parts of a subject, whole; each line of one that goes on ends with a sign."""
+    for part in subject.parts:
         first, *more = safe(part.text).splitlines() or [""]
         lines = [f"{safe_line(part.label)}: {first}", *(f"  {line}" for line in more)]
         yield from (f"{line}{_BREAK}" for line in lines[:-1])

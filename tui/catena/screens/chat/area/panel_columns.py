@@ -132,11 +132,11 @@ class QuestionColumn(Vertical):
         from catena.widgets.sheet_head import Subject
 
         event.stop()
-        call = event.ask.tool_call
+        asked = event.ask.subject
         title = "Full diff" if self.permission.has_change else "The request in full"
-        about = Subject(changed_files(call, event.directory))
+        about = Subject(changed_files(asked, event.directory))
         self.app.push_screen(
-            PageScreen(title, SubjectBlock(call, event.directory, whole=True), subject=about)
+            PageScreen(title, SubjectBlock(asked, event.directory, whole=True), subject=about)
         )
 
     @on(ElicitationPanel.Mistyped)

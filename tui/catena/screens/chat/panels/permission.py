@@ -20,7 +20,6 @@ from catena.workspace.questions.permission_words import (
     ABOUT_FILES,
     asker_words,
     changed_words,
-    diffs_of,
     not_offered,
     question_words,
 )
@@ -167,10 +166,10 @@ class PermissionPanel(Vertical, can_focus=True):
         if self._subject is None:
             from catena.transcript.widget.subject_block import SubjectBlock
 
-            self._subject = SubjectBlock(self._ask.tool_call, self._directory)
+            self._subject = SubjectBlock(self._ask.subject, self._directory)
             self.mount(self._subject, self.band)
         else:
-            self._subject.show(self._ask.tool_call, self._directory)
+            self._subject.show(self._ask.subject, self._directory)
 
     def _propose(self) -> None:
         """Find the rules that would have answered the request with its option for once."""
@@ -178,9 +177,8 @@ class PermissionPanel(Vertical, can_focus=True):
         if self._ask is None or option_of(self._ask.options, allow=True) is None:
             return
         from catena_acp.permissions.proposals import first_choice, proposals
-        from catena_acp.permissions.subject import subject_of
 
-        self._rules = proposals(subject_of(self._ask.tool_call, self._directory))
+        self._rules = proposals(self._ask.subject)
         self._rule_at = first_choice(self._rules)
 
     @property
@@ -331,7 +329,7 @@ class PermissionPanel(Vertical, can_focus=True):
     @property
     def has_change(self) -> bool:
         """True if the request is about a change of files."""
-        return self._ask is not None and bool(diffs_of(self._ask.tool_call))
+        return self._ask is not None and bool(self._ask.subject.diffs)
 
     @property
     def _rejection(self) -> PermissionOption | None:
