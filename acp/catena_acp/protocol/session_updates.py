@@ -217,7 +217,7 @@ def _tool_call(tool_call_id: str, update: Json) -> ToolCallChanged:
     locations, content = update.get("locations"), update.get("content")
     return ToolCallChanged(
         tool_call_id,
-        title=name_of(update, "title"),
+        title=_title(update),
         kind=name_of(update, "kind"),
         status=name_of(update, "status"),
         name=name_of(update, "name"),
@@ -235,6 +235,14 @@ def _tool_call(tool_call_id: str, update: Json) -> ToolCallChanged:
         background=_background(update),
         doubt=_doubt(locations, content),
     )
+
+
+def _title(update: Json) -> str | None:
+    """The title of a call; a long one says that it was cut."""
+    title = text_of(update, "title")
+    if title is None or len(title) <= MAX_NAME:
+        return title
+    return f"{title[:MAX_NAME]}… (cut, {len(title):,} characters)"
 
 
 def _doubt(locations: object, content: object) -> str | None:

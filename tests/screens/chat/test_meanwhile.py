@@ -542,7 +542,7 @@ async def test_a_question_is_answered_in_the_tab_that_asks_it(tmp_path: Path) ->
         first, second = person.tabs
         await person.press("ctrl+u")
         await person.say("ask May I?")
-        await person.sees("Allow running May I?")
+        await person.sees("Allow running “May I”?")
         await person.until(lambda: person.area.place == "question", "the keys to go there")
         (ask,) = second.asks
         assert isinstance(ask, PermissionOpened)

@@ -153,5 +153,8 @@ async def test_w01_on_a_short_screen_a_rule_is_offered_where_all_its_words_have_
         await person.sees("a Always in this project: edits below src/")
         await person.apart()
         await person.press("a")
+        await person.sees("Not all of it is shown.")
+        await person.apart()
+        await person.press("a")
         await person.idle()
         assert len(await person.tab.conversation.rules.listed()) == 1

@@ -89,8 +89,8 @@ async def test_w01_a_short_screen_shows_no_change_and_names_the_key_of_all_of_it
     ("call", "question"),
     [
         (edit("a.py", "b.py", "c.py"), "Allow the edit of a.py and 2 other files?"),
-        (ToolCallChanged("c", "Run `make all`", "execute"), "Allow running make all?"),
-        (ToolCallChanged("c", "Fix the login", "edit"), "Allow this: Fix the login?"),
+        (ToolCallChanged("c", "Run `make all`", "execute"), "Allow running “Run `make all`”?"),
+        (ToolCallChanged("c", "Fix the login", "edit"), "Allow “Fix the login”?"),
         (ToolCallChanged("c", None, "read", locations=(Location("/p/x.md", None),)), "Allow reading x.md?"),
         (ToolCallChanged("c"), "Allow this tool call?"),
     ],
@@ -112,7 +112,7 @@ async def test_w01_a_command_is_shown_with_all_that_the_agent_says_of_it_and_how
         rows = await stage.ask(pilot, call, edit("a.py"))
         assert rows[:2] == ["          command: ls -l", "          cwd: /p/src"]
         assert "lists" in rows[2] and "\x1b" not in rows[2]
-        assert any("Allow running ls?" in row and "1 of 2" in row for row in rows)
+        assert any("Allow running what the agent calls “Run ls”?" in row and "1 of 2" in row for row in rows)
 
 
 async def test_w01_what_an_agent_says_twice_of_a_command_is_shown_once() -> None:
@@ -165,7 +165,7 @@ async def test_w01_a_command_that_is_cut_is_shown_in_full_by_d_before_it_is_allo
     long = " && ".join(f"echo {at:04}{'-' * 30}" for at in range(20))
     async with at_the_screen(str(tmp_path), size=size) as person:
         await person.say(f"ask {long}")
-        await person.sees("Allow running echo")
+        await person.sees("Allow running “echo")
         panel = person.area.panels.permission
         await person.until(lambda: [each.key for each in panel.band.text.words.right] == ["d"], "the key")
         await person.apart()
@@ -175,7 +175,7 @@ async def test_w01_a_command_that_is_cut_is_shown_in_full_by_d_before_it_is_allo
         await person.sees("0019")
         await person.press("escape")
         await person.back()
-        await person.sees("Allow running echo")
+        await person.sees("Allow running “echo")
         assert panel.ask is not None
 
 
@@ -184,7 +184,7 @@ async def test_w01_that_a_request_is_cut_is_said_before_its_question_has_the_key
         async with person.agent_held():
             await person.say("ask " + " && ".join(f"echo {at:04}{'-' * 30}" for at in range(20)))
             await person.type("half a sentence")
-        await person.sees("Allow running echo", "to answer")
+        await person.sees("Allow running “echo", "to answer")
         band = person.area.panels.permission.band
         await person.until(lambda: [each.key for each in band.text.words.right] == ["tab", "d"], "both keys")
         assert person.app.focused is person.composer
@@ -249,4 +249,4 @@ async def test_w01_on_a_short_screen_a_path_that_is_cut_keeps_the_name_of_its_fi
         assert any("models/discounts.py?" in row for row in rows)
         command = ToolCallChanged("call", "rm -rf /p/build/artifacts/and/more/of/them", "execute")
         rows = await stage.ask(pilot, command)
-        assert any("Allow running rm -rf" in row for row in rows), "a command is told by its beginning"
+        assert any("Allow running “rm -rf" in row for row in rows), "a command is told by its beginning"

@@ -125,7 +125,7 @@ class Questions:
         tab = self._context.here
         directory = tab.conversation.record.cwd
         waiting = f" (1 of {len(tab.asks)})" if len(tab.asks) > 1 else ""
-        yield f"Asks:{waiting} {question_words(asked.tool_call, directory)}"
+        yield f"Asks:{waiting} {question_words(asked.subject, directory)}"
         if asked.changed:
             yield f"Note: {changed_words(asked.changed)}"
         if asker := asker_words(asked.subagent):
@@ -140,7 +140,13 @@ class Questions:
             yield f"Note: {more_words(left)}"
 
     def _is_cut(self, asked: PermissionOpened) -> bool:
-        return first_rows(list(subject_lines(asked.subject)), _ROWS)[1] > 0
+        """True if not all of what is asked was said: neither a line beside its change nor one of that."""
+        if self._context.verbose:
+            return first_rows(list(subject_lines(asked.subject)), _ROWS)[1] > 0
+        diffs, directory = asked.subject.diffs, self._context.here.conversation.record.cwd
+        changed = sum(1 for _ in rows.change_lines(diffs, directory))
+        said = sum(1 for _ in rows.change_lines(diffs, directory, most=_CHANGE_LINES))
+        return changed > said or first_rows(list(subject_lines(asked.subject)), _ROWS)[1] > 0
 
     def _permission_choices(self, asked: PermissionOpened) -> Iterator[NumberedAnswer]:
         for option in asked.options:

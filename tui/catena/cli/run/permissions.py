@@ -12,7 +12,7 @@ from typing import assert_never
 
 from catena.settings.tables.permissions import Permissions
 from catena.text.safe_text import safe, safe_line
-from catena.workspace.questions.permission_words import changed_words
+from catena.workspace.questions.permission_words import changed_words, title_words
 from catena.workspace.questions.subject_lines import first_rows, more_words, subject_lines
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.diff import line_diff
@@ -178,8 +178,7 @@ class Terminal:
 
 
 def _title(asked: PermissionOpened, whose: str) -> str:
-    call = asked.tool_call
-    return f"? {f'{whose}: ' if whose else ''}{safe_line(call.title or call.kind or 'Permission request')}"
+    return f"? {f'{whose}: ' if whose else ''}{title_words(asked.subject)}"
 
 
 def _subject(asked: PermissionOpened) -> Iterator[str]:

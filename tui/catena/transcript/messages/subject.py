@@ -9,14 +9,16 @@ from rich.style import Style
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix
 from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.drawing.wrapping import wrap_runs
+from catena.transcript.drawing.wrapping import width_of, wrap_runs
 from catena.transcript.messages.tool_call import relative
 from catena.transcript.messages.tool_rows import draw_excerpt, draw_more, excerpt_rows
+from catena_acp.diff import DiffLine
 from catena_acp.permissions.subject import RequestSubject
 from catena_acp.port.session_events import ToolDiff
 
 _LONGEST = 4_000  # characters of one argument
 _CONTEXT = 3  # unchanged lines around a change
+_BEFORE_LINE = 14  # cells, at most, of numbers and signs before a changed line
 _ALL = 1_000_000  # rows
 _BREAK = " ⏎"  # at the end of a line of an argument that goes on
 
@@ -31,6 +33,14 @@ def draw_changes(diffs: Sequence[ToolDiff], options: RenderOptions, *, most: int
         rows, hidden = excerpt_rows(diffs, max(1, most - 1), context=_CONTEXT)
     lines = draw_excerpt(rows, options.directory, options)
     return lines + (draw_more(hidden, True, options) if hidden else [])
+
+
+def hides_changes(diffs: Sequence[ToolDiff], options: RenderOptions, most: int) -> bool:
+    """True if not all of the changes have room in ``most`` rows, or the end of a line has none."""
+    rows, hidden = excerpt_rows(diffs, max(1, most), context=_CONTEXT)
+    room = options.width - _BEFORE_LINE
+    wide = any(isinstance(row, DiffLine) and width_of(safe(row.text)) > room for row in rows)
+    return bool(diffs) and (most < 1 or hidden > 0 or wide)
 
 
 def changed_files(subject: RequestSubject, directory: str) -> str:

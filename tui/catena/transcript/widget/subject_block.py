@@ -24,6 +24,7 @@ from catena.transcript.messages.subject import (
     draw_changes,
     draw_request,
     has_long_arguments,
+    hides_changes,
 )
 from catena.transcript.messages.tool_rows import draw_more
 from catena_acp.permissions.subject import RequestSubject
@@ -144,7 +145,9 @@ class SubjectBlock(LineBlock):
         said = self._arguments(most // 2 if diffs else most, options)
         if not diffs:
             return said
-        return [*said, *draw_changes(diffs, options, most=most - len(said))] if most else []
+        left = most - len(said)
+        self._cut = self._cut or hides_changes(diffs, options, left)
+        return [*said, *draw_changes(diffs, options, most=left)] if most else []
 
     def _arguments(self, most: int, options: RenderOptions) -> list[Line]:
         """What stands beside the changes, in as many rows at most."""
@@ -155,7 +158,7 @@ class SubjectBlock(LineBlock):
         return [*lines[: most - 1], *draw_more(len(lines) - most + 1, False, options)] if most else []
 
     def cuts(self, width: int) -> bool:
-        """True where not all of the arguments, words and places of a call without a change have room in a width."""
+        """True if not all of the changes, arguments, words and places of a call have room in a width."""
         self._lines(width)
         return self._cut
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording.counts import counted
 
 if TYPE_CHECKING:  # not needed before there is a question
-    from catena_acp.port.session_events import PermissionOption, ToolCallChanged, ToolDiff
+    from catena_acp.permissions.subject import RequestSubject
+    from catena_acp.port.session_events import PermissionOption, ToolCallChanged
 
 _WORDS = {
     "read": "Allow reading {}?",
@@ -21,15 +23,8 @@ _WORDS = {
     "fetch": "Allow fetching {}?",
     "rewind": "Allow the rewind {}?",
 }
-_ANY_TITLE = frozenset({"execute", "rewind"})  # their titles need not begin with a verb
+_OWN_TITLES = frozenset({"rewind"})  # kinds of calls that Catena itself asks about
 ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})
-
-
-def diffs_of(call: ToolCallChanged) -> list[ToolDiff]:
-    """The file changes of a tool call."""
-    from catena_acp.port.session_events import ToolDiff
-
-    return [content for content in call.content or () if isinstance(content, ToolDiff)]
 
 
 def asker_words(subagent: str) -> str:
@@ -42,19 +37,47 @@ def changed_words(changed: Sequence[str]) -> str:
     return f"Changed while it was open: {', '.join(safe_line(label) for label in changed)}"
 
 
-def question_words(call: ToolCallChanged, directory: str) -> str:
-    """The question in one sentence: about the files of the call, else in the agent's words."""
+def title_words(subject: RequestSubject) -> str:
+    """The title of a call; in quotes, as the agent's words, if it is not what the call is about."""
+    from catena.transcript.messages.tool_call import without_verb
+
+    call, title = subject.call, safe_line(subject.words.title).strip()
+    if not title:
+        return safe_line(call.kind or "Permission request")
+    named = without_verb(title, call.kind or "")
+    return title if _is_backed(call, named) else f"“{title}”, in the agent's words"
+
+
+def _is_backed(call: ToolCallChanged, named: str) -> bool:
+    """True if a title says what the call is about, as its input tells, or if Catena itself gave it."""
+    from catena_acp.permissions.deeds import words_of
+
+    about = words_of(replace(call, title=None))
+    if call.kind in _OWN_TITLES:
+        return True
+    line = safe_line(about)
+    return about != call.kind and (named == line or (call.kind in ABOUT_FILES and line.endswith(f"/{named}")))
+
+
+def question_words(subject: RequestSubject, directory: str) -> str:
+    """The question in one sentence: about the files or the command of a call, else in the agent's words, as such."""
     from catena.transcript.messages.tool_call import relative, without_verb
 
+    call = subject.call
     kind, title = call.kind or "", safe_line(call.title or "").strip()
     words, named = _WORDS.get(kind, ""), without_verb(title, kind)
-    paths = [diff.path for diff in diffs_of(call)] or [place.path for place in call.locations or ()]
+    paths = [diff.path for diff in subject.diffs] or [place.path for place in call.locations or ()]
     if kind in ABOUT_FILES and paths:
         named = relative(paths[0], directory)
         if others := len(set(paths)) - 1:
             named += f" and {counted(others, 'other file')}"
-    elif not words or not named or (kind not in _ANY_TITLE and named == title and " " in title):
-        return f"Allow this: {title.removesuffix('?')}?" if title else "Allow this tool call?"
+    elif not title:
+        return "Allow this tool call?"
+    elif not _is_backed(call, named):
+        calls = "what the agent calls " if subject.parts or subject.diffs else ""
+        return f"Allow {'running ' if kind == 'execute' else ''}{calls}“{title.removesuffix('?')}”?"
+    elif not words:
+        return f"Allow this: {title.removesuffix('?')}?"
     return words.format(named.removesuffix("?"))
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # not needed before there is a question
 
 _TOO_FAST = "Press again to confirm."
 _JUST_CHANGED = "What is asked has just changed. Read it, then press again."
+_NOT_ALL = "Not all of it is shown. {} shows the rest; press again to allow it unread."
 _DIFF, _REASON, _ALWAYS = "d", "r", "a"
 _MOST_NUMBERS = 9
 _CLOSE_BEHIND = 1.0  # seconds in which keys may still be meant for the question before
@@ -112,6 +113,8 @@ class PermissionPanel(Vertical, can_focus=True):
     def __init__(self, *, id: str | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(id=id)
         self._clock = clock
+        self._cut = False  # not all of what is asked is on the screen
+        self._read: PermissionOpened | None = None  # in full, or allowed once though it was not
         self._stands_since = 0.0  # the question, as it is now, if another one stood here before
         self._ask: PermissionOpened | None = None
         self._left_at = -_CLOSE_BEHIND  # when a question was closed or changed last
@@ -206,7 +209,7 @@ class PermissionPanel(Vertical, can_focus=True):
         if (ask := self._ask) is not None:
             reason = self.giving_reason
             words = BandWords(
-                question_words(ask.tool_call, self._directory),
+                question_words(ask.subject, self._directory),
                 note="Rejected with this reason:" if reason else self._note(ask),
                 choices=() if reason else tuple(self._choices(ask, self.rule)),
                 right=tuple(self._beside()),
@@ -217,6 +220,7 @@ class PermissionPanel(Vertical, can_focus=True):
             self.band.text.show(words)
             if self._subject is not None and self._subject.size.width:
                 self._subject.leave_room(self.band.height_in(self.size.width))
+            self._cut = self._is_cut(words)
 
     def _note(self, ask: PermissionOpened) -> str:
         """What the agent changed of the question, else which subagent asks."""
@@ -274,6 +278,13 @@ class PermissionPanel(Vertical, can_focus=True):
     def action_press_number(self, number: int) -> None:
         """Take the option with this number, if its key was meant for itself."""
         if self._is_meant():
+            self._choose_read(number)
+
+    def _choose_read(self, number: int) -> None:
+        """Take the option with this number, unless it allows what is not all on the screen."""
+        options = self._ask.options if self._ask else ()
+        rejects = number <= len(options) and options[number - 1].kind.startswith("reject")
+        if rejects or self._is_read():
             self.action_choose(number)
 
     def action_press_kind(self, allow: bool) -> None:
@@ -292,7 +303,7 @@ class PermissionPanel(Vertical, can_focus=True):
         option, rule = option_of(self._ask.options, allow=True), self.rule
         if option is None or rule is None:
             self.post_message(self.Mistyped("No rule can be made of this request."))
-        else:
+        elif self._is_read():
             self.post_message(self.Answered(self._ask, option, rule=rule))
 
     def action_widen(self, step: int) -> None:
@@ -309,6 +320,14 @@ class PermissionPanel(Vertical, can_focus=True):
             self.post_message(self.Mistyped(_TOO_FAST))
         return self.pace.alone
 
+    def _is_read(self) -> bool:
+        """False, once, if not all of what is asked could be shown and the person has not opened the rest."""
+        if self._ask is None or not self._cut or self._read is self._ask:
+            return True
+        self._read = self._ask
+        self.post_message(self.Mistyped(_NOT_ALL.format(keys_of(self).shown("diff"))))
+        return False
+
     def _stands(self, pressed_at: float) -> bool:
         """False while what is asked has just changed: a key or a click may be meant for what stood there before."""
         stands = pressed_at - self._stands_since >= APART
@@ -323,7 +342,7 @@ class PermissionPanel(Vertical, can_focus=True):
         option = option_of(self._ask.options, allow=allow)
         if option is None:
             self.post_message(self.Mistyped(not_offered(self._ask.options, allow=allow)))
-        else:
+        elif not allow or self._is_read():
             self.post_message(self.Answered(self._ask, option))
 
     @property
@@ -344,6 +363,7 @@ class PermissionPanel(Vertical, can_focus=True):
     def action_diff(self) -> None:
         """Show the whole change, or all of the request."""
         if self._ask is not None:
+            self._read = self._ask
             self.post_message(self.DiffWanted(self._ask, self._directory))
 
     def action_reason(self) -> None:
@@ -370,7 +390,7 @@ class PermissionPanel(Vertical, can_focus=True):
                 pass
             case number:
                 if self._stands(self._clock()):
-                    self.action_choose(int(number))
+                    self._choose_read(int(number))
 
     @property
     def reason(self) -> str:
