@@ -5,8 +5,9 @@ A rule that rejects beats one that allows, then the narrower scope decides; what
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fnmatch import fnmatchcase
@@ -101,6 +102,8 @@ def rule_text(rule: Rule) -> str:
             return "pages of any site"
         return f"pages below {pattern[2:]}" if pattern.startswith("*.") else f"pages of {pattern}"
     noun = _NOUNS[rule.kind]
+    if _is_elsewhere(rule):
+        return f"{noun} of {pattern} in {rule.project}"
     if pattern == EVERYWHERE:
         return f"{noun} anywhere in this project"
     directory = pattern.removesuffix("/**")
@@ -147,7 +150,10 @@ def _rejects(rule: Rule, subject: RequestSubject) -> bool:
         return True
     if rule.kind != subject.kind:
         return False
-    if rule.pattern == (EVERYWHERE if rule.kind in PATH_KINDS else ANYTHING):
+    about_files = rule.kind in PATH_KINDS
+    if rule.pattern == (EVERYWHERE if about_files else ANYTHING) and not (
+        about_files and _is_elsewhere(rule)
+    ):
         return True
     match subject.kind:
         case "execute":
@@ -157,14 +163,32 @@ def _rejects(rule: Rule, subject: RequestSubject) -> bool:
         case _:
             # Some file systems take names in another case for the same.
             pattern = rule.pattern.casefold()
-            return any(_matches(pattern, path.casefold(), least=0) for path in subject.paths)
+            return any(_matches(pattern, path.casefold(), least=0) for path in _seen_from(rule, subject))
+
+
+def _is_elsewhere(rule: Rule) -> bool:
+    """True for a stored rule of another directory than the one that is worked in."""
+    return bool(rule.project) and rule.scope is RuleScope.PROJECT
+
+
+def _seen_from(rule: Rule, subject: RequestSubject) -> Iterator[str]:
+    """The paths of a request, relative to the project, or to the directory of a rule that was made in another one."""
+    if not _is_elsewhere(rule):
+        yield from subject.paths
+    if rule.project:
+        own = os.path.realpath(rule.project)
+        for place in map(PurePosixPath, subject.places):
+            if place.is_relative_to(own):
+                yield str(place.relative_to(own))
 
 
 def _may_be(rule: Rule, subject: RequestSubject) -> bool:
     """True if a doubtful request may be what the rule names: its words, place or host stand somewhere in the input."""
     whole = rule.pattern in (EVERYWHERE, ANYTHING)
     if whole:  # each request of an unknown kind may be of this one
-        return subject.kind not in KINDS and bool(subject.mentions)
+        there = any(True for _ in _seen_from(rule, subject)) and rule.kind == subject.kind
+        unknown = subject.kind not in KINDS and bool(subject.mentions)
+        return unknown or (there and rule.kind in PATH_KINDS)
     match rule.kind:
         case "execute":
             wanted = [PurePosixPath(word).name for word in rule.pattern.split()]

@@ -49,11 +49,16 @@ async def remove(tx: Writer, id: str) -> bool:
     return bool(await tx.run("DELETE FROM permission_rule WHERE id = ?", (id,)))
 
 
-async def that_hold(r: Reader, directory: str, conversation_id: str | None = None) -> tuple[StoredRule, ...]:
-    """The rules of a project, and of one conversation in any directory; that one's first, then the oldest first."""
+async def that_may_hold(
+    r: Reader, directory: str, conversation_id: str | None = None
+) -> tuple[StoredRule, ...]:
+    """The rules of a project, those that reject in any, and those of a conversation; that one's first, then the oldest.
+
+    A rule that rejects may hold in other directories than its own: the caller knows in which.
+    """
     found = await r.all(
         "SELECT id, directory, conversation_id, tool_kind, pattern, allow FROM permission_rule"
-        " WHERE (conversation_id IS NULL AND directory = ?1) OR conversation_id = ?2"
+        " WHERE (conversation_id IS NULL AND (directory = ?1 OR NOT allow)) OR conversation_id = ?2"
         " ORDER BY conversation_id IS NULL, created_at, id",
         (directory, conversation_id),
     )

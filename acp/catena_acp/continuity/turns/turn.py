@@ -66,7 +66,7 @@ from catena_store import places
 from catena_store.chains import links, turns
 from catena_store.chains import usage as expenses
 from catena_store.chains.links import Unset
-from catena_store.conversations import messages
+from catena_store.conversations import directories, messages
 from catena_store.database.database import Writer
 from catena_store.errors import StoreError
 from catena_store.records import (
@@ -464,7 +464,9 @@ class RunningTurn:
             return None
         try:
             async with self._services.db.read() as reader:
-                rules = await rules_in_force(reader, directory, self.turn.conversation_id, everywhere)
+                whose = self.turn.conversation_id
+                further = (*self.live.directories, *await directories.of_conversation(reader, whose))
+                rules = await rules_in_force(reader, directory, whose, everywhere, further)
         except StoreError:
             return None  # what cannot be read allows nothing
         if not rules:

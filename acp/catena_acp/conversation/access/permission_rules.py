@@ -21,7 +21,11 @@ class ConversationRules:
         """The rules in force, the conversation's own first. Raises StoreError."""
         async with self._runtime.services.db.read() as reader:
             return await rules_in_force(
-                reader, self._runtime.record.cwd, self._runtime.record.id, self._runtime.services.rules or ()
+                reader,
+                self._runtime.record.cwd,
+                self._runtime.record.id,
+                self._runtime.services.rules or (),
+                self._runtime.environment.directories,
             )
 
     async def add(self, rule: Rule) -> None:
@@ -49,4 +53,5 @@ class ConversationRules:
         whose = self._runtime.record.id if scope is RuleScope.CONVERSATION else None
         async with self._runtime.services.db.write() as tx:
             await permission_rules.remove(tx, rule.id)
-            await add_rule(tx, replace(rule, scope=scope), self._runtime.record.cwd, whose)
+            directory = rule.project or self._runtime.record.cwd
+            await add_rule(tx, replace(rule, scope=scope), directory, whose)
