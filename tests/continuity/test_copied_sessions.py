@@ -248,6 +248,29 @@ def test_h13_only_a_file_that_goes_on_from_it_replaces_another_one(tmp_path: Pat
     assert [path.name for path in target.parent.iterdir()] == ["a.jsonl"]
 
 
+def test_m15_what_claude_notes_behind_what_was_said_is_no_other_version(tmp_path: Path) -> None:
+    source, target = tmp_path / "source", tmp_path / "target"
+    said = '{"type":"user","uuid":"a"}\n{"type":"last-prompt"}\n'
+    went_on = said + '{"type":"assistant","uuid":"b"}\n'
+    for note in (
+        '{"type":"cost-state","totalCostUSD":0.1}\n',
+        '{"type":"last-prompt"}\n{"type":"atis-latch"}\n',
+    ):
+        source.write_text(went_on)
+        target.write_text(said + note)
+        copy_file(source, target)
+        assert target.read_text() == went_on
+    for other in (
+        '{"type":"assistant","uuid":"c"}\n',
+        '{"type":"cost-state"}\n{"type":"user","uuid":"c"}\n',
+        "x",
+    ):
+        target.write_text(said + other)
+        with pytest.raises(NotCopied, match="another version"):
+            copy_file(source, target)
+        assert target.read_text() == said + other
+
+
 @pytest.mark.parametrize("session_id", ["../../etc/passwd", "*", "a/b", "", ".", "x" * 101, "a\0b"])
 def test_h13_an_id_that_is_no_name_of_a_file_is_never_looked_for(tmp_path: Path, session_id: str) -> None:
     place = type("Place", (), {"profile": "", "environment": {"HOME": str(tmp_path)}, "cwd": "/x"})()

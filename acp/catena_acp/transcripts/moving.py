@@ -1,12 +1,14 @@
 """Bringing a session's transcript to where its tool looks for it from another directory, or with another account.
 
 A copy is whole or not there at all: it is written beside its place, and takes it once it is on the disk. What was there
-before is only replaced by what has gone on from it. With another account the original stays; within one it goes once
-the copy is on the disk, for Claude Code takes the first file of an id that it finds in any directory's folder.
+before is only replaced by what has gone on from it; what its tool noted behind what was said does not count. With
+another account the original stays; within one it goes once the copy is on the disk, for Claude Code takes the first
+file of an id that it finds in any directory's folder.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -21,6 +23,7 @@ from catena_acp.transcripts.session import Tool
 
 _BLOCK = 1 << 20
 _TRIES = 3
+_NOTES = frozenset({"cost-state", "last-prompt", "atis-latch"})
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")  # nothing else is the name of a file
 # By the names that links are stamped with and that agents report, lower case.
 _TOOLS: Mapping[str, Tool] = {
@@ -166,15 +169,36 @@ def copy_file(source: Path, target: Path) -> None:
 
 
 def _goes_on_from(file: BinaryIO, target: Path) -> bool:
-    """True if the file begins with all that is at a path, also if nothing is."""
+    """True if the file begins with all that was said at a path, also if nothing was."""
     try:
         with target.open("rb") as before:
-            while block := before.read(_BLOCK):
-                if file.read(len(block)) != block:
-                    return False
+            return _has_all(file, before)
     except FileNotFoundError:
-        pass
+        return True
+
+
+def _has_all(file: BinaryIO, before: BinaryIO) -> bool:
+    """True if a file goes on with what another one has from here on, but for what its tool notes at its end."""
+    while block := before.read(_BLOCK):
+        found = file.read(len(block))
+        if found != block:
+            pairs = enumerate(zip(found, block, strict=False))
+            same = next((at for at, (ours, theirs) in pairs if ours != theirs), len(found))
+            line = block.rfind(b"\n", 0, same) + 1
+            if not line and before.tell() > len(block):
+                return False  # it begins before this block: no note is so long
+            before.seek(line - len(block), os.SEEK_CUR)
+            return all(map(_is_note, before))
     return True
+
+
+def _is_note(line: bytes) -> bool:
+    """True for a line that says nothing of the conversation, which Claude Code adds when a session is left."""
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(record, dict) and record.get("type") in _NOTES and "uuid" not in record
 
 
 def _may_replace(source: Path, target: Path) -> bool:
@@ -184,8 +208,7 @@ def _may_replace(source: Path, target: Path) -> bool:
             begin = max(0, os.fstat(before.fileno()).st_size - _BLOCK)
             file.seek(begin)
             before.seek(begin)
-            end = before.read(_BLOCK)
-            return file.read(len(end)) == end
+            return _has_all(file, before)
     except FileNotFoundError:
         return True
 

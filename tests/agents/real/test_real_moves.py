@@ -105,3 +105,13 @@ async def test_m15_another_account_of_claude_goes_on_with_the_same_context(
         assert "what is its name?" in file.read_text()
         seams = [row.text for row in await desk.branch() if row.kind is Kind.SEAM]
         assert seams == ["same context, copied to account work · session resumed"]
+
+        # And back, while both of their processes run: the first one keeps its transcript, which ended before.
+        first = account(agent)
+        (price,) = await desk.conversation.chain.prices(desk.window, [first])
+        assert price.words == "same context, copied to this account"
+        await desk.window.set_agent(first)
+        over = await desk.say("and its colour?")
+        seams = [row.text for row in await desk.branch() if row.kind is Kind.SEAM]
+        assert over.turn and (over.turn.how, over.turn.told) == (ContextSource.RESUMED, 0), seams
+        assert "what is its name?" in agent.heard("and its colour?").everything
