@@ -207,7 +207,7 @@ def test_a_line_that_is_too_long_is_skipped_and_the_next_one_is_not() -> None:
     assert splitter.feed(b"x" * 6) == []
     assert splitter.feed(b"x\nnext\nla") == [b"next"]
     assert splitter.rest() == b"la"
-    assert dropped == ["line of more than 10 bytes"]
+    assert dropped == ["message of more than 64 MiB"]
 
 
 def test_lines_are_the_same_however_the_blocks_fall() -> None:

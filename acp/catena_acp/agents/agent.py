@@ -111,6 +111,7 @@ class Agent:
             switched_off=_SWITCHED_OFF,
             log=log,
             printed=self._say_printed,
+            lost_message=self._say_lost,
             quiet=limits.quiet,
         )
         self._connection: Connection | None = None
@@ -125,6 +126,11 @@ class Agent:
         """Say what the agent printed while a message of it is waited for: in its turns, else where it was started."""
         words = f"{self._spec.title} printed: “{text}”"
         self._log(words)
+        if self._connection is None or not self._connection.notice(words):
+            self._printed(words)
+
+    def _say_lost(self, words: str) -> None:
+        """Say in the agent's turns, else where it was started, that something of it was dropped."""
         if self._connection is None or not self._connection.notice(words):
             self._printed(words)
 

@@ -18,6 +18,11 @@ Drop = Callable[[str], None]
 
 MAX_LINE = 64 * 1024 * 1024
 MAX_BATCH = 1_000  # messages on one line
+TOO_LONG = "message of more than 64 MiB"
+TOO_DEEP = "message that is nested too deeply"
+TOO_MANY = f"batch of more than {MAX_BATCH:,} messages"
+# Reasons for which something that the agent meant is lost: its turn says so.
+LOST = frozenset({TOO_LONG, TOO_DEEP, TOO_MANY})
 MAX_ERROR_WORDS = 16_000  # characters kept of an error's message
 
 # What the SDK would refuse or reorder passes through it as our own extension methods. An agent cannot forge them: its
@@ -87,7 +92,7 @@ class LineSplitter:
         if self._size > self._max_line:
             self._skipping = True
             self._parts.clear()
-            self._drop(f"line of more than {self._max_line} bytes")
+            self._drop(TOO_LONG)
         else:
             self._parts.append(part)
 
@@ -104,22 +109,22 @@ def decode(line: bytes, drop: Drop) -> Iterator[Message]:
     text = line.decode("utf-8", "replace").strip()
     try:
         value = _DECODER.decode(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
         value = list(_messages_within(text))
         if not value:
-            drop("line that is not JSON")
+            drop(TOO_DEEP if isinstance(error, RecursionError) else "line that is not JSON")
             return
     if b"\\ud" in line or b"\\uD" in line:
         value = _replace_surrogates(value, _MAX_DEPTH)
     if isinstance(value, list) and len(value) > MAX_BATCH:
-        drop(f"batch of more than {MAX_BATCH} messages")
+        drop(TOO_MANY)
         value = value[:MAX_BATCH]
     flat = line.count(b"[") + line.count(b"{") < _MAX_DEPTH
     for item in value if isinstance(value, list) else [value]:
         if not isinstance(item, dict):
             drop("JSON that is not an object")
         elif not (flat or _is_shallow(item)):
-            drop("JSON nested too deeply")
+            drop(TOO_DEEP)
         else:
             yield item
 

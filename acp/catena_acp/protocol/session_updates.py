@@ -67,13 +67,19 @@ def permission_of(ask_id: str, asked: Json) -> PermissionRequested:
     options = tuple(
         PermissionOption(
             option["optionId"],
-            name_of(option, "name") or option["optionId"][:MAX_NAME],
+            (name_of(option, "name") or "").strip() or _words_of_kind(option),
             name_of(option, "kind") or "",
         )
         for option in objects_in(asked.get("options"))
         if isinstance(option.get("optionId"), str)
     )
     return PermissionRequested(ask_id, _tool_call(text_of(tool_call, "toolCallId") or "", tool_call), options)
+
+
+def _words_of_kind(option: Json) -> str:
+    """What an option without a name is called: its kind in words, else its id."""
+    kind = name_of(option, "kind") or ""
+    return kind.replace("_", " ").capitalize() or str(option["optionId"])[:MAX_NAME]
 
 
 # The kinds of update; a reader returns None for an invalid one.

@@ -19,6 +19,7 @@ from catena_acp.protocol.buffers import Inbox, Outbox
 from catena_acp.protocol.framing import Message
 
 _MESSAGES_PER_TURN = 64
+_MOST_LOST = 20  # times that it is said of one kind that a message was dropped
 _MOST_SAID = 3  # times that it is said what an agent printed
 _MOST_UNFINISHED = 1024 * 1024  # bytes of a line without its end that are looked at
 _QUIET_TIMES = 5  # quiet intervals behind what is no message, and it is shown
@@ -70,14 +71,16 @@ class StdioTransport:
         switched_off: Mapping[str, str] | None = None,
         max_line: int = framing.MAX_LINE,
         printed: Callable[[str], None] = lambda _text: None,
+        lost_message: Callable[[str], None] = lambda _words: None,
         quiet: float = 1.0,
     ) -> None:
         """``printed`` is told what the agent printed instead of a message that is waited for.
 
         A line without its end is looked at after ``quiet`` seconds without another byte; ``printed`` is called after
-        five times as many.
+        five times as many. ``lost_message`` is told, in a sentence, of what the agent meant and cannot be read.
         """
         self._printed = printed
+        self._lost_message = lost_message
         self._quiet_seconds = quiet
         self._quiet_timer: asyncio.TimerHandle | None = None
         self._noise: deque[str] = deque(maxlen=3)  # lines without a message, since the last one with any
@@ -354,6 +357,10 @@ class StdioTransport:
 
     def _drop(self, reason: str) -> None:
         self.dropped[reason] += 1
+        if reason in framing.LOST and self.dropped[reason] <= _MOST_LOST:
+            self._lost_message(
+                f"The agent sent a {reason}: it was dropped, and what it asked for or told is lost."
+            )
         if self.dropped[reason] == 1:
             self._log(f"the agent wrote a {reason}; it is dropped, and so are others like it")
 

@@ -180,6 +180,7 @@ class Git:
                 env=self._environment(),
                 pass_fds=() if self.lock is None else (self.lock,),
                 process_group=0,  # what it starts itself ends with it
+                umask=0o077,  # of what it keeps; the person's files are not written by git
             )
         except OSError as error:
             raise SnapshotFailed(self.root, f"git could not be run: {error.strerror}") from error

@@ -321,7 +321,7 @@ class SnapshotRepository:
                     raise SnapshotFailed(self.root, "git is too old: 2.20 or newer is needed")
                 git.run("init", "-q", "--template=")
             information = self.path / "info"
-            information.mkdir(exist_ok=True)
+            information.mkdir(mode=0o700, exist_ok=True)
             _write_if_other(self.path / _ROOT_FILE, os.fsencode(self.root))
             _write_if_other(information / "attributes", ATTRIBUTES.encode())
             _write_if_other(information / "exclude", self._excludes())
@@ -403,8 +403,9 @@ class SnapshotRepository:
         try:
             try:
                 _copy_of_index(self.path / "index", self.path / _INDEX_BEFORE)
-                (written / "info").mkdir(parents=True)
-                (written / "info/alternates").write_bytes(b"../objects\n")
+                written.mkdir(mode=0o700)
+                (written / "info").mkdir(mode=0o700)
+                _write_private(written / "info/alternates", b"../objects\n")
             except OSError as error:
                 raise self._unwritable(error) from error
             yield replace(git, written=written)
@@ -421,7 +422,7 @@ class SnapshotRepository:
                 if place.name == "info":
                     continue
                 target = self.path / "objects" / place.name
-                target.mkdir(exist_ok=True)
+                target.mkdir(mode=0o700, exist_ok=True)
                 # A pack is there for git once its index is.
                 for path in sorted(place.iterdir(), key=lambda each: each.suffix == ".idx"):
                     path.replace(target / path.name)
@@ -650,4 +651,10 @@ def _read_regular(path: Path) -> bytes:
 
 def _write_if_other(path: Path, content: bytes) -> None:
     if _read_regular(path) != content:
-        path.write_bytes(content)
+        _write_private(path, content)
+
+
+def _write_private(path: Path, content: bytes) -> None:
+    """Write a file that only its owner reads, whatever the umask. Raises OSError."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(content)

@@ -12,6 +12,7 @@ from catena.linear.input import InputLine
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.questions.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
 from catena.workspace.questions.permission_words import (
+    NO_ANSWER,
     asker_words,
     changed_words,
     question_words,
@@ -111,6 +112,8 @@ class Questions:
         out.last_line(self._ways(asked))
 
     def _ways(self, asked: Question) -> str:
+        if not self._choices:
+            return f"{NO_ANSWER}: /stop stops the agent. Enter alone reads this again."
         ways = [f"1 to {len(self._choices)}"]
         if isinstance(asked, PermissionOpened):
             ways += ["y allows once"] if option_of(asked.options, allow=True) else []

@@ -12,7 +12,7 @@ from typing import assert_never
 
 from catena.settings.tables.permissions import Permissions
 from catena.text.safe_text import safe, safe_line
-from catena.workspace.questions.permission_words import changed_words, title_words
+from catena.workspace.questions.permission_words import NO_ANSWER, changed_words, title_words
 from catena.workspace.questions.subject_lines import first_rows, more_words, subject_lines
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.diff import line_diff
@@ -192,7 +192,7 @@ def _options(asked: PermissionOpened) -> Iterator[str]:
     for number, option in enumerate(asked.options, start=1):
         yield f"  {number} {safe_line(option.name) or option.kind}"
     if not asked.options:
-        yield "  The agent offers no answer: the request is cancelled."
+        yield f"  {NO_ANSWER}: the request is cancelled."
 
 
 def _diff(change: ToolDiff) -> Iterable[str]:

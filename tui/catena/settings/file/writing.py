@@ -54,7 +54,7 @@ def write_setting(
     """
     target = _target(path)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _locked(target.parent):
             for _ in range(_MOST_READINGS):
                 before = read_text(path)
@@ -259,11 +259,11 @@ def _replace(path: Path, target: Path, before: str | None, text: str) -> bool:
     try:
         mode = stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
-        mode = None
+        mode = 0o600  # it may hold what programs need to log in
     try:
-        with partial.open("w", encoding="utf-8", newline="") as file:
-            if mode is not None:
-                os.fchmod(file.fileno(), mode)
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            os.fchmod(file.fileno(), mode)
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

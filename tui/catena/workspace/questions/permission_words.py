@@ -81,8 +81,13 @@ def question_words(subject: RequestSubject, directory: str) -> str:
     return words.format(named.removesuffix("?"))
 
 
+NO_ANSWER = "The agent offers no answer"
+
+
 def not_offered(options: Sequence[PermissionOption], *, allow: bool) -> str:
     """Why a key that allows or rejects answers nothing, and what does."""
+    if not options:
+        return f"{NO_ANSWER}: stop the turn to go on."
     kind = "allow_once" if allow else "reject_once"
     several = sum(option.kind == kind for option in options) > 1
     what = f"Several answers {'allow' if allow else 'reject'} this" if several else "Not offered"

@@ -18,6 +18,7 @@ from catena.widgets.band import SHORT, Band, BandWords, Choice
 from catena.widgets.fields.text_fields import SafeInput
 from catena.workspace.questions.permission_words import (
     ABOUT_FILES,
+    NO_ANSWER,
     asker_words,
     changed_words,
     not_offered,
@@ -223,7 +224,9 @@ class PermissionPanel(Vertical, can_focus=True):
             self._cut = self._is_cut(words)
 
     def _note(self, ask: PermissionOpened) -> str:
-        """What the agent changed of the question, else which subagent asks."""
+        """That there is no answer, what the agent changed of the question, else which subagent asks."""
+        if not ask.options:
+            return f"{NO_ANSWER}: stop the turn to go on."
         return changed_words(ask.changed) if ask.changed else asker_words(ask.subagent)
 
     def _is_cut(self, words: BandWords) -> bool:
