@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Sequence
 
 from catena_store import ancestry
 from catena_store.database import rows
@@ -44,6 +46,10 @@ async def with_text(r: Reader, leaf: str, text: str, *, top: int, bottom: int) -
         """,
         (start, top, _anywhere(text), f"%{_longest_word(text)}%"),
     )
+    return await asyncio.to_thread(_in_order, found) if found else []
+
+
+def _in_order(found: Sequence[rows.Row]) -> list[Message]:
     return sorted((rows.message(row) for row in found), key=lambda row: row.depth)
 
 

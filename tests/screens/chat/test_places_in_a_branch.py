@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
 
+from catena.transcript.model.reading_position import ReadingPosition
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.database.location import default_path
@@ -233,3 +235,47 @@ async def test_h24_the_prompt_of_a_place_is_edited_though_it_stands_far_above(tm
         await person.press("e")
         await person.writing()
         assert person.draft == "message 0 of all"
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_h24_wherever_one_reads_while_an_answer_comes_the_end_is_as_it_is_stored(
+    world: World, seed: int
+) -> None:
+    chance = random.Random(seed)
+    conversation = await long_branch(cwd=str(world.project))
+    async with at_the_screen(str(world.project), conversation_id=conversation, size=(100, 30)) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        transcript, presenter = person.transcript, person.commands.context.presenter
+        await person.say(
+            "stream 20 rate 0; cue a; tool read x; stream 30 rate 300; cue b; tool edit y; stream 9; cue c; say so"
+        )
+        for cue in ("a", "b", "c", ""):
+            for _ in range(6):
+                near_end = ROWS - chance.choice((40, 200, 300, 500))
+                depth = chance.choice((0, near_end, chance.randrange(ROWS)))
+                act = chance.choice(("go", "end", "down", "down", "up"))
+                match act:
+                    case "go":
+                        await presenter.go_to(ReadingPosition(depth, 0, 0).pack())
+                    case "end":
+                        transcript.follow()
+                    case "down":
+                        transcript._scroll_to_anchor(None)
+                    case _:
+                        transcript._scroll_to_top()
+                await person.taken_in()
+            world.cue(cue or "none")
+        await person.idle()
+        async with person.commands.context.tabs.store.read() as reader:
+            stored = await messages.page(reader, person.tab.leaf_id, 4_000)
+        newest = list(presenter._newest.values())
+        assert [row.id for row in newest] == [row.id for row in stored[-len(newest) :]]
+        first = presenter.loaded.start
+        held = {entry.message.id for entry in transcript._column.entries}
+        assert held == {row.id for row in stored[first : first + len(held)]}
+        await presenter.go_to(None)
+        texts = {
+            entry.message.id: transcript.text_of(entry.message.id) for entry in transcript._column.entries
+        }
+        assert all(texts[row.id] == row.text for row in stored[-len(texts) :] if row.kind is Kind.AGENT)
+        assert len(stored) - transcript.below == presenter.loaded.stop

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import aclosing
 
 from catena.screens.chat.context import ChatContext
 from catena.transcript.widget.search import RowHits, TranscriptSearch
-from catena.workspace.branch_search import MOST_HITS
+from catena.workspace.branch_search import MOST_HITS, FoundRow
 from catena.workspace.tab import Tab
 
 _MOST_PAGES = 20  # read above a hit of a subagent, until the call that started it is among them
@@ -58,20 +59,31 @@ class FindActions:
     async def _look_through(
         self, search: TranscriptSearch, tab: Tab, text: str, depths: range, *, upwards: bool
     ) -> None:
-        transcript = self._context.parts.transcript
         async with aclosing(self._context.tabs.branches.search(tab, text, depths, upwards=upwards)) as pages:
             async for page in pages:
                 if self._is_over(search, tab):
                     return
-                transcript.add_hits(RowHits(each.message.id, each.message.depth, each.hits) for each in page)
-                self._cut = len(search.hits) > MOST_HITS
-                self._say()
-                if page and search.index is None:
-                    ids = {each.message.id for each in page}
-                    places = [at for at, hit in enumerate(search.hits) if hit.message_id in ids]
+                if not page:
+                    continue
+                self._add(search, page)
+                if search.index is None:
+                    nearest = page[0].message.id
+                    places = [at for at, hit in enumerate(search.hits) if hit.message_id == nearest]
                     await self._go_to(search, places[-1] if upwards else places[0])
                 if self._cut:
+                    self._say()
                     return
+
+    def _add(self, search: TranscriptSearch, page: Sequence[FoundRow]) -> None:
+        """Add what was found, until there are more hits than are counted."""
+        total, taken = len(search.hits), list[RowHits]()
+        for each in page:
+            taken.append(RowHits(each.message.id, each.message.depth, each.hits))
+            total += each.hits
+            if total > MOST_HITS:
+                self._cut = True
+                break
+        self._context.parts.transcript.add_hits(taken)
 
     def _is_over(self, search: TranscriptSearch, tab: Tab) -> bool:
         context = self._context
@@ -107,7 +119,8 @@ class FindActions:
         """Say which of how many hits is shown."""
         at, total = self._context.parts.transcript.hit_position
         if self._cut:
-            words = f"{at:,} of {MOST_HITS:,}+" if self._place_known else f"{MOST_HITS:,}+"
+            known = self._place_known and at <= MOST_HITS
+            words = f"{at:,} of {MOST_HITS:,}+" if known else f"{MOST_HITS:,}+"
         elif self._counting:
             words = "…"
         else:
