@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from screenshots import actor
 from screenshots.stage import SIZES, Stage
 
+_ONE_SIZE = ((120, 40),)
+
 Play = Callable[[Stage], Coroutine[None, None, None]]
 
 
@@ -40,6 +42,30 @@ async def permission(app: Stage) -> None:
     """The agent asks before it changes a file."""
     await app.say("Go on, mend it.")
     await app.shows("Allow once", "esc decide later")
+
+
+async def question_command(app: Stage) -> None:
+    """A question about a command of three lines."""
+    await app.say("Measure how long the login takes.")
+    await app.shows("Allow once", "git status", "esc decide later")
+
+
+async def question_outside(app: Stage) -> None:
+    """A question about a change, with a place outside of the project beside it."""
+    await app.say("Copy the form's settings, too.")
+    await app.shows("Allow once", "copy_to", "esc decide later")
+
+
+async def question_doubt(app: Stage) -> None:
+    """A question that no rule can be certain of."""
+    await app.say("Tidy up behind you.")
+    await app.shows("Allow once", "$CACHE", "esc decide later")
+
+
+async def question_changed(app: Stage) -> None:
+    """A question whose call the agent changed while it was open."""
+    await app.say("Publish it.")
+    await app.shows("Allow once", "Changed while it was open", "esc decide later")
 
 
 async def terminal(app: Stage) -> None:
@@ -294,6 +320,10 @@ SCENES: dict[str, Scene] = {
     "empty": Scene(empty),
     "chat": Scene(chat),
     "permission": Scene(permission),
+    "question-command": Scene(question_command, sizes=_ONE_SIZE),
+    "question-outside": Scene(question_outside, sizes=_ONE_SIZE),
+    "question-doubt": Scene(question_doubt, sizes=_ONE_SIZE),
+    "question-changed": Scene(question_changed, sizes=_ONE_SIZE),
     "terminal": Scene(terminal),
     "form": Scene(form),
     "trouble": Scene(trouble),

@@ -35,9 +35,9 @@ def request(agent, number, method, **params):
 
 def session_prompt(agent, prompt):
     s, word = prompt["params"]["sessionId"], prompt["params"]["prompt"][-1]["text"].split()[-1]
-    told = {"told": "echo hi", "asked": "echo hi", "other": "git status"}.get(word)
+    told = {"told": "echo hi", "asked": "echo hi", "other": "git status", "behind": "echo hi"}.get(word)
     at = os.getcwd() + "/made.txt"
-    if told:
+    if told and word != "behind":
         call(agent, s, toolCallId="r", title="Run it", kind="execute", rawInput={"command": told})
     if word == "asked":
         options = [{"optionId": "yes", "name": "Allow", "kind": "allow_once"}]
@@ -45,6 +45,8 @@ def session_prompt(agent, prompt):
     run = request(agent, 8, "terminal/create", sessionId=s, command="echo", args=["hi"])
     if told and run:
         shown = [{"type": "terminal", "terminalId": run["terminalId"]}]
+        if word == "behind":
+            call(agent, s, toolCallId="r", title="Run it", kind="execute", rawInput={"command": told}, content=shown)
         agent.send(agent.update(s, "tool_call_update", toolCallId="r", content=shown))
     if run:
         request(agent, 9, "terminal/wait_for_exit", sessionId=s, terminalId=run["terminalId"])
@@ -94,6 +96,13 @@ UNASKED = "this for the agent · not asked"
             [
                 ("Run it", [f"Catena ran {UNASKED}"], False),
                 ("Write it", [f"Catena wrote {UNASKED}"], False),
+            ],
+        ),
+        (
+            "behind",
+            [
+                ("echo hi", [f"Catena ran {UNASKED}"], False),
+                ("Write {at}", [f"Catena wrote {UNASKED}"], False),
             ],
         ),
         ("asked", [("Run it", [], False), ("Write {at}", [f"Catena wrote {UNASKED}"], False)]),

@@ -390,6 +390,18 @@ class Reducer:
         tool.data = with_done(tool.data, done, asked=asked)
         return [*ops, Change(tool.row_id, tool.data)]
 
+    def _adopted(self, call: ToolCallChanged) -> _Tool | None:
+        """The row of a command that ran before its call was told, for the call that tells of just that and shows it."""
+        for part in call.content or ():
+            done = self._commands.get(part.terminal_id) if isinstance(part, ToolTerminal) else None
+            tool = self._tools.get(done.tool_call_id) if done else None
+            if done and tool and tool.by_client and tells_of(call, done, self.directory):
+                del self._tools[done.tool_call_id]
+                self._tools[call.tool_call_id] = tool
+                tool.by_client = False
+                return tool
+        return None
+
     def _note_commands(self, call_id: str, tool: _Tool, before: frozenset[str]) -> None:
         """Note at a call what runs in the terminals that it shows now, if that is not what it tells."""
         for terminal_id in tool.terminals - before:
@@ -403,6 +415,7 @@ class Reducer:
         known = self._tools.get(call.tool_call_id)
         if call.by_client and known is None:
             return self._take_done(call)
+        known = known or self._adopted(call)
         images = [each.image for each in call.content or () if isinstance(each, ToolOther)]
         self.answered, self.only_words = True, False
         if known:
