@@ -28,7 +28,7 @@ def very_long_conversation(subject: Subject, folder: Path, *, short: bool) -> Fi
         terminal = running.terminal
         shown = running.expect(LONG_LAST_WORDS)
         terminal.settle(1.0)
-        found = [_find(running, "Question 0:") for _ in range(3)]
+        found = [_find(running, "Question 2:") for _ in range(3)]
         terminal.write(SHIFT_TAB)
         terminal.settle()
         jumps = [(_go(running, TOP, "Question 0:"), _go(running, END, LONG_LAST_WORDS)) for _ in range(3)]
@@ -72,7 +72,8 @@ def _find(running: Running, text: str) -> float:
     terminal.write(FIND)
     running.compose(text[:-1])
     seen = len(terminal.outputs)
-    took = -terminal.write(text[-1]) + running.expect(f"▌ {text}", since=seen)
+    typed = terminal.write(text[-1])
+    took = running.expect(f"▌ {text}", since=seen) - typed
     terminal.settle()
     terminal.write(ESCAPE)
     terminal.settle()
