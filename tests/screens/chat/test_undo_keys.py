@@ -186,3 +186,17 @@ async def test_k11_a_prompt_that_is_being_edited_is_not_lost_to_undo(tmp_path: P
         await person.browse()
         await person.press("u")
         await person.sees("Undone: the title “Mine”")
+
+
+async def test_k11_undoing_the_first_title_gives_the_tab_its_own_name_back(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await said(person, "left")
+        await person.new_tab()
+        await person.say("say right; hang")
+        await person.sees("  right")
+        await person.say("/rename Other")
+        await person.sees("Renamed to “Other”", " 2 Other")
+        await person.say("/undo")
+        await person.sees("Undone: the title “Other”", " 2 say right")
+        await person.sees_no(" 2 Other")
+        assert person.tab.name() == "say right; hang"

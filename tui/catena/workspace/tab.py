@@ -382,8 +382,8 @@ class Tab:
                 self.restore(text, files)
             case Troubled():
                 self.failed = not seen
-            case Renamed(title=title):
-                self.title = title or self.title
+            case Renamed():
+                pass  # the conversation has its title, and the tab its own below that
             case HoldChanged(read_only=read_only):
                 self.prepared = False  # another client has the agent, or had it
                 if read_only:
