@@ -55,7 +55,7 @@ def test_s09_where_ambiguous_characters_take_two_cells_lines_are_plain_and_all_l
         terminal.press("enter")
         text = terminal.wait_for(r"(?s)Привет, \"мир\" x2.*Reply to")
         assert not HALF_ROWS.search(text)
-        assert re.search(r"\+-{90,}\+", text)
+        assert re.search(r"\+.*-{20,}\+", text)
         last = text.rstrip().split("\n")[-1]
         assert last.startswith("+") and last.endswith("+"), text
 

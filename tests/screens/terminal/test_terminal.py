@@ -91,7 +91,7 @@ def test_q03_the_first_frame_needs_neither_the_sdk_nor_pydantic_nor_the_store() 
     own = {
         module for module in modules if module.partition(".")[0] in ("catena", "catena_acp", "catena_store")
     }
-    assert len(own) <= 117
+    assert len(own) <= 119
     assert "textual.app" in modules
 
 

@@ -10,7 +10,7 @@ from catena_acp.continuity.sessions.fork_points import anchor_of
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.wording.problems import short
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.errors import AgentRefused, ForkWrong, LoginNeeded, SessionGone
+from catena_acp.errors import AgentMissing, AgentRefused, ForkWrong, LoginNeeded, SessionGone
 from catena_acp.port.port import AgentPort
 from catena_store.database.database import Reader
 from catena_store.errors import SessionHeld
@@ -32,13 +32,17 @@ async def forked_session(
 ) -> ForkedSession:
     """Fork the agent's session that holds most of the branch, if it offers that; what it refuses is told instead.
 
-    Raises LoginNeeded and any AgentError that is no refusal: then telling would not do either.
+    Of an agent whose program is missing nothing is forked: another one may go on. Raises LoginNeeded and any other
+    AgentError that is no refusal: then telling would not do either.
     """
     context = runtime.send_context()
     steps = _Steps(runtime, context, window_id, leaf_id, source_cwd)
     if not await steps.possible():
         return ForkedSession(None)
-    agent = await context.agent(window_id)
+    try:
+        agent = await context.agent(window_id)
+    except AgentMissing as error:
+        return ForkedSession(None, f"{runtime.agent_title} cannot be started ({short(str(error))})")
     refused = ""
     for _ in range(_TRIES):
         step = await steps.next(agent)
