@@ -73,7 +73,7 @@ def test_h20_a_selected_row_stays_where_it_is_while_others_change() -> None:
     hold = Hold("c2", 2)
     found.put([entry("asks", minutes=9, waits=True), entry("newer", minutes=-1)])
     assert keys(found.match(asked(""), hold=hold)) == ["asks", "newer", "c2", "c0", "c1", "c3", "c4"]
-    found.put([replace(entry("c2", minutes=2), waits=True)])
+    found.put([entry("c2", minutes=2)._replace(waits=True)])
     assert keys(found.match(asked(""), hold=hold))[2] == "c2"
     found.remove(["c0", "c1", "c3", "c4", "newer"])
     assert keys(found.match(asked(""), hold=hold)) == ["asks", "c2"]

@@ -5,33 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.ids import from_milliseconds, to_milliseconds
 from catena_store.records import Lease, StopReason
 
-_PREVIEW = 200  # characters of a prompt
+# The open todos of the newest plan.
+_TODOS = """
+           coalesce((SELECT sum(coalesce(json_extract(step.value, '$.status'), '') <> 'completed')
+                       FROM json_each((SELECT CASE json_type(data, '$.entries') WHEN 'array' THEN data ELSE '{}' END
+                                         FROM message WHERE conversation_id = c.id AND kind = 'plan'
+                                        ORDER BY id DESC LIMIT 1), '$.entries') step
+                      WHERE step.type = 'object'), 0)
+""".strip()
 
 # One row for each conversation: everything is one step into an index, but for the number of messages.
 _COLUMNS = f"""
     SELECT c.id, c.title, c.agent, c.profile, c.cwd, c.pinned, c.archived, c.created_at, c.updated_at,
-           coalesce((SELECT substr(text, 1, {_PREVIEW}) FROM message
-                      WHERE conversation_id = c.id AND kind = 'user' ORDER BY id LIMIT 1), ''),
-           coalesce((SELECT substr(text, 1, {_PREVIEW}) FROM message
-                      WHERE conversation_id = c.id AND kind = 'user' ORDER BY id DESC LIMIT 1), ''),
+           c.first_prompt, c.last_prompt,
            (SELECT count(*) FROM message WHERE conversation_id = c.id AND kind IN ('user', 'agent')),
            max(1, (SELECT count(DISTINCT CASE WHEN m.state = 'refused' THEN -m.parent_id ELSE m.id END)
                      FROM branch_end e CROSS JOIN message m ON m.id = e.message_id
                     WHERE e.conversation_id = c.id
                       AND (m.state <> 'refused' OR NOT EXISTS (
                            SELECT 1 FROM message o WHERE o.parent_id = m.parent_id AND o.state <> 'refused')))),
-           coalesce((SELECT sum(coalesce(json_extract(step.value, '$.status'), '') <> 'completed')
-                       FROM json_each((SELECT CASE json_type(data, '$.entries') WHEN 'array' THEN data ELSE '{{}}' END
-                                         FROM message WHERE conversation_id = c.id AND kind = 'plan'
-                                        ORDER BY id DESC LIMIT 1), '$.entries') step
-                      WHERE step.type = 'object'), 0),
+           {_TODOS},
            EXISTS (SELECT 1 FROM turn WHERE conversation_id = c.id AND stop_reason IS NULL),
            EXISTS (SELECT 1 FROM turn o CROSS JOIN turn_asking a ON a.turn_id = o.id
                     WHERE o.conversation_id = c.id AND o.stop_reason IS NULL),
@@ -113,6 +113,42 @@ def page_key(row: HistoryRow) -> tuple[int, str]:
     return to_milliseconds(row.updated_at), row.id
 
 
+class Outline(NamedTuple):
+    """What words and most filters look at in a conversation, as it stands in its own row; times in milliseconds."""
+
+    id: str
+    title: str | None
+    agent: str
+    profile: str
+    cwd: str
+    pinned: int
+    archived: int
+    created_at: int
+    updated_at: int
+    first_prompt: str
+    last_prompt: str
+
+
+async def outlines(
+    r: Reader, *, limit: int, before: tuple[int, str] | None = None, archived: bool = False
+) -> list[Outline]:
+    """A page of outlines, in the order and after the key of ``page``."""
+    below, parameters = ("", ()) if before is None else ("AND (c.updated_at, c.id) < (?, ?)", before)
+    found = await r.all(
+        "SELECT c.id, c.title, c.agent, c.profile, c.cwd, c.pinned, c.archived, c.created_at, c.updated_at,"
+        f" c.first_prompt, c.last_prompt FROM conversation c WHERE {_LISTED} AND c.archived = {int(archived)} {below}"
+        " ORDER BY c.updated_at DESC, c.id DESC LIMIT ?",
+        (*parameters, limit),
+    )
+    return [Outline._make(row) for row in found]
+
+
+async def counts(r: Reader) -> dict[str, int]:
+    """How many conversations with a message there are, by directory."""
+    found = await r.all(f"SELECT c.cwd, count(*) FROM conversation c WHERE {_LISTED} GROUP BY c.cwd")
+    return dict(found)
+
+
 async def of_conversations(r: Reader, ids: Sequence[str]) -> list[HistoryRow]:
     """The rows of these conversations, in no order; none of one that was deleted or has no message."""
     found = await r.all(
@@ -143,29 +179,31 @@ class HistoryLook:
 
     at: datetime  # when a person last came to a conversation or left one
     message_id: str | None  # the newest message, None where there is none
+    revision: int  # of the conversation whose own row changed last
 
 
 async def look(r: Reader) -> HistoryLook:
     """The look that sees all there is."""
     row = await r.one(
         "SELECT coalesce((SELECT max(at) FROM conversation_seen), 0),"
-        " (SELECT uid FROM message ORDER BY id DESC LIMIT 1)"
+        " (SELECT uid FROM message ORDER BY id DESC LIMIT 1),"
+        " coalesce((SELECT max(revision) FROM conversation), 0)"
     )
     assert row is not None
-    return HistoryLook(from_milliseconds(row[0]), row[1])
+    return HistoryLook(from_milliseconds(row[0]), row[1], row[2])
 
 
 async def changed_since(r: Reader, before: HistoryLook) -> list[str]:
-    """The conversations that got a message, that a person came to or left, and those with an open turn or a pin.
-
-    As far as that can be told without going through all of them: a title that was changed is no change.
+    """The conversations that got a message, whose title, directory or marks changed, that a person came to or left, and
+    those with an open turn or a pin.
     """
     found = await r.all(
         f"{_IN_SIGHT}"
         " UNION SELECT conversation_id FROM message"
         "  WHERE id > coalesce((SELECT id FROM message WHERE uid = ?2), 0)"
-        " UNION SELECT conversation_id FROM conversation_seen WHERE at >= ?1",
-        (to_milliseconds(before.at), before.message_id),
+        " UNION SELECT conversation_id FROM conversation_seen WHERE at >= ?1"
+        " UNION SELECT id FROM conversation WHERE revision > ?3",
+        (to_milliseconds(before.at), before.message_id, before.revision),
     )
     return [id for (id,) in found]
 
@@ -210,6 +248,37 @@ async def files(r: Reader, part: str, *, limit: int) -> list[str]:
         (part, limit),
     )
     return [path for (path,) in found]
+
+
+async def failed(r: Reader) -> list[str]:
+    """The conversations whose newest turn is over and did not end well; one that was stopped did."""
+    found = await r.all(
+        "SELECT t.conversation_id FROM turn t WHERE (t.error IS NOT NULL OR t.stop_reason NOT IN"
+        f" (SELECT value FROM json_each(?))) AND t.stop_reason NOT IN ('{StopReason.CANCELLED}')"
+        " AND t.rowid = (SELECT rowid FROM turn WHERE conversation_id = t.conversation_id"
+        "                 ORDER BY started_at DESC, rowid DESC LIMIT 1)",
+        (rows.as_list([reason for reason in StopReason if reason.clean]),),
+    )
+    return [id for (id,) in found]
+
+
+async def with_todos(r: Reader) -> list[str]:
+    """The conversations whose newest plan has open steps."""
+    found = await r.all(
+        "SELECT c.id FROM conversation c"
+        f" WHERE EXISTS (SELECT 1 FROM message WHERE conversation_id = c.id AND kind = 'plan') AND {_TODOS} > 0"
+    )
+    return [id for (id,) in found]
+
+
+async def git_branches(r: Reader) -> dict[str, str]:
+    """The git branch that the newest turn of each conversation ran on, where one is known."""
+    found = await r.all(
+        "SELECT t.conversation_id, g.git_branch FROM turn_surroundings g CROSS JOIN turn t ON t.id = g.turn_id"
+        " WHERE g.git_branch IS NOT NULL AND t.rowid = (SELECT rowid FROM turn"
+        "   WHERE conversation_id = t.conversation_id ORDER BY started_at DESC, rowid DESC LIMIT 1)"
+    )
+    return dict(found)
 
 
 _SIGNS = {">": ">", ">=": ">=", "<": "<", "<=": "<="}

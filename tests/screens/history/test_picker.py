@@ -68,7 +68,7 @@ async def history(person: Person) -> HistoryScreen:
     """The history, opened and read to its end."""
     await person.press("ctrl+o")
     screen = await person.sees_dialog(HistoryScreen)
-    await person.until(lambda: screen._complete, "all pages")
+    await person.until(lambda: screen._everything.is_set(), "all pages")
     return screen
 
 

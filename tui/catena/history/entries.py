@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from catena.text.formats import title_of
 
@@ -21,8 +21,7 @@ class EntryState(StrEnum):
     NONE = ""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
+class HistoryEntry(NamedTuple):
     """One row of the history. Texts are as people and agents wrote them: hostile."""
 
     key: str  # the id of a conversation of ours; of a foreign one `source:session`
@@ -47,6 +46,7 @@ class HistoryEntry:
     git_branch: str | None = None  # that its newest turn ran on
     opened_at: datetime | None = None  # when a person last came to it or left it
     session: str | None = None  # of a foreign one: the id that its tool gave it
+    outlined: bool = False  # only its own row was read: no counts, no state, no git branch
 
     @property
     def name(self) -> str:

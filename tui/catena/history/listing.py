@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import attrgetter
-from typing import overload
+from typing import NamedTuple, overload
 
 from catena.history.entries import EntryState, HistoryEntry
 from catena.history.query import HistoryQuery, Known, QueryFacts
@@ -21,8 +21,7 @@ from catena.history.ranking import (
 )
 from catena.history.scopes import HistoryScope, Repositories
 
-_MARK = "\x00"
-_WORD_BEGINS = re.compile(r"(?<![^\W_])(?=[^\W_])")
+_WORD = re.compile(r"[^\W_]")
 _GROUPS = 4
 _QUALITIES = tuple(Quality)
 
@@ -103,12 +102,10 @@ class Matches(Sequence[HistoryMatch]):
             yield HistoryMatch(entry, quality, self.words)
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
+class _Texts(NamedTuple):
     """What words are looked for in, folded once."""
 
     name: str
-    words: str  # of the name, each behind a mark: a word that begins another is found with it
     everything: str  # name, directory and last prompt
 
 
@@ -128,21 +125,27 @@ class HistoryListing:
         self._found: tuple[tuple[str, ...], list[tuple[_Row, Quality]]] | None = None  # by the last words
         self._opened: frozenset[str] = frozenset()
         self._own_sessions: frozenset[str] = frozenset()
+        self._counts: Mapping[
+            str, int
+        ] = {}  # of our conversations by directory, while not all of them are here
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def get(self, key: str) -> HistoryEntry | None:
-        """The entry of a key."""
+        """The entry of a key, with all that was read of it."""
         return self._entries.get(key)
 
     def put(self, entries: Iterable[HistoryEntry]) -> None:
         """Add entries, or replace those with the same keys."""
         for entry in entries:
             if entry.opened != (entry.key in self._opened):
-                entry = replace(entry, opened=not entry.opened)
-            if entry != self._entries.get(entry.key):
+                entry = entry._replace(opened=not entry.opened)
+            known = self._entries.get(entry.key)
+            if entry != known and not (entry.outlined and known is not None and not known.outlined):
                 self._entries[entry.key] = entry
+                if known is not None and known.outlined and _place_of(entry) == _place_of(known):
+                    continue  # more of it is known, and it stands where it stood
                 self._texts[entry.key] = _texts_of(entry)
                 self._ordered = None
 
@@ -173,7 +176,9 @@ class HistoryListing:
 
     async def learn_places(self) -> bool:
         """Look up the repositories of all directories; True where that may have changed what a scope holds."""
-        learnt = await self._repositories.learn([self._directory, *_directories(self._entries.values())])
+        learnt = await self._repositories.learn(
+            [self._directory, *_directories(self._entries.values()), *self._counts]
+        )
         if learnt:
             self._ordered = None
         return learnt
@@ -200,12 +205,20 @@ class HistoryListing:
     @property
     def narrowest_scope(self) -> HistoryScope:
         """The narrowest scope with any conversation in it; here, where there is none at all."""
-        counts = self.match(HistoryQuery(), HistoryScope.ALL_SOURCES).counts
-        return next((scope for scope in self.scopes if counts[scope]), HistoryScope.HERE)
+        return next((scope for scope in self.scopes if self.count(scope)), HistoryScope.HERE)
 
     def count(self, scope: HistoryScope) -> int:
-        """How many entries a scope holds so far."""
-        return sum(narrowest <= scope for *_, narrowest in self._in_order())
+        """How many entries a scope holds; of those of ours that were not read yet by the counts that were given."""
+        if not self._counts:
+            return sum(narrowest <= scope for *_, narrowest in self._in_order())
+        foreign = (
+            sum(each.foreign for each in self._entries.values()) if scope > HistoryScope.EVERYWHERE else 0
+        )
+        return foreign + sum(count for cwd, count in self._counts.items() if self._narrowest(cwd) <= scope)
+
+    def set_counts(self, counts: Mapping[str, int]) -> None:
+        """Say how many conversations of ours each directory has; nothing once all of them are entries."""
+        self._counts = counts
 
     def match(
         self,
@@ -244,10 +257,9 @@ class HistoryListing:
         rows = self._in_order()
         if self._found is not None and _narrow(self._found[0], words):
             rows = [row for row, _ in self._found[1]]
-        marked = [(word, f"{_MARK}{word}") for word in words]
         found: list[tuple[_Row, Quality]] = []
         for row in rows:
-            quality = _quality(row[1], marked)
+            quality = _quality(row[1], words)
             if quality is not Quality.NONE:
                 found.append((row, quality))
         self._found = words, found
@@ -278,9 +290,7 @@ class HistoryListing:
             self._found = None
             narrowest = {cwd: self._narrowest(cwd) for cwd in _directories(self._entries.values())}
             shown = [each for each in self._entries.values() if each.session not in self._own_sessions]
-            shown.sort(key=attrgetter("key"))
-            shown.sort(key=attrgetter("updated_at"), reverse=True)
-            shown.sort(key=attrgetter("pinned"), reverse=True)
+            shown.sort(key=attrgetter("pinned", "updated_at", "key"), reverse=True)
             self._ordered = [
                 (
                     each,
@@ -311,6 +321,21 @@ def _group(entry: HistoryEntry) -> int:
     return 1 if entry.state is EntryState.WORKING else 2
 
 
+def _place_of(entry: HistoryEntry) -> tuple[object, ...]:
+    """What a list puts an entry in its place by, and finds it by."""
+    return (
+        entry.name,
+        entry.cwd,
+        entry.last_prompt,
+        entry.updated_at,
+        entry.pinned,
+        entry.opened,
+        entry.archived,
+        entry.waits,
+        _group(entry),
+    )
+
+
 def _narrow(before: tuple[str, ...], words: tuple[str, ...]) -> bool:
     """True where whatever has these words has those from before, too; few letters are not looked for apart."""
     return len(before) <= len(words) and all(
@@ -322,21 +347,31 @@ def _narrow(before: tuple[str, ...], words: tuple[str, ...]) -> bool:
 def _texts_of(entry: HistoryEntry) -> _Texts:
     name = folded(entry.name)
     everything = f"{name}\n{folded(entry.cwd)}\n{folded(entry.last_prompt)}"
-    return _Texts(name, _WORD_BEGINS.sub(_MARK, name), everything)
+    return _Texts(name, everything)
 
 
-def _quality(texts: _Texts, words: Sequence[tuple[str, str]]) -> Quality:
-    """How well an entry matches all of the words, each of which is given with the mark before it, too."""
+def _quality(texts: _Texts, words: Sequence[str]) -> Quality:
+    """How well an entry matches all of the words."""
     worst = Quality.TITLE_WORD
-    for word, marked in words:
+    for word in words:
         if word not in texts.everything:
             if letters_in_order(texts.name, word) is None:
                 return Quality.NONE
             worst = Quality.FUZZY
-        elif worst < Quality.ELSEWHERE and marked not in texts.words:
+        elif worst < Quality.ELSEWHERE and not _begins_word(texts.name, word):
             quality = Quality.TITLE if word in texts.name else Quality.ELSEWHERE
             worst = max(worst, quality)
     return worst
+
+
+def _begins_word(text: str, word: str) -> bool:
+    """True where the text has the word at the beginning of one of its own."""
+    if not _WORD.match(word):
+        return False
+    at = text.find(word)
+    while at > 0 and _WORD.match(text[at - 1]):
+        at = text.find(word, at + 1)
+    return at >= 0
 
 
 def _keep_at(entries: list[HistoryEntry], qualities: list[Quality], hold: Hold) -> None:

@@ -34,6 +34,8 @@ class FilterKind(Enum):
     ARCHIVED = "archived"
 
 
+# What an outline does not know; of states, "failed".
+_ASKED_OF_THE_STORE = (FilterKind.FILE, FilterKind.COST, FilterKind.TODO, FilterKind.BRANCH)
 _ALONE = {"todo": FilterKind.TODO, "pinned": FilterKind.PINNED, "archived": FilterKind.ARCHIVED}
 _WITH_VALUE = {kind.value: kind for kind in FilterKind if kind not in (*_ALONE.values(), FilterKind.COST)} | {
     "in": FilterKind.DIRECTORY,
@@ -115,7 +117,10 @@ class HistoryQuery:
         return tuple(
             each
             for each in self.filters
-            if each.kind in (FilterKind.FILE, FilterKind.COST) and not each.problem
+            if not each.problem
+            and (
+                each.kind in _ASKED_OF_THE_STORE or (each.kind is FilterKind.STATE and each.value == "failed")
+            )
         )
 
     @property
@@ -240,24 +245,31 @@ def _passes(asked: QueryFilter, entry: HistoryEntry, facts: QueryFacts | None) -
         case FilterKind.DIRECTORY:
             return asked.value in folded(entry.cwd)
         case FilterKind.BRANCH:
-            return entry.git_branch is not None and asked.value in folded(entry.git_branch)
+            return asked.value in folded(entry.git_branch or "") or _known_to_pass(asked, entry, facts)
         case FilterKind.SOURCE:
             return folded(entry.source).startswith(asked.value)
         case FilterKind.STATE:
             flag = _FLAGS.get(asked.value)
-            return flag(entry) if flag else entry.state in _STATES[asked.value]
+            if flag:
+                return flag(entry)
+            return entry.state in _STATES[asked.value] or _known_to_pass(asked, entry, facts)
         case FilterKind.BEFORE:
             return asked.moment is None or entry.created_at < asked.moment
         case FilterKind.AFTER:
             return asked.moment is None or entry.updated_at >= asked.moment
         case FilterKind.TODO:
-            return entry.todos > 0
+            return entry.todos > 0 or _known_to_pass(asked, entry, facts)
         case FilterKind.PINNED:
             return entry.pinned
         case FilterKind.ARCHIVED:
             return entry.archived
         case FilterKind.FILE | FilterKind.COST:
             return facts is not None and entry.key in facts.passing.get(asked, frozenset())
+
+
+def _known_to_pass(asked: QueryFilter, entry: HistoryEntry, facts: QueryFacts | None) -> bool:
+    """True of an entry that was read in outline only, if the store says that it passes."""
+    return entry.outlined and facts is not None and entry.key in facts.passing.get(asked, frozenset())
 
 
 @dataclass(frozen=True, slots=True)

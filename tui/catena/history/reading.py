@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from catena.history.entries import EntryState, HistoryEntry
 from catena.history.listing import HistoryListing
 from catena.history.query import FilterKind, HistoryQuery, QueryFacts, QueryFilter
+from catena.history.ranking import folded
 from catena_acp.process_group import process_start_time
-from catena_store.database.database import Database
+from catena_store.database.database import Database, Reader
 from catena_store.finding import history
-from catena_store.finding.history import HistoryLook, HistoryRow
+from catena_store.finding.history import HistoryLook, HistoryRow, Outline
+from catena_store.ids import from_milliseconds
 from catena_store.records import Lease
 
-_FIRST = 100
-_MORE = 1_000
+FIRST = 100  # conversations that a list shows without reading on
+_MORE = 1_000  # outlines
 _FOREIGN_SILENCE = timedelta(seconds=60)
 
 Lives = Callable[[Lease], bool]
@@ -46,33 +48,40 @@ class HistoryReader:
     async def pages(self) -> AsyncIterator[int]:
         """Read all entries into the listing; yields how many each page has.
 
-        The first page has those that may stand first and the newest ones, of the listing's directory and of all; the
-        last ones are of the archive.
+        The first page has those that may stand first and the newest ones, of the listing's directory and of all, as a
+        list shows them. All others are outlines, the archive last: who wants more of one reads it (``read``).
         """
         async with self._db.read() as reader:
             self._look = await history.look(reader)
             standing = await history.standing_first(reader)
             first = await history.of_conversations(reader, standing)
-            first += await history.page(reader, limit=_FIRST, cwd=self._listing.directory)
-            page = await history.page(reader, limit=_FIRST)
+            first += await history.page(reader, limit=FIRST, cwd=self._listing.directory)
+            page = await history.page(reader, limit=FIRST)
         self._standing = frozenset(standing)
         yield await self._put(list({row.id: row for row in [*first, *page]}.values()))
-        if len(page) == _FIRST:
-            async for count in self._pages(page[-1]):
+        if len(page) == FIRST:
+            async for count in self._outlines(history.page_key(page[-1])):
                 yield count
-        async for count in self._pages(None, archived=True):
+        async for count in self._outlines(None, archived=True):
             yield count
 
-    async def _pages(self, last: HistoryRow | None, *, archived: bool = False) -> AsyncIterator[int]:
+    async def _outlines(
+        self, before: tuple[int, str] | None, *, archived: bool = False
+    ) -> AsyncIterator[int]:
         while True:
-            before = history.page_key(last) if last is not None else None
             async with self._db.read() as reader:
-                page = await history.page(reader, limit=_MORE, before=before, archived=archived)
+                page = await history.outlines(reader, limit=_MORE, before=before, archived=archived)
             if page:
-                yield await self._put(page)
+                self._listing.put(map(outline_of, page))
+                yield len(page)
             if len(page) < _MORE:
                 return
-            last = page[-1]
+            before = page[-1].updated_at, page[-1].id
+
+    async def count(self) -> None:
+        """Tell the listing how many conversations each directory has, before all of them are read."""
+        async with self._db.read_concurrently() as reader:
+            self._listing.set_counts(await history.counts(reader))
 
     async def refresh(self, ids: Collection[str] = ()) -> bool:
         """Read again what may have changed since: what runs, waits or was used, and ``ids``; True where anything has.
@@ -101,15 +110,26 @@ class HistoryReader:
         await self._put(found)
 
     async def facts(self, query: HistoryQuery) -> QueryFacts:
-        """What the store knows of the filters that entries cannot answer: files and cost."""
+        """What the store knows of the filters that not every entry can answer."""
         passing: dict[QueryFilter, frozenset[str]] = {}
         async with self._db.read_concurrently() as reader:
             for each in query.unknown:
-                if each.kind is FilterKind.FILE:
-                    passing[each] = frozenset(await history.with_file(reader, each.value))
-                else:
-                    passing[each] = frozenset(await history.costing(reader, each.sign, each.amount))
+                passing[each] = frozenset(await self._passing(reader, each))
         return QueryFacts(passing)
+
+    async def _passing(self, reader: Reader, each: QueryFilter) -> Iterable[str]:
+        match each.kind:
+            case FilterKind.FILE:
+                return await history.with_file(reader, each.value)
+            case FilterKind.COST:
+                return await history.costing(reader, each.sign, each.amount)
+            case FilterKind.TODO:
+                return await history.with_todos(reader)
+            case FilterKind.BRANCH:
+                found = await history.git_branches(reader)
+                return [id for id, branch in found.items() if each.value in folded(branch)]
+            case _:
+                return await history.failed(reader)
 
     async def files(self, beginning: str, *, limit: int = 50) -> list[str]:
         """Paths of files that tool calls touched, whose names begin so, the newest first; for completions."""
@@ -126,6 +146,24 @@ class HistoryReader:
         entries = [entry_of(row, alive=row.id in alive) for row in rows]
         self._listing.put(entries)
         return len(entries)
+
+
+def outline_of(row: Outline) -> HistoryEntry:
+    """The entry of a conversation of which only its own row was read."""
+    return HistoryEntry(
+        row.id,
+        row.title,
+        row.first_prompt,
+        row.last_prompt,
+        row.agent,
+        row.cwd,
+        from_milliseconds(row.created_at),
+        from_milliseconds(row.updated_at),
+        profile=row.profile,
+        pinned=bool(row.pinned),
+        archived=bool(row.archived),
+        outlined=True,
+    )
 
 
 def entry_of(row: HistoryRow, *, alive: bool) -> HistoryEntry:

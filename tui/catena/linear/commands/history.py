@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,12 +64,15 @@ class HistoryCommands:
         facts = await reader.facts(query) if query.unknown else QueryFacts()
         hits = await MessageFinder(tabs.store, listing).find(query, scope, facts=facts, limit=_LISTED)
         found = ranked(listing, listing.match(query, scope, facts=facts), hits)
+        shown = found[:_LISTED]
+        await reader.read([each.entry.key for each in shown if each.entry.outlined])
+        shown = [replace(each, entry=listing.get(each.entry.key) or each.entry) for each in shown]
         if not found:
             raise Refused("Nothing found." if text else "No conversations yet; /new begins one.")
         more = f", the first {_LISTED}" if len(found) > _LISTED else ""
         context.show(
             f"History: {counted(len(found), 'conversation')}{more}. /open and a number opens one.",
-            [ListRow(_words(each), partial(self._open, each, others)) for each in found[:_LISTED]],
+            [ListRow(_words(each), partial(self._open, each, others)) for each in shown],
             everywhere=True,
         )
 

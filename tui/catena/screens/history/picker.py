@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -49,7 +48,7 @@ from catena_store.errors import StoreError
 _SHORT = 15  # rows of a screen below which there are no headings
 _BESIDE = 140  # cells of a screen from which on the preview stands beside the list
 _PAUSE = 0.04  # seconds without another letter, after which messages are searched
-_PAGES_PAUSE = 0.15  # seconds between two lists while pages are read
+_FEW = 1_000  # conversations that are read at once, since nobody notices
 _LOOK = 1.5  # seconds between two looks at what others changed
 _LOOKED_AT = 200  # rows, for the widths of columns
 
@@ -100,7 +99,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         super().__init__(SheetWords("History"))
         self._listing = sources.listing
         self._reader = sources.reader
-        self._details = RowDetails(sources.finder, sources.sizes)
+        self._details = RowDetails(sources.finder, sources.sizes, sources.listing, sources.reader)
         self._read_preview = sources.preview
         self._read_prices = sources.prices
         self._read_rows = sources.rows
@@ -115,7 +114,8 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         self._search = Search()
         self._matches = Matches((), ())
         self._marks = MarkedConversations(self, sources.listing, sources.reader)
-        self._complete = False  # every page was read
+        self._pages: AsyncIterator[int] | None = None  # that were not read yet; None while nobody may read on
+        self._everything = asyncio.Event()  # was read
         self._any_todos = False
         self._widest = 8  # cells of the widest agent
 
@@ -170,7 +170,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
     # --- reading
 
     async def on_mount(self) -> None:
-        """Read the first page before anything is drawn, and the others behind the first frame."""
+        """Read the first page before anything is drawn, and the others once something needs them."""
         self.set_focus(self._filter)
         pages = self._reader.pages()
         try:
@@ -186,7 +186,9 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         self.call_after_refresh(self._go_on, pages)
 
     def _go_on(self, pages: AsyncIterator[int]) -> None:
-        self.run_worker(self._read_on(pages), group="pages")
+        self._pages = pages
+        self.run_worker(self._count(), group="pages")
+        self._read_on_if_needed()
         if self.scope is HistoryScope.ALL_SOURCES:
             self._list_others()
         look_again: WorkType[None] = self._read_changes
@@ -194,20 +196,53 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         if not self._still:
             self.row_list.turn()
 
-    async def _read_on(self, pages: AsyncIterator[int]) -> None:
+    async def _count(self) -> None:
+        """Count what is in each scope; read on where that is not much more than what was read."""
         with contextlib.suppress(NoMatches):  # the screen was closed
             try:
-                last = 0.0
-                async for _ in pages:
-                    if time.monotonic() - last > _PAGES_PAUSE:
-                        self.list_again(held=True)
-                        last = time.monotonic()
+                await self._reader.count()
                 await self._listing.learn_places()
             except StoreError as error:
                 self.say(str(error))
-            self._complete = True
             self._widen_if_empty()
-            self.list_again(held=True)
+            few = self._listing.count(HistoryScope.EVERYWHERE) - len(self._listing) <= _FEW
+            self.list_again(held=self.row_list.taken_up)
+            self._read_on_if_needed(few=few)
+
+    @property
+    def _lacks_rows(self) -> bool:
+        """True where conversations that were not read yet may belong to the rows."""
+        if self._everything.is_set():
+            return False
+        return bool(self._search.query.text) or len(self.row_list.content) < self._listing.count(self.scope)
+
+    def _read_on_if_needed(self, *, few: bool = False) -> None:
+        """Read all other pages, once, where what is looked for or shown needs them."""
+        pages = self._pages
+        needed = self._search.query.text or (self._lacks_rows and self.row_list.is_near_end)
+        if pages is not None and (few or needed):
+            self._pages = None
+            self.run_worker(self._read_on(pages), group="pages")
+
+    async def _read_on(self, pages: AsyncIterator[int]) -> None:
+        with contextlib.suppress(NoMatches):  # the screen was closed
+            try:
+                listed = len(self._listing)
+                async for _ in pages:
+                    if len(self._listing) >= 2 * listed:  # so that all lists together cost no more than two
+                        self.list_again(held=self.row_list.taken_up)
+                        listed = len(self._listing)
+                await self._listing.learn_places()
+                self._listing.set_counts({})
+            except StoreError as error:
+                self.say(str(error))
+            self._everything.set()
+            self._widen_if_empty()
+            self.list_again(held=self.row_list.taken_up)
+
+    def on_history_list_near_end(self) -> None:
+        """Read on where rows come to an end."""
+        self._read_on_if_needed()
 
     async def _read_changes(self) -> None:
         """Read what others changed; the row under the cursor stays where it is."""
@@ -268,6 +303,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         search = self._search
         search.begin()
         self._relist(held=held)
+        self._read_on_if_needed()
         # Not a coroutine: where another letter follows at once, it is never begun.
         work: WorkType[None] = partial(self._search_messages, search)
         self.run_worker(work, group="hits", exclusive=True)
@@ -276,6 +312,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         try:
             if search.searching:
                 await asyncio.sleep(_PAUSE)
+                await self._everything.wait()  # which conversations pass the filters is known by then
                 if await self._message_search.learn_facts(search):
                     self._relist(held=True)
                 await self._message_search.find(search, self.scope)
@@ -315,10 +352,13 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
             places=self._details.versions,
         )
         elsewhere = matches.elsewhere or search.elsewhere
+        if not search.query.text:
+            elsewhere = self._listing.count(HistoryScope.EVERYWHERE) - self._listing.count(self.scope)
+        lacking = search.searching or (bool(search.query.text) and not self._everything.is_set())
         empty = nothing_found(
             self.scope,
             elsewhere,
-            searching=search.searching or not self._complete,
+            searching=lacking,
             any_at_all=bool(len(self._listing)),
             wider=keys_of(self).fill("{Wider_scope}"),
         )
@@ -326,7 +366,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         self._show_head()
         if search.take and len(content):
             self.action_take()
-        elif not (search.searching or not self._complete):
+        elif not lacking:
             search.take = False
 
     def _show_head(self) -> None:
@@ -454,7 +494,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
             self.action_acts()  # whether to continue the session itself, or a copy of it
         elif entry is not None:
             self._choose("open")
-        elif self._search.searching or not self._complete:
+        elif self._search.searching or not self._everything.is_set():
             self._search.take = True
 
     def _choose(self, act: ActName) -> None:

@@ -1,4 +1,4 @@
-"""What is read of a row only when it is seen: where its hit stands, and how large its conversation is."""
+"""What is read of a row only when it is seen: what its outline lacks, where its hit stands, how large it is."""
 
 from __future__ import annotations
 
@@ -7,19 +7,35 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from catena.history.entries import HistoryEntry
 from catena.history.finding import HitPlace, MessageFinder, MessageHit
+from catena.history.listing import HistoryListing
+from catena.history.reading import HistoryReader
 from catena_store.errors import StoreError
 
 
 class RowDetails:
-    """Places of hits and sizes of conversations, each read once."""
+    """Outlines made whole, places of hits and sizes of conversations, each read once."""
 
     def __init__(
-        self, finder: MessageFinder, read_sizes: Callable[[Sequence[str]], Awaitable[Mapping[str, int]]]
+        self,
+        finder: MessageFinder,
+        read_sizes: Callable[[Sequence[str]], Awaitable[Mapping[str, int]]],
+        listing: HistoryListing,
+        reader: HistoryReader,
     ) -> None:
         self._finder = finder
         self._read_sizes = read_sizes
+        self._listing = listing
+        self._reader = reader
         self._places: dict[str, HitPlace] = {}  # by message
         self._sizes: dict[str, int] = {}
+
+    def of(self, entry: HistoryEntry) -> HistoryEntry:
+        """The entry with all that was read of it."""
+        return (self._listing.get(entry.key) or entry) if entry.outlined else entry
+
+    async def complete(self, entries: Sequence[HistoryEntry]) -> None:
+        """Read what these entries, which are outlines, lack. Raises StoreError."""
+        await self._reader.read([each.key for each in entries])
 
     @property
     def sizes(self) -> dict[str, int]:

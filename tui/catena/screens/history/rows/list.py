@@ -24,6 +24,7 @@ from textual.worker import WorkType
 from catena.cells import cell_len
 from catena.history.entries import HistoryEntry
 from catena.history.finding import MessageHit
+from catena.history.reading import FIRST
 from catena.screens.history.rows.details import RowDetails
 from catena.screens.history.rows.rows import (
     WORKING_FRAMES,
@@ -43,6 +44,7 @@ _NARROW = 60  # cells below which the right margin goes
 _SHORT = 15  # rows of a terminal below which there are no headings
 _SIZED = 90  # cells of a list with room for sizes
 _SIZES_REST = 0.2  # seconds without another row in sight, after which sizes are read
+_AHEAD = 30  # rows below those in sight
 _TURN = 0.25  # seconds of a frame of the mark of work
 
 
@@ -128,6 +130,9 @@ class HistoryList(ScrollView, can_focus=False):
     class Moved(Message):
         """The cursor is on another row."""
 
+    class NearEnd(Message):
+        """The last rows that are surely in their places are not far below."""
+
     def __init__(self, look: RowLook, details: RowDetails, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._details = details
@@ -137,6 +142,7 @@ class HistoryList(ScrollView, can_focus=False):
         self._above = 0  # blank lines above the first row, so that the row under the cursor stays where it is
         self._empty = ""
         self._styles = ToneStyles()
+        self._taken_up = False  # somebody went to a row here since the list was made for what is looked for
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -152,7 +158,7 @@ class HistoryList(ScrollView, can_focus=False):
     def chosen(self) -> HistoryEntry | None:
         """The entry under the cursor."""
         entries = self._content.entries
-        return entries[self.cursor] if 0 <= self.cursor < len(entries) else None
+        return self._details.of(entries[self.cursor]) if 0 <= self.cursor < len(entries) else None
 
     @property
     def page_length(self) -> int:
@@ -170,14 +176,25 @@ class HistoryList(ScrollView, can_focus=False):
         ]
         return range(found[0], found[-1] + 1) if found else range(0)
 
+    @property
+    def is_near_end(self) -> bool:
+        """True where the last rows that are surely in their places are in sight, or not far below."""
+        return self.in_sight.stop + _AHEAD > min(len(self._content), FIRST)
+
     def fits(self, content: HistoryRows, key: str) -> bool:
         """True where the row of a key can stay on its line of the screen without hiding rows above it."""
         at = content.index(key)
         stands = self._line_of(self.cursor) - self._above
         return at is None or _Lines(content, headed=self.app.size.height >= _SHORT).line(at) <= stands
 
+    @property
+    def taken_up(self) -> bool:
+        """True once somebody moved the cursor among these rows: else the first row is the one to choose."""
+        return self._taken_up
+
     def show(self, content: HistoryRows, *, empty: str = "", held: bool) -> None:
         """Replace the rows. ``held``: the row under the cursor stays under it, and on its line of the screen."""
+        self._taken_up = held and self._taken_up
         before = self.chosen
         stood = self._line_of(self.cursor) - self.scroll_offset.y
         self._content, self._empty = content, empty
@@ -217,6 +234,7 @@ class HistoryList(ScrollView, can_focus=False):
         """Move the cursor; it stops at both ends, and a single step goes around."""
         if not (count := len(self._content)):
             return
+        self._taken_up = True
         target = self.cursor + step
         if abs(step) == 1:
             target %= count
@@ -243,6 +261,7 @@ class HistoryList(ScrollView, can_focus=False):
         found = self._lines.row(event.y + self.scroll_offset.y - self._above, len(self._content))
         if found is None:
             return
+        self._taken_up = True
         if found[0] == self.cursor:
             self.post_message(self.Chosen())
         else:
@@ -263,19 +282,29 @@ class HistoryList(ScrollView, can_focus=False):
             self.look(frame=WORKING_FRAMES[(at + 1) % len(WORKING_FRAMES)])
 
     def _read_details(self) -> None:
-        """Learn where the hits in sight stand, and how large conversations are that have room to say it."""
+        """Learn what outlines in sight lack, where hits stand, and how large conversations are that can say it."""
+        in_sight = self.in_sight
+        if self.is_near_end:
+            self.post_message(self.NearEnd())
+        shown = [self._details.of(self._content.entries[at]) for at in in_sight]
+        if outlined := [entry for entry in shown if entry.outlined]:
+            completing: WorkType[None] = partial(self._complete, outlined)
+            self.run_worker(completing, group="outlines", exclusive=True)
         if self.size.width >= _SIZED:
             work: WorkType[None] = self._measure
             self.run_worker(work, group="sizes", exclusive=True)
         hits, entries = self._content.hits, self._content.entries
         unknown = [
-            hit
-            for at in self.in_sight
-            if (hit := hits.get(entries[at].key)) and not self._details.is_placed(hit)
+            hit for at in in_sight if (hit := hits.get(entries[at].key)) and not self._details.is_placed(hit)
         ]
         if unknown:
             placing: WorkType[None] = partial(self._place_hits, unknown)
             self.run_worker(placing, group="places", exclusive=True)
+
+    async def _complete(self, outlined: Sequence[HistoryEntry]) -> None:
+        with contextlib.suppress(StoreError):
+            await self._details.complete(outlined)
+            self.refresh()
 
     async def _measure(self) -> None:
         """Read the sizes of the rows in sight, once the list rests."""
@@ -347,7 +376,8 @@ class HistoryList(ScrollView, can_focus=False):
         if part:
             left = found_line(self._content, at, self._look, inner)
         else:
-            left, right = title_line(self._content, at, self._look, inner, chosen=chosen)
+            entry = self._details.of(self._content.entries[at])
+            left, right = title_line(self._content, at, entry, self._look, inner, chosen=chosen)
         return self._strip(left, right, width, right_margin, chosen=chosen)
 
     def _strip(

@@ -147,10 +147,12 @@ def when(then: datetime, now: datetime, *, headed: bool = False) -> str:
 
 
 def title_line(
-    rows: HistoryRows, at: int, look: RowLook, width: int, *, chosen: bool
+    rows: HistoryRows, at: int, entry: HistoryEntry, look: RowLook, width: int, *, chosen: bool
 ) -> tuple[list[RowPiece], list[RowPiece]]:
-    """The mark, the title and what is said of it; and what stands on the right, each with the blanks before it."""
-    entry = rows.entries[at]
+    """The mark, the title and what is said of it; and what stands on the right, each with the blanks before it.
+
+    ``entry`` is that of the row, with all that was read of it.
+    """
     mark = _mark(entry, look, chosen=chosen)
     right = _columns(entry, look, width, rows.words, headed=bool(rows.headings))
     room = width - _MARGIN - (width >= _NARROW) * _MARGIN - sum(cell_len(each.text) for each in right) - 2
