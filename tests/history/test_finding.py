@@ -127,7 +127,7 @@ async def test_h20_a_refresh_reads_what_changed_and_not_the_whole_history(shelf:
         await say(tx, "c002-u2", "c002-a", "later", conversation="c002")
         await conversations.touch(tx, "c002")
     async with queries_counted(shelf.db) as counted:
-        assert await shelf.reader.refresh(["c100", "c101"])
+        assert await shelf.reader.refresh()
     order = [match.entry for match in shelf.listing.match(HistoryQuery())]
     assert {order[0].key, order[1].key} == {"new", "c002"}
     assert order[0].last_prompt == "later"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -25,7 +24,7 @@ def entry(key: str, title: str | None = None, *, minutes: int = 0, **fields: obj
     """An entry that was used so many minutes ago."""
     at = NOW - timedelta(minutes=minutes)
     plain = HistoryEntry(key, title, "", "", "claude-code", "/home/ada/shop", at, at)
-    return replace(plain, **fields)  # type: ignore[arg-type]
+    return plain._replace(**fields)  # type: ignore[arg-type]
 
 
 def listing(*entries: HistoryEntry) -> HistoryListing:

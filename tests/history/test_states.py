@@ -6,7 +6,6 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -86,7 +85,7 @@ async def test_h20_another_client_sees_who_works_who_asks_and_who_has_answered(w
         await look(desk)
         seen = await other.sees_state(desk, EntryState.NONE)
         assert seen.updated_at == before.updated_at
-        assert replace(seen, opened_at=before.opened_at, state=before.state, waits=True) == before
+        assert seen._replace(opened_at=before.opened_at, state=before.state, waits=True) == before
 
 
 async def test_h20_a_turn_that_failed_waits_until_somebody_saw_it(world: World) -> None:

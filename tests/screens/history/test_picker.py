@@ -12,6 +12,7 @@ import pytest
 
 import catena.screens.history.rows.list as history_list
 from catena.history.finding import ranked
+from catena.history.scopes import HistoryScope
 from catena.screens.history.picker import HistoryScreen
 from catena.screens.history.rows.order import with_messages
 from catena.settings.file.writing import save_copies
@@ -65,10 +66,13 @@ async def add_version(conversation_id: str, *texts: str) -> None:
 
 
 async def history(person: Person) -> HistoryScreen:
-    """The history, opened and read to its end."""
+    """The history, opened, with all that it counts; where that is no more than a thousand, it is read to its end."""
     await person.press("ctrl+o")
     screen = await person.sees_dialog(HistoryScreen)
-    await person.until(lambda: screen._everything.is_set(), "all pages")
+    await person.until(
+        lambda: screen._everything.is_set() or screen._listing.count(HistoryScope.EVERYWHERE) > 1_000,
+        "all pages",
+    )
     return screen
 
 
@@ -119,13 +123,37 @@ async def test_h01_only_rows_in_sight_are_drawn_of_thousands(
     draw = vars(history_list)["title_line"]
     async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
         screen = await history(person)
-        assert len(screen.row_list.content) == 5_000
+        await person.press("up")  # around the beginning
+        await person.until(lambda: len(screen.row_list.content) == 5_000, "all pages")
         monkeypatch.setattr(
             history_list, "title_line", lambda *args, **named: (next(drawn), draw(*args, **named))[1]
         )
         await person.press("pagedown", "pagedown")
-        await person.sees("▌ Title 49")
+        await person.sees("▌ Title 48")
         assert next(drawn) <= 6 * 30
+
+
+async def test_h01_opening_reads_a_page_and_says_how_many_there_are_and_words_look_through_all(
+    tmp_path: Path,
+) -> None:
+    await keep(str(tmp_path), ["the lamp of old", *(f"Title {number}" for number in range(2_000))])
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        screen = await history(person)
+        await person.sees("2,001", "▌ Title 1999")
+        assert len(screen._listing) == 100
+        await person.type("lamp")
+        await person.sees("▌ the lamp of old", "1 of 2,001", "2 msg")
+
+
+async def test_h20_the_best_row_is_the_chosen_one_while_all_are_read_and_nobody_moved(tmp_path: Path) -> None:
+    # Among the newest hundred the word is within others; a title that it begins is read later.
+    await keep(
+        str(tmp_path), ["lamp of old", *(f"Title {number}" for number in range(1_500)), "a streetlamp"]
+    )
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        await history(person)
+        await person.type("lamp")
+        await person.sees("▌ lamp of old", "  a streetlamp")
 
 
 async def test_h01_where_there_is_little_room_the_preview_shows_what_was_found_or_how_it_ended(

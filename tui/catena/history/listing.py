@@ -290,7 +290,8 @@ class HistoryListing:
             self._found = None
             narrowest = {cwd: self._narrowest(cwd) for cwd in _directories(self._entries.values())}
             shown = [each for each in self._entries.values() if each.session not in self._own_sessions]
-            shown.sort(key=attrgetter("pinned", "updated_at", "key"), reverse=True)
+            shown.sort(key=attrgetter("key"))
+            shown.sort(key=attrgetter("pinned", "updated_at"), reverse=True)
             self._ordered = [
                 (
                     each,

@@ -370,9 +370,11 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
             search.take = False
 
     def _show_head(self) -> None:
+        search = self._search
         shown = len(self.row_list.content)
         total = max(self._listing.count(self.scope), shown)
-        search = self._search
+        if not (search.query.text or self._everything.is_set()):
+            shown = total  # they come as somebody goes there
         count = count_words(
             shown, total, marked=len(self._marks), narrowed=bool(search.query.text), cut=search.hits.cut
         )
