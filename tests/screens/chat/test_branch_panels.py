@@ -580,7 +580,7 @@ async def test_f09_a_fork_from_the_history_leaves_the_session_that_is_forked_uno
     async with at_the_screen(str(elsewhere)) as person:
         await person.press("ctrl+o")
         screen = await person.sees_dialog(HistoryScreen)
-        await person.until(lambda: screen._complete, "all pages")
+        await person.until(lambda: screen._everything.is_set(), "all pages")
         await person.press("shift+tab", "shift+tab", "shift+tab")
         await person.sees("alpha")
         await person.press("ctrl+k", "f")
