@@ -78,3 +78,18 @@ async def test_w01_a_click_while_one_types_takes_what_was_under_the_pointer_and_
         assert not person.tab.asks and person.draft == "half a sentence"
         assert person.app.focused is person.composer
         await person.sees("◌ Run")
+
+
+async def test_w01_a_question_that_a_click_answers_takes_the_word_that_it_stays_open_along(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("ask May I?")
+        await person.until(
+            lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
+        )
+        await person.press("escape")
+        await person.sees("The request stays open")
+        await _presses_and_lets_go(person, "1 y")
+        await person.idle()
+        assert person.area.prompt.hints.said == ""

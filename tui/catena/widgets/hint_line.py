@@ -39,6 +39,7 @@ class HintLine(Widget):
         self._placeholder = "Message"
         self._said = ""
         self._wrong = False
+        self._holds: Callable[[], bool] = _always
         self.changed: Callable[[], None] = lambda: None  # called when ``inside`` may be different
 
     @property
@@ -59,10 +60,15 @@ class HintLine(Widget):
             self._left, self._right = hints
             self.changed()
 
-    def say(self, text: str, *, wrong: bool = False) -> None:
-        """Show a message; ``wrong`` if something did not work."""
-        self._said, self._wrong = safe_line(text), wrong
+    def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] | None = None) -> None:
+        """Show a message; ``wrong`` if something did not work. It is dropped once it no longer ``holds``."""
+        self._said, self._wrong, self._holds = safe_line(text), wrong, holds or _always
         self.place()
+
+    def drop_untrue(self) -> None:
+        """Drop the message if it no longer holds."""
+        if not self._holds():
+            self.hush()
 
     def hush(self) -> None:
         """Drop the message and show the hints."""
@@ -105,3 +111,7 @@ class HintLine(Widget):
     def render(self) -> Content:
         """The message, where the box has no room for it."""
         return self._message if self.has_class("-said") else Content("")
+
+
+def _always() -> bool:
+    return True

@@ -261,12 +261,17 @@ class ChatArea(Vertical):
             self.panels.permission.drop_reason()
         elif place in ("question", "form", "page"):
             self.write_here()
-            self.say(
-                self._said("The request stays open: {Complete} returns to it, {Stop} again stops the turn.")
+            asked = self.panels.question
+            self.prompt.hints.say(
+                self._said("The request stays open: {Complete} returns to it, {Stop} again stops the turn."),
+                holds=lambda: self.panels.question is asked,
             )
         elif place == "trouble":
             self.write_here()
-            self.say(self._said("{Complete} goes back to it; {Stop} again dismisses it."))
+            self.prompt.hints.say(
+                self._said("{Complete} goes back to it; {Stop} again dismisses it."),
+                holds=lambda: self.panels.troubled,
+            )
         elif place == "branch":
             self.panels.fork.leave()
         elif place == "choosing":
@@ -424,6 +429,7 @@ class ChatArea(Vertical):
         self._answered = not working and (self._answered or self._working)
         self._working = working
         self._away_changed()
+        self.prompt.hints.drop_untrue()
         self._hint()
         self.commands.drawn()
         self.status.follow(tab)
