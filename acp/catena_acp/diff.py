@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+_HEAD = re.compile(r"=+|@@ -\d+(,\d+)? \+\d+(,\d+)? @@")  # lines of a patch that say nothing
 _CONTEXT = 3  # unchanged lines around a change
 _COMPARED = (
     1500  # changed lines of either side beyond which everything between first and last counts as changed
@@ -110,6 +112,25 @@ def line_diff(old: str | None, new: str) -> LineDiff:
 def diff_of_lines(before: Sequence[str], after: Sequence[str]) -> LineDiff:
     """Compare two versions of a text that are split into lines already."""
     return LineDiff(before, after, tuple(_blocks(before, after)))
+
+
+def shows_text(text: str, old: str | None, new: str) -> bool:
+    """True if the hunks between two versions show a text, line for line, as it was or will be."""
+    return any(
+        text.rstrip("\n") in "\n".join(line.text for line in hunk.lines if line.sign in (" ", sign))
+        for hunk in line_diff(old, new).hunks
+        for sign in "-+"
+    )
+
+
+def says_patch(patch: str, path: str, old: str | None, new: str) -> bool:
+    """True if a patch in the unified format says nothing but how a file becomes the new version of it."""
+    heads = {f"Index: {path}", f"--- {path}", f"+++ {path}", "\\ No newline at end of file"}
+    lines = [line for line in patch.splitlines() if line not in heads and not _HEAD.fullmatch(line)]
+    changed = [f"{line.sign}{line.text}" for hunk in line_diff(old, new).hunks for line in hunk.lines]
+    around = {f" {line}" for line in (old or "").splitlines()}
+    told = [[line for line in each if line[:1] == sign] for each in (lines, changed) for sign in "+-"]
+    return told[:2] == told[2:] and all(line[:1] in "+-" or line in around for line in lines if line)
 
 
 def _blocks(before: Sequence[str], after: Sequence[str]) -> Iterator[_Replacement]:

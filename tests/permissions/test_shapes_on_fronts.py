@@ -63,7 +63,7 @@ def bare(text: str) -> str:
 
 def told(subject: RequestSubject) -> list[str]:
     """Every text that a front has to show."""
-    return [bare(part.text) for part in subject.parts]
+    return [bare(part.text) for part in subject.shown]
 
 
 def test_v02_lines_and_run_show_each_part_whole_and_count_what_does_not_fit() -> None:

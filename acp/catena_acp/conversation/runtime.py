@@ -597,7 +597,7 @@ class ConversationRuntime:
         if option_id is None:
             running.rejected = True
         elif chosen := next((option for option in event.options if option.id == option_id), None):
-            running.note_answer(event.tool_call, allowed=not chosen.kind.startswith("reject"))
+            running.note_answer(event.subject, allowed=not chosen.kind.startswith("reject"))
             self.spawn(running.write_answer(event.tool_call.tool_call_id))
 
     async def _retitle(self, title: str) -> None:

@@ -1,29 +1,23 @@
-"""What a tool call does, as a set by which its states before and after an answer are compared. Pure."""
+"""What a tool call does, as a set by which its subjects before and after an answer are compared. Pure."""
 
 from __future__ import annotations
 
-import json
 import os.path
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from typing import Any
 
 from catena_acp.diff import line_diff
-from catena_acp.permissions.parts import parts_of
-from catena_acp.permissions.subject import (
-    COMMAND_KEYS,
-    PATH_KEYS,
-    PLACE_KEYS,
-    PLAIN_KEYS,
-    SHELLS,
-    URL_KEYS,
-)
-from catena_acp.port.session_events import ToolCallChanged, ToolDiff
+from catena_acp.permissions.kinds import KINDS
+from catena_acp.permissions.parts import PartRole, SubjectPart
+from catena_acp.permissions.subject import RequestSubject, shell_script
 
-_WORDS = frozenset({"description", "reason", "explanation", "title"})  # the agent's own, of what it does
 _ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})  # whose places are no results
+_MAIN = ("command", "address", "place")
+_ALWAYS = frozenset(
+    {*_MAIN, "directory", "environment", "line"}
+)  # counted also if nothing such was asked for
+_NOTHING = frozenset({"", "{}", "[]", "null", "false"})
 _LONGEST = 4_000  # characters of the words that are kept
 
 
@@ -31,7 +25,7 @@ _LONGEST = 4_000  # characters of the words that are kept
 class Deed:
     """One thing that a call does: runs, opens, changes a line of a file, passes an argument."""
 
-    kind: str  # command, address, place, directory, environment, line, or the name of an argument
+    kind: str  # command, address, place, directory, environment, line, or the name of an argument in quotes
     text: str
     of: str = ""  # the file of a line
 
@@ -44,21 +38,25 @@ class Became:
     did: str
 
 
-def changed_labels(before: ToolCallChanged, now: ToolCallChanged) -> tuple[str, ...]:
-    """What is not as it was before, of all that a question about a call shows; empty if nothing is."""
-    labels = ["title"] if before.title != now.title else []
-    labels += ["kind"] if before.kind != now.kind else []
-    old, new = set(parts_of(before)), set(parts_of(now))
-    labels += [part.label for part in (*parts_of(now), *parts_of(before)) if (part in old) != (part in new)]
-    labels += ["change"] if _diffs(before) != _diffs(now) else []
-    labels += ["certainty"] if before.doubt != now.doubt else []
+def changed_labels(before: RequestSubject, now: RequestSubject) -> tuple[str, ...]:
+    """What is not as it was before, of all that a question is about; empty if nothing is.
+
+    Another title alone counts only if it is all that says what the call does.
+    """
+    labels = ["kind"] if before.kind != now.kind else []
+    old, new = set(before.parts), set(now.parts)
+    labels += [part.label for part in (*now.parts, *before.parts) if (part in old) != (part in new)]
+    labels += ["change"] if before.diffs != now.diffs else []
+    labels += ["certainty"] if before.call.doubt != now.call.doubt else []
+    if before.words.title != now.words.title and (labels or not about(now)):
+        labels.insert(0, "title")
     return tuple(dict.fromkeys(labels))
 
 
-def became(allowed: Sequence[ToolCallChanged], now: ToolCallChanged, directory: str) -> Became | None:
+def became(allowed: Sequence[RequestSubject], now: RequestSubject, directory: str) -> Became | None:
     """How a call in ``directory`` is something else than each that was ``allowed`` together; None if it is not."""
-    known = {deed for call in allowed for deed in deeds_of(call, directory)}
-    titles = [call.title or "" for call in allowed]
+    known = {deed for subject in allowed for deed in deeds_of(subject, directory)}
+    titles = [subject.words.title for subject in allowed]
     shown = {deed.of for deed in known if deed.kind == "line"}
     keys = {deed.kind for deed in known} | _ALWAYS
     more = [
@@ -69,10 +67,8 @@ def became(allowed: Sequence[ToolCallChanged], now: ToolCallChanged, directory: 
         and (deed.kind != "line" or deed.of in shown)
         and not any(_names(title, deed, directory) for title in titles)
     ]
-    retitled = (
-        now.kind == "execute" and not known and not deeds_of(now, directory) and now.title not in titles
-    )
-    if not (more or retitled):
+    nothing = now.kind == "execute" and not known and not deeds_of(now, directory)
+    if not more and not (nothing and now.words.title not in titles):
         return None
     asked, did = words_of(allowed[-1]), words_of(now)
     if asked == did:
@@ -83,41 +79,37 @@ def became(allowed: Sequence[ToolCallChanged], now: ToolCallChanged, directory: 
     return Became(asked, did)
 
 
-def tells_of(call: ToolCallChanged, done: ToolCallChanged, directory: str) -> bool:
+def tells_of(subject: RequestSubject, done: RequestSubject, directory: str) -> bool:
     """True if a call tells of what was ``done``: of the same command or file, and of all that was done to it."""
     main = "command" if done.kind == "execute" else "place"
     wanted = [deed for deed in deeds_of(done, directory) if deed.kind == main]
-    known = deeds_of(call, directory)
-    named = all(deed in known or _names(call.title or "", deed, directory) for deed in wanted)
-    return bool(wanted) and named and became([call], done, directory) is None
+    known = deeds_of(subject, directory)
+    named = all(deed in known or _names(subject.words.title, deed, directory) for deed in wanted)
+    return bool(wanted) and named and became([subject], done, directory) is None
 
 
-_ALWAYS = frozenset({"command", "address", "place", "directory", "environment", "line"})
-
-
-def words_of(call: ToolCallChanged) -> str:
-    """The call in a line: its command, address or files, else its title."""
-    deeds = list(deeds_of(call, ""))
-    for kind in ("command", "address", "place"):
+def about(subject: RequestSubject) -> str:
+    """What a call is about in a line, by its input: its command, address or files; "" if that does not tell."""
+    deeds = list(deeds_of(subject, ""))
+    for kind in _MAIN:
         if texts := [deed.text for deed in deeds if deed.kind == kind]:
             return ", ".join(dict.fromkeys(texts))[:_LONGEST]
-    return (call.title or call.kind or "a tool call")[:_LONGEST]
+    return ""
 
 
-def deeds_of(call: ToolCallChanged, directory: str) -> dict[Deed, None]:
+def words_of(subject: RequestSubject) -> str:
+    """The call in a line: what it is about, else its title."""
+    return about(subject) or (subject.words.title or subject.kind or "a tool call")[:_LONGEST]
+
+
+def deeds_of(subject: RequestSubject, directory: str) -> dict[Deed, None]:
     """All deeds of a call, in its order; paths are absolute, below ``directory`` if that is given."""
-    return dict.fromkeys(_deeds(call, directory))
+    return dict.fromkeys(_deeds(subject, directory))
 
 
-def _deeds(call: ToolCallChanged, directory: str) -> Iterator[Deed]:
-    raw = call.raw_input
-    if isinstance(raw, Mapping):
-        yield from _of_arguments(raw, directory)
-    elif raw is not None:
-        yield Deed("input", json.dumps(raw, ensure_ascii=False, default=str))
-    if call.kind in _ABOUT_FILES:
-        yield from (Deed("place", _path(place.path, directory)) for place in call.locations or ())
-    for diff in _diffs(call):
+def _deeds(subject: RequestSubject, directory: str) -> Iterator[Deed]:
+    yield from (deed for part in subject.parts for deed in _of_part(part, subject.kind, directory))
+    for diff in subject.diffs:
         path = _path(diff.path, directory)
         yield Deed("place", path)
         for hunk in line_diff(diff.old or "", diff.new).hunks:
@@ -128,35 +120,40 @@ def _deeds(call: ToolCallChanged, directory: str) -> Iterator[Deed]:
             )
 
 
-def _of_arguments(raw: Mapping[Any, Any], directory: str) -> Iterator[Deed]:
-    for key, value in raw.items():
-        if not value or key in _WORDS or key in PLAIN_KEYS or key == "args":
-            continue
-        many = value if isinstance(value, list | tuple) else [value]
-        if key in COMMAND_KEYS:
-            yield Deed("command", _command(value, raw.get("args")))
-        elif key in URL_KEYS:
-            yield from (Deed("address", str(each)) for each in many)
-        elif key in PATH_KEYS or key in PLACE_KEYS:
-            kind = "directory" if key in PLACE_KEYS else "place"
-            paths = [_path(str(each), directory) for each in many]
-            home = _path(directory, "")  # agents name it, or do not
-            yield from (Deed(kind, path) for path in paths if kind == "place" or path != home)
-        elif str(key).lower().startswith("env"):
-            yield Deed("environment", json.dumps(value, ensure_ascii=False, default=str))
-        else:
-            yield Deed(str(key), json.dumps(value, ensure_ascii=False, default=str))
+def _of_part(part: SubjectPart, kind: str, directory: str) -> Iterator[Deed]:
+    match part.role:
+        case PartRole.UNKNOWN | PartRole.FILE_TEXT:
+            yield Deed(f"“{part.label}”", part.text)
+        case PartRole.OPTION if kind not in KINDS:
+            yield Deed(f"“{part.label}”", part.text)
+        case _ if part.text in _NOTHING:
+            pass
+        case PartRole.COMMAND | PartRole.ARGUMENTS:
+            yield Deed("command", _command(part.text))
+        case PartRole.ADDRESS:
+            yield Deed("address", part.text)
+        case PartRole.PLACE:
+            yield Deed("place", _path(part.text, directory))
+        case PartRole.LOCATION if kind in _ABOUT_FILES:
+            yield Deed("place", _path(part.text, directory))
+        case PartRole.DIRECTORY:
+            # Agents name the conversation's own, or do not.
+            if (path := _path(part.text, directory)) != _path(directory, ""):
+                yield Deed("directory", path)
+        case PartRole.ENVIRONMENT:
+            yield Deed("environment", part.text)
+        case _:
+            pass
 
 
-def _command(value: object, arguments: object) -> str:
-    """The command line, the same for each way in which agents write it: as a text, as words, within a shell."""
-    more = [str(each) for each in arguments] if isinstance(arguments, list | tuple) else []
-    if isinstance(value, list | tuple):
-        words = [*map(str, value), *more]
-        if len(words) == 3 and PurePosixPath(words[0]).name in SHELLS and words[1] in ("-c", "-lc"):
-            return words[2].strip()
-        return shlex.join(words)
-    return " ".join([str(value).strip(), *map(shlex.quote, more)])
+def _command(text: str) -> str:
+    """The command line, the same for each way in which agents write it: as it is, or within a shell."""
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return text.strip()
+    script = shell_script(words) if shlex.join(words) == text else None
+    return (script or text).strip()
 
 
 def _path(path: str, directory: str) -> str:
@@ -165,7 +162,7 @@ def _path(path: str, directory: str) -> str:
 
 def _names(title: str, deed: Deed, directory: str) -> bool:
     """True if the title that was asked with says all of a command, an address or a path."""
-    if deed.kind not in ("command", "address", "place", "directory"):
+    if deed.kind not in (*_MAIN, "directory"):
         return False
     texts = (
         {deed.text, os.path.relpath(deed.text, directory)}
@@ -174,7 +171,3 @@ def _names(title: str, deed: Deed, directory: str) -> bool:
     )
     bare = title.strip().strip("`")
     return any(bare == text or bare.endswith((f" {text}", f"`{text}")) for text in texts)
-
-
-def _diffs(call: ToolCallChanged) -> list[ToolDiff]:
-    return [content for content in call.content or () if isinstance(content, ToolDiff)]

@@ -14,123 +14,18 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
+from catena_acp.diff import says_patch, shows_text
 from catena_acp.permissions.commands import Words, commands_of
 from catena_acp.permissions.kinds import PATH_KINDS
-from catena_acp.permissions.parts import SubjectPart, parts_of
+from catena_acp.permissions.parts import PartRole, SubjectPart, parts_of, role_of
 from catena_acp.port.session_events import ToolCallChanged, ToolDiff, ToolText
 
-COMMAND_KEYS = ("command", "cmd")
-URL_KEYS = ("url", "uri", "urls")
-PATH_KEYS = frozenset(
-    [
-        "path",
-        "paths",
-        "file",
-        "files",
-        "filename",
-        "file_path",
-        "filepath",
-        "filePath",
-        "abs_path",
-        "absolute_path",
-        "absolutePath",
-        "notebook_path",
-        "dir",
-        "directory",
-        "old_path",
-        "new_path",
-        "oldPath",
-        "newPath",
-        "source",
-        "destination",
-        "src",
-        "dst",
-        "from",
-        "to",
-        "target",
-    ]
-)
-_TEXT_KEYS = frozenset(
-    [
-        "content",
-        "contents",
-        "text",
-        "old_string",
-        "new_string",
-        "oldString",
-        "newString",
-        "old_str",
-        "new_str",
-        "oldText",
-        "newText",
-        "old_text",
-        "new_text",
-        "description",
-        "reason",
-        "explanation",
-    ]
-)
-PLACE_KEYS = frozenset({"cwd", "workdir", "working_directory", "workingDirectory"})
-# Options that change nothing of what a call is about.
-PLAIN_KEYS = frozenset(
-    [
-        "timeout",
-        "timeout_ms",
-        "timeoutMs",
-        "timeout_seconds",
-        "run_in_background",
-        "is_background",
-        "isBackground",
-        "background",
-        "title",
-        "offset",
-        "limit",
-        "line",
-        "start",
-        "end",
-        "start_line",
-        "end_line",
-        "startLine",
-        "endLine",
-        "view_range",
-        "insert_line",
-        "replace_all",
-        "replaceAll",
-        "expected_replacements",
-        "pattern",
-        "query",
-        "regex",
-        "glob",
-        "include",
-        "exclude",
-        "output_mode",
-        "head_limit",
-        "recursive",
-        "max_results",
-        "maxResults",
-        "case_sensitive",
-        "caseSensitive",
-        "max_length",
-    ]
-)
-_CHANGING_KEYS = frozenset(
-    [
-        "content",
-        "contents",
-        "text",
-        "old_string",
-        "new_string",
-        "oldString",
-        "newString",
-        "old_str",
-        "new_str",
-    ]
-) | frozenset(["oldText", "newText", "old_text", "new_text"])
 _NO_PATH = "it gives no path"
 _OUTSIDE = "it is about a path outside"
 _DEEPEST_TEXT = 40
+_PATCH = ("Index: ", "--- ", "@@ ")  # how a patch begins
 _DOUBTFUL = ("sandbox", "escalat", "elevat", "environ", "stdin", "patch")
-SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
 _MOST = 200  # paths that are looked at
 _DEEPEST = 6
 
@@ -156,7 +51,7 @@ class RequestSubject:
 
     call: ToolCallChanged
     words: AgentWords
-    parts: tuple[SubjectPart, ...]  # beside the diffs, each whole
+    parts: tuple[SubjectPart, ...]  # all beside the diffs, each whole
     diffs: tuple[ToolDiff, ...]
     mentions: tuple[str, ...]  # every text of its input, whole: what it may be about if it is in doubt
     paths: tuple[str, ...] = ()
@@ -169,6 +64,20 @@ class RequestSubject:
     def kind(self) -> str:
         """The kind of tool, as the agent calls it; "" if it does not."""
         return self.words.kind
+
+    @property
+    def shown(self) -> tuple[SubjectPart, ...]:
+        """The parts without those that the title or a diff says already, none twice."""
+        title = self.words.title
+        said = (
+            {title} if title.isprintable() else {""}
+        )  # a title stands on one line, and hides its line breaks
+        said |= {diff.path for diff in self.diffs}
+        unsaid: dict[str, SubjectPart] = {}
+        for part in self.parts:
+            if part.text not in said and not _is_in_diffs(part, self.diffs):
+                unsaid.setdefault(part.text, part)
+        return tuple(unsaid.values())
 
 
 def subject_of(call: ToolCallChanged, project: str, resolve: Resolve = os.path.realpath) -> RequestSubject:
@@ -195,7 +104,7 @@ def unresolved_subject(call: ToolCallChanged) -> RequestSubject:
     return RequestSubject(
         call,
         AgentWords(call.title or "", call.kind or "", description if isinstance(description, str) else ""),
-        parts_of(call),
+        tuple(parts_of(call)),
         tuple(content for content in call.content or () if isinstance(content, ToolDiff)),
         tuple(_mentions(call)),
         doubt="it was not looked at",
@@ -210,26 +119,41 @@ def only_reads(subject: RequestSubject) -> bool:
     return not subject.doubt or subject.doubt == _OUTSIDE or searches
 
 
+_KNOWN = {  # what the input of a kind may hold, beside words and options
+    "execute": frozenset({PartRole.COMMAND, PartRole.ARGUMENTS, PartRole.DIRECTORY}),
+    "fetch": frozenset({PartRole.ADDRESS}),
+}
+_OF_FILES = frozenset({PartRole.FILE_TEXT, PartRole.PLACE, PartRole.DIRECTORY})
+_OF_FETCH = ("prompt", "format")
+
+
 def _doubt_of_keys(call: ToolCallChanged) -> str:
     """Why an argument may be more than its kind of tool tells; "" if each is known."""
     if not isinstance(call.raw_input, Mapping):
         return ""
-    known = PLAIN_KEYS | _TEXT_KEYS
-    match call.kind:
-        case "execute":
-            known = known - _CHANGING_KEYS | {*COMMAND_KEYS, "args"} | PLACE_KEYS
-        case "fetch":
-            known = known - _CHANGING_KEYS | {*URL_KEYS, "prompt", "format"}
-        case _:
-            known = known | PATH_KEYS | PLACE_KEYS
+    known = _KNOWN.get(call.kind or "", _OF_FILES) | {PartRole.WORDS, PartRole.OPTION}
     for key, value in call.raw_input.items():
-        if value and key not in known:
+        role = role_of(key)
+        if value and role not in known and not (call.kind == "fetch" and key in _OF_FETCH):
             return f"its input has “{str(key)[:40]}”, which no rule knows"
-        if key in PLAIN_KEYS and isinstance(value, Mapping):
-            return f"its input has “{key}” of another type"
-        if key in _TEXT_KEYS and value and not isinstance(value, str):
+        plain = str if role in (PartRole.FILE_TEXT, PartRole.WORDS) else object
+        if value and (
+            not isinstance(value, plain) or (role is PartRole.OPTION and isinstance(value, Mapping))
+        ):
             return f"its input has “{key}” of another type"
     return ""
+
+
+def _is_in_diffs(part: SubjectPart, diffs: Sequence[ToolDiff]) -> bool:
+    """True if a part is nothing but a text of a file, or a patch, that a diff shows."""
+    for diff in diffs:
+        if part.text.startswith(_PATCH) and says_patch(part.text, diff.path, diff.old, diff.new):
+            return True
+        if part.role is PartRole.FILE_TEXT and (
+            part.text in (diff.old, diff.new) or shows_text(part.text, diff.old, diff.new)
+        ):
+            return True
+    return False
 
 
 def _mentions(call: ToolCallChanged) -> Iterator[str]:
@@ -275,11 +199,11 @@ def _certain(call: ToolCallChanged, project: str, resolve: Resolve) -> _Certain:
         return _Certain(doubt="its input has no fields")
     if any(_is_doubtful(key) and value for key, value in raw.items()):
         return _Certain(doubt="its input asks for more than its kind")
-    has_command = any(key in raw for key in COMMAND_KEYS)
-    has_url = any(key in raw for key in URL_KEYS)
+    roles = {role_of(key) for key in raw}
+    has_command, has_url = PartRole.COMMAND in roles, PartRole.ADDRESS in roles
     match kind:
         case "execute":
-            places = [raw[key] for key in PLACE_KEYS if raw.get(key)]
+            places = [value for value in _values(raw, PartRole.DIRECTORY) if value]
             commands = _commands(raw) if not (diffs or has_url) else None
             if commands is None:
                 return _Certain(doubt="its command cannot be split with certainty")
@@ -308,8 +232,12 @@ def subject_of_text(
     return subject_of(ToolCallChanged("", kind=kind, raw_input={key: text}), project, resolve)
 
 
+def _values(raw: Mapping[str, Any], role: PartRole) -> list[Any]:
+    return [value for key, value in raw.items() if role_of(key) is role]
+
+
 def _commands(raw: Mapping[str, Any]) -> tuple[Words, ...] | None:
-    given = [raw[key] for key in COMMAND_KEYS if key in raw]
+    given = _values(raw, PartRole.COMMAND)
     if len(given) != 1:
         return None
     words, more = given[0], raw.get("args")
@@ -323,15 +251,20 @@ def _commands(raw: Mapping[str, Any]) -> tuple[Words, ...] | None:
         return None
     if not all(isinstance(each, str) and "\0" not in each for each in parts) or not parts[0]:
         return None
-    if PurePosixPath(parts[0]).name in SHELLS and len(parts) == 3 and parts[1] in ("-c", "-lc"):
-        return commands_of(parts[2])
+    if (script := shell_script(parts)) is not None:
+        return commands_of(script)
     return (tuple(parts),) if " " not in parts[0] else None
+
+
+def shell_script(words: Sequence[str]) -> str | None:
+    """What a shell is given to run by words; None if they are another command."""
+    shell = len(words) == 3 and PurePosixPath(words[0]).name in _SHELLS and words[1] in ("-c", "-lc")
+    return words[2] if shell else None
 
 
 def _hosts(raw: Mapping[str, Any]) -> tuple[str, ...] | None:
     given: list[object] = []
-    for key in URL_KEYS:
-        value = raw.get(key, [])
+    for value in _values(raw, PartRole.ADDRESS):
         given += value if isinstance(value, list | tuple) else [value]
     hosts = [_host(each) for each in given]
     return tuple(host for host in hosts if host) if hosts and all(hosts) else None
@@ -361,9 +294,9 @@ def _paths(value: object, key: str = "", depth: int = 0) -> Iterator[object]:
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _paths(inner, key, depth + 1)
-    elif key in PATH_KEYS or key in PLACE_KEYS:
+    elif role_of(key) in (PartRole.PLACE, PartRole.DIRECTORY):
         yield value if isinstance(value, str) and value else None
-    elif key not in _TEXT_KEYS and _looks_like_path(value):
+    elif role_of(key) not in (PartRole.FILE_TEXT, PartRole.WORDS) and _looks_like_path(value):
         yield value
 
 

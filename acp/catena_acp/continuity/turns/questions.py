@@ -15,7 +15,7 @@ from catena_acp.continuity.conversation_events import (
     Question,
 )
 from catena_acp.permissions.deeds import changed_labels
-from catena_acp.permissions.subject import RequestSubject, subject_of
+from catena_acp.permissions.subject import RequestSubject, subject_of, unresolved_subject
 from catena_acp.port.elicitation.requests import CANCEL, ElicitationAnswer, WebPage
 from catena_acp.port.session_events import (
     ElicitationRequested,
@@ -83,11 +83,11 @@ class PendingQuestions:
         for ask_id, ask in list(self._open.items()):
             if not isinstance(ask, _Permission) or ask.link_id != link_id:
                 continue
-            before = ask.event.tool_call
-            if before.tool_call_id != update.tool_call_id:
+            before = ask.event.subject
+            if before.call.tool_call_id != update.tool_call_id:
                 continue
-            now = completed_call(update, before)
-            if not (labels := changed_labels(before, now)):
+            now = completed_call(update, before.call)
+            if not (labels := changed_labels(before, unresolved_subject(now))):
                 continue
             changed = tuple(dict.fromkeys((*ask.event.changed, *labels)))
             event = replace(ask.event, subject=subject_of(now, directory), changed=changed)

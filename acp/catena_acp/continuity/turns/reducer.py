@@ -21,6 +21,7 @@ from catena_acp.continuity.turns.tool_data import (
     with_outputs,
 )
 from catena_acp.permissions.deeds import became, tells_of, words_of
+from catena_acp.permissions.subject import RequestSubject, unresolved_subject
 from catena_acp.port.elicitation.requests import CANCEL, Elicitation, WebPage
 from catena_acp.port.elicitation.words import DONE, answered_text, asked_text, kept_data
 from catena_acp.port.images import MOST_IMAGES, note_of_image
@@ -158,7 +159,7 @@ class _Tool:
     data: dict[str, Any]
     over: bool
     terminals: frozenset[str] = frozenset()  # whose output belongs to it
-    allowed: tuple[ToolCallChanged, ...] = ()  # what its permission requests that were allowed were about
+    allowed: tuple[RequestSubject, ...] = ()  # what its permission requests that were allowed were about
     by_client: bool = False  # Catena itself does it
 
 
@@ -265,26 +266,27 @@ class Reducer:
         """Take over the row of an earlier call, which later updates of that change."""
         self._tools.setdefault(tool_call_id, _Tool(row_id, dict(data), over=True))
 
-    def note_rule(self, call: ToolCallChanged, text: str, *, allowed: bool) -> list[Op]:
+    def note_rule(self, subject: RequestSubject, text: str, *, allowed: bool) -> list[Op]:
         """Note at a tool call that a permission rule of the person answered its request, and which."""
-        if (tool := self._tools.get(call.tool_call_id)) is None:
+        call_id = subject.call.tool_call_id
+        if (tool := self._tools.get(call_id)) is None:
             return []
         tool.data = {**tool.data, "rule": {"text": text, "allowed": allowed}}
-        self.note_answer(call, allowed=allowed)
-        return self.written_anew(call.tool_call_id)
+        self.note_answer(subject, allowed=allowed)
+        return self.written_anew(call_id)
 
-    def note_answer(self, call: ToolCallChanged, *, allowed: bool) -> None:
-        """Note at a tool call how its permission request, for ``call``, was answered, before the agent hears it."""
-        if (tool := self._tools.get(call.tool_call_id)) is not None:
+    def note_answer(self, subject: RequestSubject, *, allowed: bool) -> None:
+        """Note at a tool call how its permission request was answered, before the agent hears it."""
+        call_id = subject.call.tool_call_id
+        if (tool := self._tools.get(call_id)) is not None:
             tool.data = answered_tool(tool.data, self._now(), allowed=allowed)
             if allowed:
-                tool.allowed = (*tool.allowed, call)
-                self._compare(call.tool_call_id, tool)
+                tool.allowed = (*tool.allowed, subject)
+                self._compare(call_id, tool)
 
     def _compare(self, tool_call_id: str, tool: _Tool) -> None:
         """Mark a call that has become something else than what was allowed."""
-        now = call_of(tool_call_id, ToolRecord.from_data(tool.data))
-        found = became(tool.allowed, now, self.directory)
+        found = became(tool.allowed, _subject(tool_call_id, tool), self.directory)
         if found is not None:
             tool.data = {**tool.data, "became": {"asked": found.asked, "did": found.did}}
 
@@ -364,23 +366,21 @@ class Reducer:
     def covers(self, done: ToolCallChanged) -> bool:
         """True if a question that was allowed is about all of what Catena is to do."""
         return any(
-            bool(tool.allowed) and became(tool.allowed, done, self.directory) is None
+            bool(tool.allowed) and became(tool.allowed, unresolved_subject(done), self.directory) is None
             for tool in self._tools.values()
             if not tool.over
         )
 
     def _take_done(self, done: ToolCallChanged) -> list[Op]:
         """Note what Catena does for the agent: at the call that tells of it, else in a row of its own."""
-        asked = self.covers(done)
+        asked, subject = self.covers(done), unresolved_subject(done)
         for part in done.content or ():
             if isinstance(part, ToolTerminal):
                 while len(self._commands) >= _TERMINALS_KEPT:
                     del self._commands[next(iter(self._commands))]
                 self._commands[part.terminal_id] = done
         for call_id, tool in reversed(self._tools.items()):
-            if not tool.over and tells_of(
-                call_of(call_id, ToolRecord.from_data(tool.data)), done, self.directory
-            ):
+            if not tool.over and tells_of(_subject(call_id, tool), subject, self.directory):
                 tool.data = with_done(tool.data, done, asked=asked)
                 return [Change(tool.row_id, tool.data)]
         self.answered, self.only_words = True, False
@@ -395,7 +395,9 @@ class Reducer:
         for part in call.content or ():
             done = self._commands.get(part.terminal_id) if isinstance(part, ToolTerminal) else None
             tool = self._tools.get(done.tool_call_id) if done else None
-            if done and tool and tool.by_client and tells_of(call, done, self.directory):
+            if not (done and tool and tool.by_client):
+                continue
+            if tells_of(unresolved_subject(call), unresolved_subject(done), self.directory):
                 del self._tools[done.tool_call_id]
                 self._tools[call.tool_call_id] = tool
                 tool.by_client = False
@@ -405,11 +407,12 @@ class Reducer:
     def _note_commands(self, call_id: str, tool: _Tool, before: frozenset[str]) -> None:
         """Note at a call what runs in the terminals that it shows now, if that is not what it tells."""
         for terminal_id in tool.terminals - before:
-            done = self._commands.get(terminal_id)
-            call = call_of(call_id, ToolRecord.from_data(tool.data))
-            if done is not None and not tells_of(call, done, self.directory):
-                asked = bool(tool.allowed) and became(tool.allowed, done, self.directory) is None
-                tool.data = with_done(tool.data, done, asked=asked, other=words_of(done))
+            if (done := self._commands.get(terminal_id)) is None:
+                continue
+            ran = unresolved_subject(done)
+            if not tells_of(_subject(call_id, tool), ran, self.directory):
+                asked = bool(tool.allowed) and became(tool.allowed, ran, self.directory) is None
+                tool.data = with_done(tool.data, done, asked=asked, other=words_of(ran))
 
     def _change_tool(self, call: ToolCallChanged) -> list[Op]:
         known = self._tools.get(call.tool_call_id)
@@ -592,3 +595,8 @@ def _said_by(said: TextChunk | OtherContent) -> dict[str, Any]:
     if said.subagent_of is None:
         return {}
     return {"subagent_of": said.subagent_of, "words": said.role == "subagent"}
+
+
+def _subject(tool_call_id: str, tool: _Tool) -> RequestSubject:
+    """What a tool call is about, as it was told so far."""
+    return unresolved_subject(call_of(tool_call_id, ToolRecord.from_data(tool.data)))

@@ -425,7 +425,7 @@ class RunningTurn:
         if answer is None:
             return False
         # Written, then told: the agent acts on the answer at once.
-        await self._note_rule(subject.call, answer)
+        await self._note_rule(subject, answer)
         self.live.agent.answer_permission(event.ask_id, answer.option_id)
         return True
 
@@ -439,15 +439,15 @@ class RunningTurn:
             if answer is None or self.over or not take():
                 return False
             try:
-                await self._note_rule(asked.tool_call, answer)
+                await self._note_rule(asked.subject, answer)
             finally:  # nobody else answers it any more
                 self.live.agent.answer_permission(asked.ask_id, answer.option_id)
         return True
 
-    def note_answer(self, call: ToolCallChanged, *, allowed: bool) -> None:
+    def note_answer(self, subject: RequestSubject, *, allowed: bool) -> None:
         """Note that the person answered the permission request for a call, before the agent hears it."""
         self.rejected = self.rejected or not allowed
-        self.reducer.note_answer(call, allowed=allowed)
+        self.reducer.note_answer(subject, allowed=allowed)
 
     async def write_answer(self, call_id: str) -> None:
         """Write the tool call whose permission request was answered, unless the end of the turn has."""
@@ -479,9 +479,9 @@ class RunningTurn:
             return None
         return _RuleAnswer(option, verdict.why, verdict.rule.allow)
 
-    async def _note_rule(self, call: ToolCallChanged, answer: _RuleAnswer) -> None:
+    async def _note_rule(self, subject: RequestSubject, answer: _RuleAnswer) -> None:
         self.rejected = self.rejected or not answer.allowed
-        await self.recorder.write(self.reducer.note_rule(call, answer.why, allowed=answer.allowed))
+        await self.recorder.write(self.reducer.note_rule(subject, answer.why, allowed=answer.allowed))
 
     async def _surely_kept(self, tx: Writer, ending: Ending, *, compacted: bool) -> KeptPart:
         """How much of the turn its session surely kept though it did not end well, by what its agent has shown."""

@@ -70,7 +70,7 @@ def _arguments(subject: RequestSubject, options: RenderOptions) -> Iterator[str]
     directory = options.directory
     diffs = {relative(each.path, directory) for each in subject.diffs}
     lines = {place.path: place.line for place in subject.call.locations or ()}
-    for part in subject.parts:
+    for part in subject.shown:
         if relative(part.text, directory) in diffs:
             continue
         text = safe(part.text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from catena.text.safe_text import safe_line
@@ -11,7 +10,7 @@ from catena_acp.continuity.wording.counts import counted
 
 if TYPE_CHECKING:  # not needed before there is a question
     from catena_acp.permissions.subject import RequestSubject
-    from catena_acp.port.session_events import PermissionOption, ToolCallChanged
+    from catena_acp.port.session_events import PermissionOption
 
 _WORDS = {
     "read": "Allow reading {}?",
@@ -45,18 +44,17 @@ def title_words(subject: RequestSubject) -> str:
     if not title:
         return safe_line(call.kind or "Permission request")
     named = without_verb(title, call.kind or "")
-    return title if _is_backed(call, named) else f"“{title}”, in the agent's words"
+    return title if _is_backed(subject, named) else f"“{title}”, in the agent's words"
 
 
-def _is_backed(call: ToolCallChanged, named: str) -> bool:
+def _is_backed(subject: RequestSubject, named: str) -> bool:
     """True if a title says what the call is about, as its input tells, or if Catena itself gave it."""
-    from catena_acp.permissions.deeds import words_of
+    from catena_acp.permissions.deeds import about
 
-    about = words_of(replace(call, title=None))
-    if call.kind in _OWN_TITLES:
+    if subject.kind in _OWN_TITLES:
         return True
-    line, file = _one_line(about), named.partition(" ")[2] or named
-    return about != call.kind and (named == line or (call.kind in ABOUT_FILES and line.endswith(f"/{file}")))
+    line, file = _one_line(about(subject)), named.partition(" ")[2] or named
+    return bool(line) and (named == line or (subject.kind in ABOUT_FILES and line.endswith(f"/{file}")))
 
 
 def _one_line(text: str) -> str:
@@ -78,8 +76,8 @@ def question_words(subject: RequestSubject, directory: str) -> str:
             named += f" and {counted(others, 'other file')}"
     elif not title:
         return "Allow this tool call?"
-    elif not _is_backed(call, named):
-        calls = "what the agent calls " if subject.parts or subject.diffs else ""
+    elif not _is_backed(subject, named):
+        calls = "what the agent calls " if subject.shown or subject.diffs else ""
         return f"Allow {'running ' if kind == 'execute' else ''}{calls}“{title.removesuffix('?')}”?"
     elif not words:
         return f"Allow this: {title.removesuffix('?')}?"

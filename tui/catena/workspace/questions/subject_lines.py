@@ -17,7 +17,7 @@ _WIDTH = 80  # cells that a row is taken to have where it is counted
 
 def subject_lines(subject: RequestSubject) -> Iterator[str]:
     """All parts of a subject, whole; each line of one that goes on ends with a sign."""
-    for part in subject.parts:
+    for part in subject.shown:
         first, *more = safe(part.text).splitlines() or [""]
         lines = [f"{safe_line(part.label)}: {first}", *(f"  {line}" for line in more)]
         yield from (f"{line}{_BREAK}" for line in lines[:-1])
