@@ -12,6 +12,7 @@ import pytest
 
 from catena.transcript.messages.tool_call import ToolCall
 from catena_acp.continuity.turns.reducer import Change, Insert, Op, Reducer
+from catena_acp.permissions.subject import unresolved_subject
 from catena_acp.port.session_events import ToolCallChanged
 from catena_store.records import Kind
 from support.conversations.rehearsed import World
@@ -31,7 +32,8 @@ class Turn:
         self._take(self.reducer.reduce(ToolCallChanged("call", title="rm -r", kind="execute", status=status)))
 
     def answer(self, *, allowed: bool) -> None:
-        self.reducer.note_answer(ToolCallChanged("call", title="rm -r", kind="execute"), allowed=allowed)
+        call = ToolCallChanged("call", title="rm -r", kind="execute")
+        self.reducer.note_answer(unresolved_subject(call), allowed=allowed)
 
     def end(self) -> None:
         self._take(self.reducer.close(clean=True, tool_status="unknown"))
