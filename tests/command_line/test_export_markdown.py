@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from catena.export.markdown import MarkdownRenderer
-from catena_store.records import Kind, Message, MessageState
-from support.storage.exports import HOSTILE, a_head, a_message, a_part
+from catena.export.contents import Contents
+from catena.export.markdown import MarkdownRenderer, answer_blocks
+from catena_store.conversations import messages
+from catena_store.exchange.exporting import select_tree
+from catena_store.records import Kind, Message, MessageState, NewMessage
+from support.counted_work import calls_counted, queries_counted
+from support.storage.exports import AT, HOSTILE, a_head, a_message, a_part
+from support.storage.rows import new_conversation, store
 
 _GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 _OURS = ("<details><summary>", "</details>", '<a id="b')
@@ -111,6 +117,37 @@ def test_h15_nothing_that_anybody_wrote_becomes_html_or_ends_what_it_stands_in(
     ]
     assert sum("<details>" in each for each in blocks) == sum("</details>" in each for each in blocks)
     assert text.rstrip().endswith("*") and "Exported by Catena" in _GITHUB.parse(text)[-2].content
+
+
+def test_h15_what_stands_in_the_blocks_of_an_answer_is_not_read_for_an_export() -> None:
+    def read(words: int) -> int:
+        line = "so **much** was [said](x) of *it* " * words
+        list(answer_blocks("Warm"))
+        with calls_counted() as calls:
+            list(answer_blocks(f"A {line}\n\n1. {line}\n2. {line}\n\n## {line}\n\n| a |\n|--|\n| {line} |\n"))
+        return calls.made
+
+    read(1)
+    assert read(12) < 2 * read(1)
+
+
+async def test_h15_short_passages_of_an_export_are_read_together(tmp_path: Path) -> None:
+    async with store(tmp_path) as db:
+        async with db.write() as tx:
+            await new_conversation(tx, "c1")
+            above: str | None = None
+            for number in range(200):
+                for kind, id in ((Kind.USER, f"u{number}"), (Kind.AGENT, f"a{number}")):
+                    await messages.insert(tx, NewMessage(id, "c1", above, kind, f"It is {id}."))
+                    above = id
+        async with db.read() as reader:
+            selected = await select_tree(reader, "c1")
+            contents = Contents(reader, selected, titles=lambda *_: None, exported_at=AT, mask=None)
+            await contents.head()
+            async with queries_counted(db) as queries:
+                parts = [part async for part in contents.parts()]
+    assert [row.id for part in parts for row in part.messages][::399] == ["u0", "a199"] and len(parts) == 200
+    assert len(queries.asked) < 10
 
 
 def test_w28_what_a_subagent_said_and_did_opens_below_its_call() -> None:

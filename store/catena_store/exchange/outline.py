@@ -92,10 +92,11 @@ def _ordered(drafts: Sequence[_Draft]) -> Iterator[Passage]:
         )
 
 
-async def read_messages(r: Reader, passage: Passage) -> list[Message]:
-    """The messages of a passage, oldest first."""
+async def read_messages(r: Reader, passages: Sequence[Passage]) -> list[list[Message]]:
+    """The messages of passages, oldest first, those of each in a list of its own."""
     found = await r.all(
-        f"SELECT {rows.MESSAGE} FROM json_each(?) CROSS JOIN message m ON m.id = value ORDER BY m.id",
-        (json.dumps(list(passage.messages)),),
+        f"SELECT m.id, {rows.MESSAGE} FROM json_each(?) CROSS JOIN message m ON m.id = value",
+        (json.dumps([id for passage in passages for id in passage.messages]),),
     )
-    return [rows.message(row) for row in found]
+    of = {row[0]: rows.message(row[1:]) for row in found}
+    return [[of[id] for id in passage.messages if id in of] for passage in passages]

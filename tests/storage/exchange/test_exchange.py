@@ -314,7 +314,7 @@ async def test_h15_an_outline_has_every_message_once_below_what_it_hangs_from(ac
             async with db.read() as r:
                 selected = await select_tree(r, "c0")
                 outline = await read_outline(r, selected)
-                rows = [await read_messages(r, passage) for passage in outline]
+                rows = await read_messages(r, outline)
     assert sorted(row for passage in outline for row in passage.messages) == list(selected.messages)
     for passage, messages_of_it in zip(outline, rows, strict=True):
         first = messages_of_it[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -15,6 +15,8 @@ from catena_store.exchange import outline
 from catena_store.exchange.exporting import ExportSelection
 from catena_store.exchange.outline import Passage
 from catena_store.records import Kind, Message
+
+_MESSAGES = 100  # that are read at a time, or those of one passage
 
 Titles = Callable[[str, str | None], str | None]  # of an agent, by its stored name and profile
 
@@ -107,27 +109,41 @@ class Contents:
     async def parts(self) -> AsyncIterator[ExportPart]:
         """Yield the passages in reading order."""
         before: dict[int, str] = {}
-        for passage in self._outline:
-            messages = [masked_message(each, self._mask) for each in await self._messages(passage)]
-            above = before.get(-1 if passage.above is None else passage.above)
-            before[passage.place] = passage.conversation_id
-            fork: str | None = None
-            if above is not None and above != passage.conversation_id:
-                record = await conversations.get(self._reader, passage.conversation_id)
-                fork = self._masked((record and record.title) or "a fork", "the title of a fork")
-            yield ExportPart(passage, with_seams_above(messages), fork)
-
-    async def _messages(self, passage: Passage) -> list[Message]:
-        return await outline.read_messages(self._reader, passage)
+        for passages in _pages(self._outline):
+            read = await outline.read_messages(self._reader, passages)
+            for passage, found in zip(passages, read, strict=True):
+                messages = [masked_message(each, self._mask) for each in found]
+                above = before.get(-1 if passage.above is None else passage.above)
+                before[passage.place] = passage.conversation_id
+                fork: str | None = None
+                if above is not None and above != passage.conversation_id:
+                    record = await conversations.get(self._reader, passage.conversation_id)
+                    fork = self._masked((record and record.title) or "a fork", "the title of a fork")
+                yield ExportPart(passage, with_seams_above(messages), fork)
 
     async def _first(self, passage: Passage) -> Message:
-        return (await outline.read_messages(self._reader, replace(passage, messages=passage.messages[:1])))[0]
+        beginning = replace(passage, messages=passage.messages[:1])
+        return (await outline.read_messages(self._reader, [beginning]))[0][0]
 
     def _masked(self, text: str, where: str) -> str:
         if self._mask is None:
             return text
         self._mask.begin(where)
         return self._mask.rewrite(text)
+
+
+def _pages(passages: Sequence[Passage]) -> Iterator[list[Passage]]:
+    """Yield the passages that are read together: short ones, so that no query is made for each of them."""
+    page: list[Passage] = []
+    count = 0
+    for passage in passages:
+        if page and count + len(passage.messages) > _MESSAGES:
+            yield page
+            page, count = [], 0
+        page.append(passage)
+        count += len(passage.messages)
+    if page:
+        yield page
 
 
 def masked_message(message: Message, mask: SecretMask | None) -> Message:

@@ -34,7 +34,11 @@ _MOST_BRACKETS = 2_000
 _SPECIAL = re.compile(r"[\\`*\[\]<>~|$]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
 _LINE_START = re.compile(r"(?m)^([ \t]*)(?:([#+=-])|(\d{1,9})([.)]))")
 _BACKTICKS = re.compile(r"`+|~+")
+_PROSE = re.compile(
+    r"[^\W\d_][^\n]*+(?:\n[^\W\d_][^\n]*+)*+"
+)  # each line begins with a letter: one paragraph
 _HTML = frozenset({"html_block", "html_inline"})
+_MAY_OPEN = ("<", "```", "~~~")  # a block without any of these has no HTML, and nothing in it is left open
 
 
 class MarkdownRenderer:
@@ -228,6 +232,8 @@ def answer_blocks(text: str) -> Iterator[str]:
             continue
         if piece.plain or len(source) > _LARGEST or source.count("[") > _MOST_BRACKETS:
             yield fenced(source)
+        elif _PROSE.fullmatch(source):
+            yield _checked(source)
         else:
             yield from _blocks(source)
 
@@ -235,7 +241,7 @@ def answer_blocks(text: str) -> Iterator[str]:
 def _blocks(source: str) -> Iterator[str]:
     """Yield the top-level blocks of a piece of Markdown."""
     lines = source.split("\n")
-    tokens = _parser().parse(source)
+    tokens = _block_parser().parse(source)
     at = 0
     for index, token in enumerate(tokens):
         if token.level or token.map is None or token.nesting < 0:
@@ -263,8 +269,10 @@ def _blocks(source: str) -> Iterator[str]:
 
 def _checked(block: str) -> str:
     """A block without HTML, closed in itself; in a fence where that cannot be had."""
+    if not any(mark in block for mark in _MAY_OPEN):
+        return block
     candidate = _without_html(block)
-    tokens = _parser().parse(candidate)
+    tokens = (_parser() if "<" in candidate else _block_parser()).parse(candidate)
     top = [token for token in tokens if not token.level and token.nesting >= 0]
     inside = [token for token in tokens for token in (token, *(token.children or ()))]
     open_fence = any(token.type == "fence" and not _is_closed(candidate, token) for token in inside)
@@ -325,3 +333,11 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+
+
+@lru_cache(maxsize=1)
+def _block_parser() -> MarkdownIt:
+    """The same parser, which finds blocks, and leaves the text in them unread: that is half of the work."""
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": True}).enable(["table"]).disable(["inline", "text_join"])
