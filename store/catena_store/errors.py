@@ -85,11 +85,18 @@ class StoreReadOnly(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Another process held the file for longer than we wait; the transaction left nothing behind."""
+    """Another process held the file for longer than we wait; the transaction left nothing behind.
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} is locked by another process")
+    ``pid`` is that process, where it is known, and ``stopped`` says that a signal such as Ctrl+Z's stopped it.
+    """
+
+    def __init__(self, path: Path, pid: int | None = None, *, stopped: bool = False) -> None:
+        who = "another process" if pid is None else f"process {pid}"
+        way_out = f", which is stopped: `kill -CONT {pid}` resumes it" if stopped else ""
+        super().__init__(f"{path} is locked by {who}{way_out}")
         self.path = path
+        self.pid = pid
+        self.stopped = stopped
 
 
 class SessionHeld(StoreError):

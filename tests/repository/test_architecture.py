@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
+from typing import TypeGuard
 
 from support.places import ROOT
 
@@ -57,3 +59,54 @@ def test_each_class_has_a_name_of_its_own() -> None:
             for name in re.findall(r"^class ([A-Z]\w*)", path.read_text(), re.MULTILINE):
                 places.setdefault(name, []).append(str(path.relative_to(ROOT)))
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+def test_nothing_but_the_transaction_itself_is_awaited_while_one_writes() -> None:
+    """Whoever waits for anything else there holds up every other writer, in other processes, too."""
+    waiting = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for floor in ("store", "acp", "tui")
+        for path in sorted((ROOT / floor).rglob("*.py"))
+        for line in _other_waits(ast.parse(path.read_text()))
+    ]
+    # A document is imported whole or not at all: its pages are read while it is written.
+    assert [place.partition(":")[0] for place in waiting] == ["store/catena_store/exchange/importing.py"]
+
+
+def _other_waits(module: ast.Module) -> list[int]:
+    """The lines that wait for something else where a transaction that writes is open: in its block, or given it."""
+    lines = []
+    for node in ast.walk(module):
+        match node:
+            case ast.AsyncWith(items=items):
+                names = {
+                    item.optional_vars.id
+                    for item in items
+                    if isinstance(item.context_expr, ast.Call)
+                    and ast.unparse(item.context_expr.func).rpartition(".")[2] in ("write", "write_much")
+                    and isinstance(item.optional_vars, ast.Name)
+                }
+            case ast.AsyncFunctionDef(args=arguments):
+                every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+                names = {
+                    each.arg for each in every if each.annotation and ast.unparse(each.annotation) == "Writer"
+                }
+            case _:
+                continue
+        if names:
+            lines += [wait.lineno for wait in ast.walk(node) if wait is not node and _waits(wait, names)]
+    return lines
+
+
+def _waits(node: ast.AST, transactions: set[str]) -> TypeGuard[ast.expr | ast.stmt]:
+    match node:
+        case ast.Await(value=ast.Call(func=function, args=given, keywords=named)):
+            everything = (*given, *(each.value for each in named))
+            owner = ast.unparse(function).partition(".")[0]
+            return owner not in transactions and not any(
+                ast.unparse(each) in transactions for each in everything
+            )
+        case ast.Await() | ast.AsyncFor() | ast.AsyncWith():
+            return True
+        case _:
+            return False

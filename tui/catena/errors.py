@@ -47,13 +47,19 @@ def explain(error: Exception) -> tuple[str, ExitStatus]:
     # The first frame needs the classes above, and none of these.
     from catena.text.safe_text import safe_line
     from catena_acp.errors import AgentError, AgentMissing, FilesHalfMoved
-    from catena_store.errors import Ambiguous, NotFound, StoreError, StoreUnusable
+    from catena_store.errors import Ambiguous, NotFound, StoreBusy, StoreError, StoreUnusable
 
     match error:
         case CommandRefused():
             status = error.status
         case (
-            InvalidSettings() | StoreUnusable() | NotFound() | Ambiguous() | AgentMissing() | FilesHalfMoved()
+            InvalidSettings()
+            | StoreUnusable()
+            | StoreBusy()
+            | NotFound()
+            | Ambiguous()
+            | AgentMissing()
+            | FilesHalfMoved()
         ):
             status = ExitStatus.USAGE
         case StoreError() | AgentError():

@@ -7,11 +7,12 @@ import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from catena_store.errors import Fenced, StoreError, StoreGone
+from catena_store.errors import Fenced, StoreBusy, StoreError, StoreGone
 
 T = TypeVar("T")
 
 _PAUSES = (0.1, 0.4, 1.0, 2.0)  # seconds between tries to write what must be written
+_BUSY_PAUSE = 0.5  # where the only trouble is another process
 
 
 async def shielded(step: Coroutine[Any, Any, T]) -> T:
@@ -30,13 +31,23 @@ def raise_if_cancelled() -> None:
         raise asyncio.CancelledError
 
 
-async def with_retries(step: Callable[[], Awaitable[T]]) -> T:
-    """Run a step that writes, and again while the store is busy or full, for a few seconds. Raises StoreError."""
-    for pause in _PAUSES:
+async def with_retries(step: Callable[[], Awaitable[T]], *, waits: Callable[[], bool] = lambda: False) -> T:
+    """Run a step that writes, and again while the store is busy or full, for a few seconds. Raises StoreError.
+
+    As long as ``waits`` says so, it is tried until the process is gone, or lets go, that keeps the store busy.
+    """
+    pauses = iter(_PAUSES)
+    while True:
         try:
             return await step()
         except (Fenced, StoreGone):
             raise
+        except StoreBusy:
+            pause = _BUSY_PAUSE if waits() else next(pauses, None)
+            if pause is None:
+                raise
         except StoreError:
-            await asyncio.sleep(pause)
-    return await step()
+            pause = next(pauses, None)
+            if pause is None:
+                raise
+        await asyncio.sleep(pause)

@@ -9,6 +9,7 @@ from pathlib import Path
 import aiosqlite
 
 from catena_store.database.location import lock_refusal, on_network
+from catena_store.database.lock_owner import lock_owner
 from catena_store.database.schema import Migration, check_version, migrate
 from catena_store.errors import (
     StoreBusy,
@@ -57,7 +58,8 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
         case sqlite3.SQLITE_READONLY:
             return StoreReadOnly(path)
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
-            return StoreBusy(path)
+            owner = lock_owner(path)
+            return StoreBusy(path) if owner is None else StoreBusy(path, owner.pid, stopped=owner.stopped)
         case sqlite3.SQLITE_NOTADB:
             return StoreUnusable(
                 path,
@@ -88,6 +90,8 @@ def opening_error(error: sqlite3.Error, path: Path) -> StoreError:
         case _:
             return StoreUnusable(path, f"cannot be opened ({error})")
 
+
+_TRY_SECONDS = 0.1  # that one try to begin a transaction may take, in which the connection does nothing else
 
 _LOG_BYTES = 8 * 1024 * 1024  # that the write-ahead log is truncated to after a checkpoint
 
@@ -150,6 +154,11 @@ async def prepare_to_write(
     ):
         await connection.execute_fetchall(f"PRAGMA {pragma}")
     await migrate(connection, path, migrations)
+    if (
+        journal == "wal"
+    ):  # then only the beginning of a transaction waits for other writers, and is tried again
+        waits = min(busy_seconds, _TRY_SECONDS) * 1000
+        await connection.execute_fetchall(f"PRAGMA busy_timeout = {waits:.0f}")
 
 
 async def _choose_journal(connection: aiosqlite.Connection, path: Path, busy_seconds: float) -> str:

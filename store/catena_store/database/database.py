@@ -37,6 +37,7 @@ from catena_store.database.location import (
 from catena_store.database.repair import repair
 from catena_store.database.schema import Migration, shipped
 from catena_store.errors import (
+    StoreBusy,
     StoreDamaged,
     StoreError,
     StoreGone,
@@ -53,6 +54,11 @@ Parameters = Sequence[object]
 
 _OLDEST_SQLITE = (3, 37)  # the first that keeps to the types of a table's columns
 _BUSY_SECONDS = 5.0
+_TOLD_AFTER = 0.2  # of that time
+_TRIED_ONCE = (
+    2.0  # seconds since another process was waited for in vain: who comes then does not wait as long again
+)
+_PAUSE = 0.02  # seconds between tries to begin, in which reads have the connection
 _MOST_REPAIRS = 3  # in one life: a disk that keeps failing cannot be repaired
 
 
@@ -76,10 +82,18 @@ class Reader:
 
     async def all(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
         """Every row of a query."""
-        found: Iterable[Any] = await self._do(
-            lambda connection: connection.execute_fetchall(sql, _storable(parameters))
-        )
-        return list(found)
+        storable = _storable(parameters)
+        gives_up: float | None = None
+        while True:
+            try:
+                found: Iterable[Any] = await self._do(
+                    lambda connection: connection.execute_fetchall(sql, storable)
+                )
+                return list(found)
+            except StoreBusy:  # only while a log is put in order that a dead process left
+                gives_up = gives_up or _now() + _BUSY_SECONDS
+                if _now() >= gives_up:
+                    raise
 
     async def one(self, sql: str, parameters: Parameters = ()) -> tuple[Any, ...] | None:
         """The first row of a query, None where there is none."""
@@ -176,12 +190,17 @@ class Database:
         clock: Callable[[], datetime],
         *,
         read_only: bool = False,
+        busy_seconds: float = _BUSY_SECONDS,
     ) -> None:
         self.path = path
         self.read_only = read_only  # the file may not be written
         self._connection = connection
         self._clock = clock
         self._lock = asyncio.Lock()
+        self._writers = asyncio.Lock()  # they begin in their order, also if one waits for another process
+        self._busy_seconds = busy_seconds
+        self._gave_up: float | None = None  # when the last writer did that waited for another process
+        self._told_of_wait = False
         self._second: aiosqlite.Connection | None = None
         self._second_lock = asyncio.Lock()
         self._holder: asyncio.Task[Any] | None = None
@@ -189,7 +208,7 @@ class Database:
         self._repairs_left = _MOST_REPAIRS
         self._identity = identity(path)
         self._unreported: list[str] = []
-        self._report_repair: Callable[[str], None] | None = None
+        self._tell: Callable[[str], None] | None = None
         self.requested = 0  # transactions so far, those that wait for others included; not concurrent reads
 
     @classmethod
@@ -234,7 +253,7 @@ class Database:
                 raise StoreDamaged(path, "its list of tables cannot be read") from error
             except OSError as error:
                 raise StoreUnusable(path, f"cannot be opened: {error.strerror}") from error
-            db = cls(connection, path, clock, read_only=read_only)
+            db = cls(connection, path, clock, read_only=read_only, busy_seconds=busy_seconds)
             try:
                 yield db
             finally:
@@ -299,8 +318,9 @@ class Database:
             raise StoreReadOnly(self.path)
         self.check_in_place()
         writer = Writer(self._connection, self.path, self._clock, repair_file)
+        self._refuse_within()
         # A transaction that begins by reading may fail when it first writes; one that begins as a writer waits.
-        async with self._transaction(writer):
+        async with self._writers, self._transaction(writer):
             yield writer
 
     def check_in_place(self) -> None:
@@ -328,9 +348,12 @@ class Database:
                 raise store_error(error, self.path) from error
             return int(rows[0][0])
 
-    def on_repair(self, tell: Callable[[str], None]) -> None:
-        """Call ``tell`` with a line for the person at each repair, and at once for repairs before this call."""
-        self._report_repair = tell
+    def tell_by(self, tell: Callable[[str], None]) -> None:
+        """Call ``tell`` with a line for the person at each repair, and when another process is waited for.
+
+        At once for repairs before this call.
+        """
+        self._tell = tell
         unreported, self._unreported = self._unreported, []
         for words in unreported:
             tell(words)
@@ -348,8 +371,8 @@ class Database:
             return True  # another process has repaired it
         what = ", ".join(damaged)
         words = f"{self.path.name} was damaged and has been repaired ({what}); no messages were lost."
-        if self._report_repair:
-            self._report_repair(words)
+        if self._tell:
+            self._tell(words)
         else:
             self._unreported.append(words)
         return True
@@ -367,41 +390,83 @@ class Database:
                 await self._second.close()
 
     @asynccontextmanager
+    async def between_transactions(self) -> AsyncIterator[None]:
+        """A block in which no transaction of ours is open: whoever is stopped here keeps nobody from writing."""
+        async with self._exclusively():
+            yield
+
+    @asynccontextmanager
     async def _exclusively(self) -> AsyncIterator[None]:
-        task = asyncio.current_task()
-        if task is not None and task is self._holder:
-            raise RuntimeError("a transaction within a transaction would wait for itself")
+        self._refuse_within()
         if self._closed:
             raise StoreError(f"{self.path} was closed")
         async with self._lock:
-            self._holder = task
+            self._holder = asyncio.current_task()
             try:
                 yield
             finally:
                 self._holder = None
 
+    def _refuse_within(self) -> None:
+        task = asyncio.current_task()
+        if task is not None and task is self._holder:
+            raise RuntimeError("a transaction within a transaction would wait for itself")
+
     @asynccontextmanager
     async def _transaction(self, reader: Reader) -> AsyncIterator[None]:
         self.requested += 1
-        async with self._exclusively():
-            committed = False
-            try:
-                await reader._do(lambda connection: _execute(connection, reader._begin))
-                yield
-                await self._finish(self._connection.commit())
-                committed = True
-            finally:
-                reader._end()
-                if not committed:
-                    # Does nothing where no transaction is open. Statements run in their order, so this also undoes
-                    # one that was running when the task was cancelled.
-                    await self._finish(self._connection.rollback())
+        waits_since: float | None = None
+        try:
+            while True:
+                async with self._exclusively():
+                    committed = False
+                    try:
+                        if busy := await self._begin(reader):
+                            waits_since = waits_since or _now()
+                            self._wait_for_owner(busy, _now() - waits_since)
+                        else:
+                            yield
+                            await self._finish(self._connection.commit())
+                            committed = True
+                            return
+                    finally:
+                        if not committed:
+                            # Does nothing where no transaction is open. Statements run in their order, so this also
+                            # undoes one that was running when the task was cancelled.
+                            await self._finish(self._connection.rollback())
+                await asyncio.sleep(_PAUSE)
+        finally:
+            reader._end()
+
+    async def _begin(self, reader: Reader) -> StoreBusy | None:
+        """Begin a transaction; returns why not, if another process is writing."""
+        try:
+            await reader._do(lambda connection: _execute(connection, reader._begin))
+        except StoreBusy as error:
+            return error
+        if isinstance(reader, Writer):
+            self._gave_up, self._told_of_wait = None, False
+        return None
+
+    def _wait_for_owner(self, busy: StoreBusy, waited: float) -> None:
+        """Let a writer wait on for another process, of which the person is told. Raises StoreBusy after some time."""
+        in_vain = self._gave_up is not None and _now() - self._gave_up < _TRIED_ONCE
+        if in_vain or waited >= self._busy_seconds:
+            self._gave_up = _now()
+            raise busy
+        if waited >= _TOLD_AFTER * self._busy_seconds and not self._told_of_wait and self._tell:
+            self._told_of_wait = True
+            self._tell(f"Waiting: {busy}.")
 
     async def _finish(self, step: Coroutine[Any, Any, None]) -> None:
         try:
             await _shielded(step)
         except sqlite3.Error as error:
             raise store_error(error, self.path) from error
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def _shielded(step: Coroutine[Any, Any, T]) -> T:

@@ -63,7 +63,7 @@ async def test_the_connection_keeps_a_log_checks_references_and_sorts_in_memory(
             (await r.all(f"PRAGMA {name}"))[0][0]
             for name in ("journal_mode", "foreign_keys", "synchronous", "temp_store", "busy_timeout")
         ]
-        assert settings == ["wal", 1, 1, 2, 5000]
+        assert settings == ["wal", 1, 1, 2, 100]
         loose = await r.all(
             "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND strict = 0"
         )

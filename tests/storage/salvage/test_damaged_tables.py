@@ -87,7 +87,7 @@ async def test_r18_with_one_damaged_table_or_index_the_messages_open_and_a_promp
     told: list[str] = []
 
     async with Database.open(world.store) as db:
-        db.on_repair(told.append)
+        db.tell_by(told.append)
         async with db.read() as r:
             assert await conversations.latest(r) is not None
             kept = await messages.of_conversation(r, desk.conversation.id)
@@ -99,7 +99,7 @@ async def test_r18_with_one_damaged_table_or_index_the_messages_open_and_a_promp
                 leaf = await places.of(tx, desk.conversation.id)
                 await windows.open(tx, id=desk.window_id, conversation_id=desk.conversation.id, leaf_id=leaf)
     async with world.client(resume=desk) as again:
-        again.db.on_repair(told.append)
+        again.db.tell_by(told.append)
         over = await again.say("say the second answer")
         assert over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
         assert [row.text for row in await again.branch() if row.kind == "agent"] == [

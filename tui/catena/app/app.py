@@ -9,8 +9,8 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -319,7 +319,9 @@ class CatenaApp(App[None], inherit_bindings=False):
                 from catena_store.ids import utc_now
 
                 await self._show(tabs)
+                self._stop_only(tabs.store.between_transactions)
                 await self._exited.wait()
+                self._stop_only(contextlib.nullcontext)
                 self.unsent_lines = waiting_prompt_lines(tabs.tabs, utc_now())
                 self.resume_id = await tabs.leave()
                 if trouble := tabs.store_trouble:
@@ -327,6 +329,11 @@ class CatenaApp(App[None], inherit_bindings=False):
                 self.unsent_lines += unsaved_draft_lines(tabs.unsaved_drafts)
         except Exception as error:  # noqa: BLE001 - the edge: any error of the services ends the app with a message
             self._end_with(error)
+
+    def _stop_only(self, at_rest: Callable[[], AbstractAsyncContextManager[None]]) -> None:
+        """Let Ctrl+Z stop the process in such a block only: within a transaction it would hold up all other writers."""
+        if isinstance(self._driver, TerminalDriver):
+            self._driver.at_rest = at_rest
 
     async def _show(self, tabs: OpenTabs) -> None:
         if not self._exited.is_set():

@@ -104,6 +104,7 @@ def _handle_signals(client: LinearClient) -> None:
 async def _serve(client: LinearClient, context: LinearContext, *, by_flag: bool) -> None:
     """Open the store and the conversations, serve the person, and save the tabs. Raises StoreError."""
     from catena.app.services import serve_conversations
+    from catena.app.suspension import stopping_between_transactions
     from catena.linear.client import parting_lines
     from catena.log import log_to_file
     from catena.settings.start_notes import StartNote, StartNotes
@@ -126,9 +127,10 @@ async def _serve(client: LinearClient, context: LinearContext, *, by_flag: bool)
 
     async with (
         Database.open(default_path()) as db,
+        stopping_between_transactions(db),
         serve_conversations(db, start.settings, chosen=start.agent, tools=True, tell=tell) as conversations,
     ):
-        db.on_repair(tell)
+        db.tell_by(tell)
         tabs = OpenTabs(
             db,
             conversations,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import contextlib
 import logging
@@ -151,6 +152,9 @@ class TerminalDriver(LinuxDriver):
         self._wake_read = self._wake_write = -1
         self._clipboard = ClipboardReading(most_bytes=_MOST_PASTED, clock=time.monotonic)
         self.parting: Callable[[], str] = str  # what else is sent before another program gets the terminal
+        # What must be over before the process may be stopped, as an asynchronous block.
+        self.at_rest: Callable[[], contextlib.AbstractAsyncContextManager[None]] = contextlib.nullcontext
+        self._stopping: asyncio.Task[None] | None = None
         self._shares_clipboard = False  # the terminal reports pastes, and sends its clipboard by types
 
     def start_application_mode(self) -> None:
@@ -170,6 +174,17 @@ class TerminalDriver(LinuxDriver):
         if self.input_tty and answers_queries(os.environ):
             self.write(WIDTH_QUERY + QUERIES if self._draws_lines else QUERIES)
             self._output.ask()
+
+    def _sigtstp_application(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._begin_to_stop)
+
+    def _begin_to_stop(self) -> None:
+        if self._stopping is None or self._stopping.done():
+            self._stopping = self._loop.create_task(self._stop())
+
+    async def _stop(self) -> None:
+        async with self.at_rest():
+            super()._sigtstp_application()
 
     def _lost_terminal(self) -> bool:
         """True where a shell has used the terminal while this was stopped unasked (SIGSTOP), and gave it back."""

@@ -77,7 +77,7 @@ class OpenTabs:
         # Drafts that could not be saved when they were left.
         self.unsaved_drafts: list[tuple[str, StoreError]] = []
         self.outgoing = outgoing
-        self.on_repair = db.on_repair
+        self.tell_by = db.tell_by
         self.branches = TabBranches(db)
         self.undoing = TabUndo(self, db, conversations)
         self._storing: set[asyncio.Task[None]] = set()

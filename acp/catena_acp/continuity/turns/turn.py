@@ -68,7 +68,7 @@ from catena_store.chains import usage as expenses
 from catena_store.chains.links import Unset
 from catena_store.conversations import directories, messages
 from catena_store.database.database import Writer
-from catena_store.errors import StoreError
+from catena_store.errors import StoreBusy, StoreError
 from catena_store.records import (
     Kind,
     Link,
@@ -184,8 +184,10 @@ class RunningTurn:
                 await self._wait()
                 await self._take_all()
                 raise_if_cancelled()
-                if self.recorder.failed and not self._unkept:
-                    self._unkept = self.recorder.failed
+                failed = self.recorder.failed
+                # Another process that holds the store lets it go; until then the rows are kept.
+                if failed and not isinstance(failed, StoreBusy) and not self._unkept:
+                    self._unkept = failed
                     with contextlib.suppress(AgentError):  # it is gone: its answer says so
                         await self.live.agent.cancel(self.live.session_id)
             await self._take_held_back()

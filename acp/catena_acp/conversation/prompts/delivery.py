@@ -132,7 +132,8 @@ class PromptDelivery:
     async def _ended(self, running: RunningTurn, ending: Ending) -> tuple[Turn | None, Problem | None]:
         await shielded(self.steering.settled())
         self._unclosed = (running, ending)
-        turn, telling = await shielded(with_retries(lambda: running.end(ending)))
+        closing = with_retries(lambda: running.end(ending), waits=lambda: not self._runtime.closing)
+        turn, telling = await shielded(closing)
         self._unclosed = None
         return turn, problem_of_notice(telling) if telling and not running.stopping else None
 

@@ -109,7 +109,7 @@ async def _store() -> Finding:
     notes: list[str] = []
     try:
         async with Database.open(path) as db:
-            db.on_repair(notes.append)
+            db.tell_by(notes.append)
             async with db.read() as reader:
                 found = await health.check(reader)
             if db.read_only:

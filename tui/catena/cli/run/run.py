@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from catena.app.services import serve_conversations
+from catena.app.suspension import stopping_between_transactions
 from catena.cli.run.branch import BranchRequest, check_messages, open_target
 from catena.cli.run.interrupts import Interrupts
 from catena.cli.run.output import Output, Streams
@@ -135,8 +136,8 @@ class _HeadlessRun:
         """Run the turn; returns the exit status. Raises CommandRefused, AgentError, StoreError; may be cancelled."""
         settings = load_settings()
         files = _read_files(self._request.attach)
-        async with Database.open(default_path()) as db:
-            db.on_repair(self._output.remark)
+        async with Database.open(default_path()) as db, stopping_between_transactions(db):
+            db.tell_by(self._output.remark)
             try:
                 return await self._run_turn(db, settings, files)
             finally:

@@ -65,7 +65,7 @@ class PaneRow(Horizontal):
         self._tabs = tabs
         commands = self._connect(self._areas[0], tabs.panes.focused)
         commands.run(self._restore(commands))
-        tabs.on_repair(self.say)
+        tabs.tell_by(self.say)
         self.run_worker(tabs.watch_store(lambda text: self.say(text, wrong=True)), group="store")
 
     def _connect(self, area: ChatArea, pane: Pane) -> Commands:

@@ -1,0 +1,88 @@
+"""A client that Ctrl+Z stops keeps nobody from writing, whatever its surface; a turn outlasts one that does."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from catena_acp.continuity.conversation_events import MessageAdded, TurnEnded
+from catena_store.errors import StoreBusy
+from catena_store.records import Kind, StopReason
+from support.conversations.rehearsed import World
+from support.screen.terminal import KEYS, Place, Terminal
+from support.storage.lock_holder import can_write, stopped_writer
+
+# The client, which stays within the transaction that stores a prompt until it may go on.
+_PROGRAM = """
+import asyncio, pathlib, sys
+from catena_store.windows import inputs
+
+here, go = pathlib.Path(sys.argv.pop(1)), pathlib.Path(sys.argv.pop(1))
+add = inputs.add
+
+async def add_slowly(tx, *rest):
+    here.touch()
+    while not go.exists():
+        await asyncio.sleep(0.01)
+    await add(tx, *rest)
+
+inputs.add = add_slowly
+from catena.__main__ import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("surface", [(), ("--linear",), ("run",)], ids=["screen", "lines", "run"])
+def test_ctrl_z_waits_for_the_end_of_a_transaction(tmp_path: Path, surface: tuple[str, ...]) -> None:
+    place, program = Place(tmp_path), tmp_path / "slow.py"
+    here, go = tmp_path / "here", tmp_path / "go"
+    program.write_text(_PROGRAM)
+    command = [sys.executable, str(program), str(here), str(go), *surface, "--agent", "rehearsal"]
+    environment = place.environment | {"PS1": "$ "}
+    shell = Terminal(("sh", "-im"), environment=environment, cwd=place.project, columns=100, rows=30)
+    try:
+        shell.wait_for(r"\$")
+        if surface == ("run",):
+            shell.write(shlex.join([*command, "say over"]) + "\r")
+        else:
+            shell.write(shlex.join(command) + "\r")
+            shell.wait_for("Understudy" if not surface else "You 1:")
+            shell.write("say over" + KEYS["enter"])
+        shell.wait_until(here.exists, "the client to be within the transaction")
+        shell.write(KEYS["ctrl+z"])
+        shell.pump(0.1)
+        go.touch()
+        shell.wait_for("Stopped")
+        assert can_write(place.data / "catena.db")
+        shell.write("fg\r")
+        shell.wait_for(r"(?m)^ *(?:Rehearsal 2: )?over")
+    finally:
+        shell.close()
+
+
+async def test_a_turn_outlasts_a_process_that_is_stopped_within_a_transaction(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    async with world.client() as desk:
+        told = asyncio.Event()
+        desk.db.tell_by(lambda _: told.set())
+        desk.db._busy_seconds = 0.2
+        await desk.window.say("say one; cue go-on; tool; say two")
+        await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
+        async with stopped_writer(world.store):
+            world.cue("go-on")
+            await told.wait()
+            async with asyncio.timeout(60):
+                while not any(entry.get("event") == "turn ended" for entry in world.requests()):
+                    with pytest.raises(StoreBusy):  # the writes of the turn are as much in vain
+                        async with desk.db.write():
+                            pass
+            assert not any(isinstance(news, TurnEnded) for news in desk.told)
+        over = await desk.until_told(TurnEnded)
+        assert over.problem is None and over.turn is not None and over.turn.stop_reason is StopReason.END_TURN
+        said = [row.text for row in await desk.branch() if row.kind is Kind.AGENT]
+        assert said == ["one", "two"]
+    assert not world.requests("session/cancel")

@@ -1,0 +1,42 @@
+"""Ctrl+Z where there is no screen: the process stops as any other does, but never within a transaction.
+
+One that stopped there would keep every other process from writing until it goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import AsyncIterator
+
+from catena_store.database.database import Database
+
+
+@contextlib.asynccontextmanager
+async def stopping_between_transactions(db: Database) -> AsyncIterator[None]:
+    """Let SIGTSTP stop the process between two transactions, within the block; an ignored one stays ignored."""
+    if signal.getsignal(signal.SIGTSTP) is not signal.SIG_DFL:
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    stopping: set[asyncio.Task[None]] = set()
+
+    async def stop() -> None:
+        async with db.between_transactions():
+            loop.remove_signal_handler(signal.SIGTSTP)
+            os.kill(os.getpid(), signal.SIGTSTP)  # returns when the process goes on
+            loop.add_signal_handler(signal.SIGTSTP, begin)
+
+    def begin() -> None:
+        if not stopping:
+            task = loop.create_task(stop())
+            stopping.add(task)
+            task.add_done_callback(stopping.discard)
+
+    loop.add_signal_handler(signal.SIGTSTP, begin)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(signal.SIGTSTP)
