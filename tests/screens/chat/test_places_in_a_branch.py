@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from catena.screens.chat import presenter
 from catena.transcript.model.reading_position import ReadingPosition
+from catena.transcript.widget import transcript
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.database.location import default_path
@@ -279,3 +281,25 @@ async def test_h24_wherever_one_reads_while_an_answer_comes_the_end_is_as_it_is_
         }
         assert all(texts[row.id] == row.text for row in stored[-len(texts) :] if row.kind is Kind.AGENT)
         assert len(stored) - transcript.below == presenter.loaded.stop
+
+
+async def test_q04_however_many_turns_follow_only_the_rows_near_the_screen_stay_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presenter, "_MOST_ROWS", 20)
+    monkeypatch.setattr(presenter, "_FEWEST_CUT", 5)
+    monkeypatch.setattr(transcript, "_FAR", 3)
+    async with at_the_screen(str(tmp_path), size=(100, 12)) as person:
+        most = 0
+        for number in range(16):
+            await person.answered(f"say turn {number}")
+            held = [entry.message.depth for entry in person.transcript._column.entries]
+            most = max(most, len(held))
+            assert held == list(person.commands.context.presenter.loaded)
+        assert most < 30
+        await person.sees("turn 15")
+        await person.browse()
+        await person.press("home")
+        await person.sees("▌ say turn 0")
+        await person.press("end")
+        await person.sees("▌ say turn 15")

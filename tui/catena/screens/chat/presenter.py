@@ -544,6 +544,8 @@ class TabPresenter:
         match event:
             case MessageAdded(message=message) if self._is_new(message) and self._end is not None:
                 self._end[message.id] = message
+                if len(self._end) > 2 * END:
+                    self._end = dict(list(self._end.items())[-END:])
                 parts.transcript.count_below(parts.transcript.below + 1)
             case MessageAdded(message=message) if self._is_new(message):
                 self._added.append(message)
@@ -575,6 +577,7 @@ class TabPresenter:
             case TurnEnded():
                 self._over = self._over or bool(tab.todos)
                 self.stop_wanted_at = None
+                self._cut(-1)
             case Troubled(problem=problem):
                 if not problem.offers:  # else it stands in its panel
                     parts.hints.say(problem.text, wrong=True)

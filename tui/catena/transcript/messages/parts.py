@@ -230,7 +230,7 @@ def _draw_code(code: str, info: str, start: int, end: int, options: RenderOption
     return lines if start else with_language(lines, info, options)
 
 
-_KEPT_ROWS = 1500
+_KEPT_ROWS = 600  # of some 4 KiB each
 
 
 class RowCache:
@@ -246,7 +246,7 @@ class RowCache:
         self._rows[part] = rows
 
     def evict(self) -> None:
-        """Drop the rows of the oldest parts beyond 1,500 rows, except those of the newest part."""
+        """Drop the rows of the oldest parts beyond 600 rows, except those of the newest part."""
         while self._total > _KEPT_ROWS and len(self._rows) > 1:
             part, rows = self._rows.popitem(last=False)
             self._total -= rows
