@@ -10,11 +10,12 @@ from catena_store import places
 from catena_store.conversations import messages
 from catena_store.database.database import Writer
 from catena_store.snapshots import turns, unfinished
+from catena_store.snapshots.files_place import FilesPlace
 from catena_store.snapshots.repository import existing
 from catena_store.snapshots.restoring import RestoreStep
 from catena_store.snapshots.unfinished import WindowMove
 from catena_store.windows.journal import Act
-from support.clients.command_line import Catena, Finished, run_between_snapshots
+from support.clients.command_line import Catena, Finished, run_between_snapshots, turns_kept, wait_until
 
 PROJECT_FILES = {"notes.txt": "mine\n", "kept.txt": "kept\n"}
 
@@ -104,6 +105,62 @@ def test_g04_what_was_changed_since_is_left_unless_it_is_named(catena: Catena) -
     assert files(catena) == {**PROJECT_FILES, "notes.txt": "mine again\n"}
     assert catena("files", id, "--at", first, "--restore", "./notes.txt", "--yes").status == 0
     assert files(catena) == PROJECT_FILES
+
+
+def test_g10_files_of_a_branch_that_was_left_without_them_are_named_and_go_back(catena: Catena) -> None:
+    id, (first, second) = conversation(catena)
+    run_between_snapshots(
+        catena, "cue three; write third.txt x", "--resume", id, "--at", last_of(catena, first)
+    )
+    _, (_, _, third) = conversation(catena)
+    told = catena("files", id, "--at", third).out.splitlines()
+    assert told[:3] == [
+        "  kept.txt  comes back +1 -0",
+        "  new.txt  deleted +0 -1",
+        "  third.txt  deleted +0 -1",
+    ]
+    other = catena(
+        "files", id, "--at", second
+    ).out.splitlines()  # of another branch: its own turn is left, too
+    assert other == told
+    run(catena, "say here", "--resume", id, "--edit", third, "--files")
+    assert files(catena) == {"notes.txt": "first\n", "kept.txt": "kept\n"}
+    assert catena("files", id, "--at", third).out == "Every file is as it was then.\n"
+
+
+def test_g10_where_files_stand_is_kept_by_a_restore_also_by_one_that_is_finished_later(
+    catena: Catena,
+) -> None:
+    id, (first, second) = conversation(catena)
+    assert catena("files", id, "--at", first, "--restore", "--yes").status == 0
+    end = last_of(catena, second)
+    assert catena("files", id, "--at", end).out.splitlines()[-1] == "3 files would change; --yes does it."
+    repository = existing(catena.data / "catena.db", str(catena.project))
+    assert repository is not None
+
+    async def killed_before_the_first_step(tx: Writer) -> None:
+        stands = FilesPlace(id, None, (end,))
+        await unfinished.begin(tx, "r1", repository.root, id, [], trees=("", ""), stands=stands)
+
+    catena.write(killed_before_the_first_step)
+    assert catena("files", id, "--finish").status == 0
+    assert catena("files", id, "--at", end).out == "Every file is as it was then.\n"
+
+
+def test_g10_a_turn_that_was_killed_before_its_first_row_goes_back_with_its_files(catena: Catena) -> None:
+    id, _ = conversation(catena)
+    before, kept = files(catena), turns_kept(catena.store)
+    with catena.start("run", "--resume", id, "cue never; say nothing") as begun:
+        wait_until(lambda: turns_kept(catena.store) > kept)
+        (catena.project / "cut.txt").write_text("cut\n")
+        begun.kill()
+    _, (*_, cut) = conversation(catena)
+    named = "  cut.txt  deleted +0 -1  left: kept later, and maybe changed by you"
+    assert named in catena("files", id, "--at", cut).out.splitlines()
+    run(catena, "say on", "--resume", id)
+    assert named in catena("files", id, "--at", cut).out.splitlines()
+    assert catena("files", id, "--at", cut, "--restore", "cut.txt", "--yes").status == 0
+    assert files(catena) == before
 
 
 @pytest.mark.parametrize("way", ["--finish", "--undo"])

@@ -14,7 +14,7 @@ from catena_store.clients import leases
 from catena_store.conversations import conversations
 from catena_store.ids import utc_now
 from catena_store.records import Kind, StopReason
-from catena_store.snapshots.window_files import leaf_of_files
+from catena_store.snapshots import files_place
 from support.conversations.rehearsed import World
 from support.storage.rows import Clock, a_turn, new_conversation, new_link, say, store
 
@@ -109,4 +109,4 @@ async def test_s06_files_stand_where_the_last_turn_ended_though_the_clock_was_se
                 await turns.insert(tx, a_turn(f"t{number}", prompt, "l1", window_id="w1", started_at=at))
                 await turns.end(tx, f"t{number}", stop_reason=StopReason.END_TURN)
         async with db.read() as reader:
-            assert await leaf_of_files(reader, "w1", "c1", None) == "p2"
+            assert await files_place.of_conversation(reader, "c1", None) == ("p2",)

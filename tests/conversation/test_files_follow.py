@@ -196,9 +196,8 @@ async def test_g04_without_the_choice_files_stay_and_can_follow_afterwards_as_on
         await settled(desk)
         assert files(world) == {**after, "new.txt": "new\n"}
         (edited, *_) = await prompts(desk)
-        assert (
-            await desk.conversation.files.plan(desk.window_id, (await desk.stored_window()).leaf_id) is None
-        )
+        behind = await desk.conversation.files.plan(desk.window_id, (await desk.stored_window()).leaf_id)
+        assert behind is not None and [step.path for step in behind.free] == ["b.txt", "c.txt"]
 
         assert await desk.window.to_sibling(edited, -1)
         assert files(world) == {**after, "new.txt": "new\n"}
@@ -214,6 +213,56 @@ async def test_g04_without_the_choice_files_stay_and_can_follow_afterwards_as_on
         assert step is not None and files(world) == {**after, "new.txt": "new\n"}
         assert (await prompts(desk))[0] == edited
         assert await undoing.redo(scope) is not None and files(world) == after
+
+
+async def test_g10_turns_that_were_left_without_their_files_go_back_with_the_next_act_that_takes_files_along(
+    world: World,
+) -> None:
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        for prompt in ("write a.txt one", "write b.txt two"):
+            await desk.say(prompt, "allow")
+            await settled(desk)
+        first, second = await prompts(desk)
+        plan, undoing = desk.conversation.files.plan, undo_of(desk)
+        await desk.over(desk.window.edit(first, "write a.txt three"), "allow")
+        await settled(desk)
+        both = {"a.txt": "three\n", "b.txt": "two\n"}
+        assert files(world) == both
+        assert await undoing[0].undo(undoing[1]) is not None
+        assert changed(await plan(desk.window_id, (await desk.stored_window()).leaf_id)) == ["a.txt"]
+
+        offered = await plan(desk.window_id, None)
+        assert changed(offered) == ["a.txt", "b.txt"] and offered is not None and not offered.conflicts
+        await desk.over(desk.window.edit(first, "say nothing is written", choice=TOO))
+        await settled(desk)
+        assert files(world) == {}
+        assert await undoing[0].undo(undoing[1]) is not None and files(world) == both
+        assert changed(await plan(desk.window_id, second)) == ["a.txt", "b.txt"]
+        assert await undoing[0].redo(undoing[1]) is not None and files(world) == {}
+        assert await plan(desk.window_id, (await desk.stored_window()).leaf_id) is None
+
+
+async def test_g10_files_stand_where_they_were_for_a_fork_in_the_same_directory_and_back(
+    world: World,
+) -> None:
+    async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
+        for prompt in ("write a.txt one", "write b.txt two"):
+            await desk.say(prompt, "allow")
+            await settled(desk)
+        first_end = await end_of_first(desk)
+        forked = await desk.conversations.fork(
+            desk.conversation, window_id=desk.window_id, at=first_end, side_by_side=False
+        )
+        fork = Desk(desk.db, desk.conversations, forked.conversation, forked.window.id)
+        fork.conversation.subscribe(fork.hear)
+        assert changed(await fork.conversation.files.plan(fork.window_id, first_end)) == ["b.txt"]
+        await fork.say("write c.txt three", "allow")
+        await settled(fork)
+        undoing, scope = undo_of(desk)
+        assert await undoing.undo(scope) is not None
+        back = await desk.stored_window()
+        assert back.conversation_id == desk.conversation.id
+        assert changed(await desk.conversation.files.plan(desk.window_id, back.leaf_id)) == ["c.txt"]
 
 
 async def test_g04_what_somebody_else_changed_is_left_and_named_and_goes_back_when_chosen(

@@ -14,7 +14,8 @@ from catena_store.conversations import conversations
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound
 from catena_store.records import ConversationRecord, WindowRecord
-from catena_store.snapshots import unfinished
+from catena_store.snapshots import files_place, unfinished
+from catena_store.snapshots.files_place import FilesPlace
 from catena_store.windows import journal, queue, windows
 from catena_store.windows.journal import Act, WindowPlace
 
@@ -38,6 +39,8 @@ async def move_window(
     window = await _window(tx, window_id)
     before: dict[str, Any] = WindowPlace(window.conversation_id, window.leaf_id).as_mapping()
     after: dict[str, Any] = WindowPlace(conversation_id, leaf_id).as_mapping()
+    await files_place.stay(tx, window_id)
+    stood = await files_place.of_window(tx, window_id)
     await windows.show(tx, window_id, conversation_id, leaf_id)
     if (window.conversation_id, window.leaf_id) != (conversation_id, leaf_id):
         await places.move(tx, conversation_id, leaf_id)
@@ -47,8 +50,7 @@ async def move_window(
         after |= {"agent": agent[0], "profile": agent[1]}
         await conversations.set_agent(tx, conversation_id, *agent)
     if files is not None:
-        before["files"], after["files"] = files.before_and_after(tx.now())
-        await unfinished.end(tx, files.note_id)
+        before["files"], after["files"] = await files_moved(tx, files, window_id, stood)
     if journal:
         await _record(tx, window, act, before, after)
 
@@ -57,9 +59,23 @@ async def files_followed(tx: Writer, *, window_id: str, files: FilesMoved) -> No
     """Files came to where their window stands already. Raises NotFound."""
     window = await _window(tx, window_id)
     place = WindowPlace(window.conversation_id, window.leaf_id).as_mapping()
-    before, after = files.before_and_after(tx.now())
-    await unfinished.end(tx, files.note_id)
+    stood = await files_place.of_window(tx, window_id)
+    before, after = await files_moved(tx, files, window_id, stood)
     await _record(tx, window, Act.FILES, {**place, "files": before}, {**place, "files": after})
+
+
+async def files_moved(
+    tx: Writer, files: FilesMoved, window_id: str, stood: tuple[str, ...]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Let files stand where they came, and end the note of it; how they were and are as acts have it.
+
+    ``stood``: where they stood before, for that window. Raises NotFound.
+    """
+    window = await _window(tx, window_id)
+    await files_place.move(tx, FilesPlace(window.conversation_id, window_id, files.stands))
+    await unfinished.end(tx, files.note_id)
+    before = {"root": files.root, "tree": files.before, "moved_at": tx.now(), "stood": stood}
+    return before, {**before, "tree": files.after, "stood": files.stands}
 
 
 async def opened_window(tx: Writer, *, window_id: str, act: Act = Act.FORK) -> None:

@@ -20,7 +20,8 @@ from catena_store.database.database import Database, Reader
 from catena_store.errors import SnapshotFailed
 from catena_store.ids import to_milliseconds
 from catena_store.records import Owner
-from catena_store.snapshots import turns, unfinished
+from catena_store.snapshots import files_place, turns, unfinished
+from catena_store.snapshots.files_place import FilesPlace
 from catena_store.snapshots.repository import SnapshotRepository
 from catena_store.snapshots.restoring import RestoreStep, TurnSnapshots, Why, plan, restore
 from catena_store.snapshots.trees import LineCounts
@@ -50,6 +51,7 @@ class RestorePlan:
     steps: tuple[RestoreStep, ...]
     now: str  # the tree of this moment
     wanted: str  # and of afterwards, with every step
+    stands: tuple[str, ...]  # the rows at which they stand afterwards
     kept_later: bool = False  # the end of a turn: its changes may be the person's
     across: bool = False  # another branch is entered
 
@@ -104,11 +106,7 @@ class FilesMoved:
     after: str  # and of afterwards
     done: tuple[RestoreStep, ...]
     left: tuple[RestoreStep, ...]  # somebody else's change was in the way
-
-    def before_and_after(self, moved_at: int) -> tuple[dict[str, object], dict[str, object]]:
-        """Both trees as the journal of acts has them; ``moved_at`` in milliseconds."""
-        before: dict[str, object] = {"root": self.root, "tree": self.before, "moved_at": moved_at}
-        return before, {**before, "tree": self.after}
+    stands: tuple[str, ...]  # the rows at which they stand now
 
 
 def whose_change(steps: Iterable[RestoreStep]) -> str:
@@ -140,24 +138,29 @@ class RestoreNote:
     conversation_id: str | None
     owner: Owner | None = None  # the process that is at it
     move: WindowMove | None = None  # what comes once the files are there
+    stands: FilesPlace | None = None  # where they stand then
     day: int = 0
 
 
 async def plan_restore(
     db: Database,
     repository: SnapshotRepository,
-    leaf_id: str | None,
+    stand: Sequence[str],
     message_id: str | None,
     *,
     day: int,
     now: datetime,
     running: bool = False,
     named: bool = False,
+    place: str | None = None,
 ) -> RestorePlan:
-    """What bringing the files back to a message would change; the branches of both may part above it.
+    """What bringing the files to a message would change, from where they ``stand``; branches may part above it.
 
-    At a prompt files are as they were before its turn, if it has one or the person ``named`` the prompt; below
-    ``leaf_id`` they are as after all that it ends.
+    At a prompt files are as they were before its turn, if it has one or the person ``named`` the prompt; at any other
+    message as after all turns down to it. Turns that are in the files and not above the message are left, and turns
+    above it that are not in the files are entered. Of the branches at whose ends files stand, all turns of the first
+    must have been kept; those of the others that were not changed files as anybody else did. What an earlier way left
+    there of the turns down to ``place`` is named, too.
 
     A snapshot of now is taken for it; None is the beginning. With ``running`` the last turn of the branch may be under
     way. Raises FilesNotKept where a turn that is left or entered has no snapshots, or where only a part of one is, and
@@ -165,20 +168,45 @@ async def plan_restore(
     """
     async with db.read() as reader:
         message_id = await turns.row_of_files(reader, message_id, named=named)
-        shared = await _shared(reader, leaf_id, message_id)
-        depth = await _depth(reader, shared)
-        left = await turns.of_span(reader, leaf_id, depth, None, running=running)
-        entered = await turns.of_span(reader, message_id, depth, None)
-        cut = await turns.turn_within(reader, shared) if shared is not None else None
+        left: list[turns.TurnFiles] | None = None
+        deepest, cut = -1, set[str | None]()
+        for at, leaf_id in enumerate(stand or (None,)):
+            shared = await _shared(reader, leaf_id, message_id)
+            depth = await _depth(reader, shared)
+            deepest = max(deepest, depth)
+            cut |= {await turns.turn_within(reader, shared)} if shared is not None else set()
+            if at == 0:
+                left = await turns.of_span(reader, leaf_id, depth, None, running=running)
+            elif left is not None:
+                found = await turns.of_each(reader, leaf_id, depth, None)
+                left += [each.files for each in found if each.files and _is_whole(repository, each.files)]
+        left = None if left is None else await turns.in_order(reader, left)
+        entered = await turns.of_span(reader, message_id, deepest, None)
+        stayed = () if place in stand else await _stayed(reader, repository, place, message_id)
         beside = {
+            **await alongside(reader, repository, stayed, now),
             **await alongside(reader, repository, left or (), now),
             **await alongside(reader, repository, entered or (), now),
         }
     if left is None or entered is None or not _all_in(repository, (*left, *entered)):
         raise FilesNotKept(_NOT_KEPT)
-    if any(each.turn_id == cut and each.before != each.after for each in (*left, *entered)):
+    if any(each.turn_id in cut and each.before != each.after for each in (*left, *entered)):
         raise FilesNotKept(_WITHIN)
-    return await asyncio.to_thread(_planned, repository, left, entered, beside, day)
+    return await asyncio.to_thread(_planned, repository, left, entered, beside, day, _end(message_id), stayed)
+
+
+async def _stayed(
+    reader: Reader, repository: SnapshotRepository, place: str | None, message_id: str | None
+) -> Sequence[turns.TurnFiles]:
+    """The turns from a message down to a place, as far as they were kept."""
+    shared = await _shared(reader, place, message_id)
+    found = await turns.of_span(reader, place, await _depth(reader, shared), None)
+    cut = await turns.turn_within(reader, shared) if shared is not None else None
+    return (
+        ()
+        if found is None or not _all_in(repository, found)
+        else [each for each in found if each.turn_id != cut]
+    )
 
 
 async def plan_return(
@@ -187,23 +215,29 @@ async def plan_return(
     then: str,
     since: str,
     *,
-    from_leaf: str | None,
-    leaf_id: str | None,
+    stood_then: Sequence[str],
+    stood_since: Sequence[str],
+    stand: Sequence[str],
     day: int,
     now: datetime,
 ) -> RestorePlan:
     """What taking back an act would change that made the tree ``since`` of the tree ``then``.
 
-    The turns that came after it, from the leaf ``from_leaf`` on, are left with it. Raises StoreError.
+    It took files from where they ``stood_then`` to where they ``stood_since``. The turns that are in the files since,
+    where they ``stand`` now, are left with it. Raises StoreError.
     """
     async with db.read() as reader:
-        depth = await _depth(reader, await _shared(reader, leaf_id, from_leaf))
-        after = await turns.of_span(reader, leaf_id, depth, None)
-        # Turns that were not kept changed files as anybody else did.
-        after = after if after is not None and _all_in(repository, after) else []
+        after: list[turns.TurnFiles] = []
+        for leaf_id in stand:
+            meetings = [await _shared(reader, leaf_id, each) for each in stood_since]
+            depth = max([await _depth(reader, each) for each in meetings], default=-1)
+            found = await turns.of_each(reader, leaf_id, depth, None)
+            # Turns that were not kept changed files as anybody else did.
+            after += [each.files for each in found if each.files and _is_whole(repository, each.files)]
+        after = await turns.in_order(reader, after)
         beside = await alongside(reader, repository, after, now)
     act = turns.TurnFiles("", str(repository.root), then, since)
-    return await asyncio.to_thread(_planned, repository, [act, *after], [], beside, day)
+    return await asyncio.to_thread(_planned, repository, [act, *after], [], beside, day, tuple(stood_then))
 
 
 async def alongside(
@@ -230,6 +264,8 @@ def _planned(
     entered: Sequence[turns.TurnFiles],
     beside: Alongside,
     day: int,
+    stands: tuple[str, ...],
+    stayed: Sequence[turns.TurnFiles] = (),
 ) -> RestorePlan:
     taken, between = repository.capture(day=day), (*left, *entered)
     now = taken.tree
@@ -239,10 +275,19 @@ def _planned(
     made = {path for turn in left for path in turn.unkept & there}
     made |= {path for turn in entered for path in turn.unkept - there}
     steps = plan(repository, turns_left, now, turns_entered, unkept=lacking, made=made)
+    if stayed:
+        known = {step.path for step in steps}
+        there_still = plan(repository, paired(repository, stayed, now, beside), now, unkept=lacking)
+        steps += [
+            replace(step, conflict=step.conflict or Why.CHANGED_SINCE)
+            for step in there_still
+            if step.path not in known
+        ]
+        steps.sort(key=lambda step: step.path)
     possible = {step.path: step.wanted for step in steps if step.possible}
     wanted = repository.tree_with(now, possible) if possible else now
     kept_later = any(turn.certain is not None for turn in between)
-    found = RestorePlan(repository, tuple(steps), now, wanted, kept_later, across=bool(entered))
+    found = RestorePlan(repository, tuple(steps), now, wanted, stands, kept_later, across=bool(entered))
     found.line_counts()
     return found
 
@@ -272,6 +317,7 @@ async def bring(
             owner=note.owner,
             trees=(plan.now, after),
             move=note.move,
+            stands=note.stands,
         )
     try:
         refused = await asyncio.to_thread(restore, repository, free)
@@ -282,7 +328,7 @@ async def bring(
     if refused:
         after = await asyncio.to_thread(kept, done)
     stayed = tuple(step for step in plan.steps if step.conflict is not None and step not in steps)
-    return FilesMoved(note.id, str(repository.root), plan.now, after, done, (*refused, *stayed))
+    return FilesMoved(note.id, str(repository.root), plan.now, after, done, (*refused, *stayed), plan.stands)
 
 
 async def take_back(
@@ -305,6 +351,9 @@ async def carry_out(
     moved = await bring(db, plan, steps, note)
     async with db.write() as tx:
         await unfinished.end(tx, note.id)
+        if note.stands is not None:
+            await files_place.move(tx, note.stands)
+            await files_place.leave_open(tx, note.stands.conversation_id)
     return [step for step in moved.left if any(step.path == each.path for each in steps)]
 
 
@@ -326,6 +375,15 @@ async def _shared(reader: Reader, one: str | None, other: str | None) -> str | N
 async def _depth(reader: Reader, shared: str | None) -> int:
     """The depth of a row; -1 of what is above the first."""
     return -1 if shared is None else await messages.depth(reader, shared)
+
+
+def _end(row_id: str | None) -> tuple[str, ...]:
+    """Where files stand at a row, None for the beginning."""
+    return () if row_id is None else (row_id,)
+
+
+def _is_whole(repository: SnapshotRepository, kept: turns.TurnFiles) -> bool:
+    return kept.after is not None and not kept.late and kept.root == str(repository.root)
 
 
 def _all_in(repository: SnapshotRepository, kept: Iterable[turns.TurnFiles]) -> bool:

@@ -12,6 +12,7 @@ from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound, StoreError
 from catena_store.ids import to_milliseconds
 from catena_store.records import StopReason, Turn
+from catena_store.snapshots import files_place
 
 _CLEAN = tuple(reason.value for reason in StopReason if reason.clean)
 
@@ -83,7 +84,7 @@ async def end(
     unabridged_from: str | None = None,
     kept: str | None = None,
 ) -> Turn:
-    """End an open turn; a field that is None keeps its value.
+    """End an open turn, and let the files stand there; a field that is None keeps its value.
 
     Raises NotFound, and StoreError where the turn has ended before.
     """
@@ -114,6 +115,8 @@ async def end(
     await tx.run("DELETE FROM turn_asking WHERE turn_id = ?", (turn_id,))
     if not changed:
         raise StoreError(f"turn {turn_id!r} has ended already ({turn.stop_reason})")
+    if stop_reason is not StopReason.NOT_SENT:
+        await files_place.end_turn(tx, turn_id, turn.conversation_id, turn.window_id, turn.last_id)
     return turn
 
 

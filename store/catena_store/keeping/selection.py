@@ -64,7 +64,10 @@ SPARED = " ".join(f"WHEN {condition} THEN '{reason.value}'" for reason, conditio
 POINTED_TO = """
         SELECT c.fork_point_id FROM kin CROSS JOIN conversation c ON c.id = kin.id
         UNION SELECT c.place_id FROM kin CROSS JOIN conversation c ON c.id = kin.id
+        UNION SELECT j.value FROM kin CROSS JOIN conversation c ON c.id = kin.id CROSS JOIN json_each(c.files_at) j
         UNION SELECT w.leaf_id FROM kin CROSS JOIN window w ON w.conversation_id = kin.id
+        UNION SELECT j.value FROM kin CROSS JOIN window w ON w.conversation_id = kin.id
+               CROSS JOIN json_each(w.files_at) j
         UNION SELECT l.knows FROM kin CROSS JOIN link l ON l.conversation_id = kin.id
         UNION SELECT l.reach FROM kin CROSS JOIN link l ON l.conversation_id = kin.id
         UNION SELECT l.whole FROM kin CROSS JOIN link l ON l.conversation_id = kin.id

@@ -162,22 +162,30 @@ class SpanTurn:
 
 
 async def of_each(r: Reader, leaf: str | None, after: int, until: int | None) -> list[SpanTurn]:
-    """The turns with rows below a depth of a branch, down to another, oldest first, whatever was kept of them."""
+    """The turns with rows below a depth of a branch, down to another, oldest first, whatever was kept of them.
+
+    Those that ended without a row before their prompt was sent again are among them.
+    """
     found = await r.all(
         """
-        WITH RECURSIVE branch (parent_id, turn_id, depth) AS (
-            SELECT m.parent_id, m.turn_id, m.depth FROM message m WHERE m.uid = ?1
+        WITH RECURSIVE branch (id, parent_id, turn_id, depth) AS (
+            SELECT m.id, m.parent_id, m.turn_id, m.depth FROM message m WHERE m.uid = ?1
             UNION ALL
-            SELECT m.parent_id, m.turn_id, m.depth FROM branch b CROSS JOIN message m ON m.id = b.parent_id
+            SELECT m.id, m.parent_id, m.turn_id, m.depth FROM branch b CROSS JOIN message m ON m.id = b.parent_id
              WHERE b.depth > ?2 + 1
+        ), part AS (SELECT * FROM branch WHERE depth > ?2 AND depth <= coalesce(?3, depth)
         ), of_turn (turn_id, depth) AS (
-            SELECT turn_id, min(depth) FROM branch
-             WHERE depth > ?2 AND depth <= coalesce(?3, depth) AND turn_id IS NOT NULL GROUP BY turn_id
+            SELECT turn_id, min(depth) FROM (
+                SELECT p.turn_id, p.depth FROM part p CROSS JOIN turn t ON t.id = p.turn_id AND p.id <= t.last_id
+                 UNION ALL  -- a notice behind a turn's end is no part of it
+                SELECT t.id, p.depth FROM part p CROSS JOIN turn t ON t.prompt_id = p.id
+                 WHERE t.stop_reason IS NOT 'not_sent'
+            ) GROUP BY turn_id
         )
         SELECT t.id, t.ended_at IS NULL, f.turn_id, f.root, f.before, f.after, f.left_out, f.certain, f.late,
                f.lacked
           FROM of_turn o CROSS JOIN turn t ON t.id = o.turn_id LEFT JOIN turn_files f ON f.turn_id = t.id
-         ORDER BY o.depth, t.started_at
+         ORDER BY o.depth, t.rowid
         """,
         (leaf, after, until),
     )
@@ -200,6 +208,17 @@ async def of_span(
     if len(kept) < len(found) or any(each.after is None for each in ended) or any(each.late for each in kept):
         return None
     return kept if len({each.root for each in kept}) <= 1 else None
+
+
+async def in_order(r: Reader, found: Sequence[TurnFiles]) -> list[TurnFiles]:
+    """Turns in the order in which they began, each once."""
+    by_id = {each.turn_id: each for each in found}
+    # Not by the time: a clock may have been set back.
+    ordered = await r.all(
+        "SELECT t.id FROM json_each(?) AS asked CROSS JOIN turn t ON t.id = asked.value ORDER BY t.rowid",
+        (json.dumps(list(by_id)),),
+    )
+    return [by_id[id] for (id,) in ordered]
 
 
 async def row_of_files(r: Reader, message_id: str | None, *, named: bool = False) -> str | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from catena_store.database.database import Reader, Writer
 from catena_store.ids import from_milliseconds
 from catena_store.records import Owner
+from catena_store.snapshots.files_place import FilesPlace
 from catena_store.snapshots.restoring import RestoreStep
 from catena_store.snapshots.trees import TreeEntry
 
@@ -38,6 +39,7 @@ class UnfinishedRestore:
     before: str | None = None  # the tree of before the first step
     after: str | None = None  # and of after the last one
     move: WindowMove | None = None
+    stands: FilesPlace | None = None  # where the files stand after the last one
 
 
 async def begin(
@@ -50,14 +52,15 @@ async def begin(
     owner: Owner | None = None,
     trees: tuple[str, str] | None = None,
     move: WindowMove | None = None,
+    stands: FilesPlace | None = None,
 ) -> None:
-    """Note the steps, before the first of them; ``trees`` of before and after."""
+    """Note the steps, before the first of them; ``trees`` of before and after, and where files stand after them."""
     # ASCII keeps names that are not UTF-8.
     written = json.dumps([[step.path, _written(step.now), _written(step.wanted)] for step in steps])
     before, after = trees or (None, None)
     await tx.run(
-        "INSERT INTO file_restore (id, root, conversation_id, steps, begun_at, owner, before, after, move)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO file_restore (id, root, conversation_id, steps, begun_at, owner, before, after, move, stands)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             id,
             str(root),
@@ -68,6 +71,7 @@ async def begin(
             before,
             after,
             json.dumps(asdict(move)) if move else None,
+            json.dumps(asdict(stands)) if stands else None,
         ),
     )
 
@@ -100,12 +104,18 @@ async def every(r: Reader) -> list[UnfinishedRestore]:
             before,
             after,
             WindowMove(**json.loads(move)) if move else None,
+            _files_place(stands) if stands else None,
         )
-        for id, root, conversation_id, steps, begun_at, owner, before, after, move in await r.all(
-            "SELECT id, root, conversation_id, steps, begun_at, owner, before, after, move"
+        for id, root, conversation_id, steps, begun_at, owner, before, after, move, stands in await r.all(
+            "SELECT id, root, conversation_id, steps, begun_at, owner, before, after, move, stands"
             " FROM file_restore ORDER BY begun_at, id"
         )
     ]
+
+
+def _files_place(written: str) -> FilesPlace:
+    values = json.loads(written)
+    return FilesPlace(values["conversation_id"], values["window_id"], tuple(values["leaves"]))
 
 
 def _owner_text(owner: Owner | None) -> str | None:

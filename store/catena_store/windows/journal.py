@@ -4,7 +4,8 @@ An act belongs to one window, or to none where it was done in the history. ``bef
 of what the act changed:
 
 * ``conversation_id`` and ``leaf_id``: what its window shows,
-* ``files``: a directory (``root``) and its files as a tree, where these went along, and when they did (``moved_at``),
+* ``files``: a directory (``root``) and its files as a tree, where these went along, when they did (``moved_at``), and
+  the leaves where they ``stood``,
 * ``windows``: those of the windows that it opened or closed which are open,
 * ``agent`` and ``profile``, ``cwd``, ``title``, ``archived``, ``deleted``: of the conversation,
 * ``conversations``: the same and ``pinned``, by conversation, of an act on any number of them.

@@ -121,8 +121,18 @@ async def set_leaf(tx: Writer, id: str, leaf_id: str | None) -> None:
 
 
 async def show(tx: Writer, id: str, conversation_id: str, leaf_id: str | None) -> None:
-    """Set the conversation and the leaf of a window. Raises NotFound."""
+    """Set the conversation and the leaf of a window. Raises NotFound.
+
+    Its files stay where they stand, unless the conversation is of another family or directory.
+    """
     leaf = (await rows.rowids(tx, [leaf_id]))[leaf_id]
+    await tx.run(
+        "UPDATE window SET files_at = (SELECT coalesce(window.files_at, o.files_at)"
+        "  FROM conversation o JOIN conversation n ON n.id = ?2 AND n.family = o.family AND n.cwd = o.cwd"
+        " WHERE o.id = window.conversation_id AND coalesce(window.files_at, o.files_at) IS NOT n.files_at)"
+        " WHERE id = ?1 AND conversation_id <> ?2",
+        (id, conversation_id),
+    )
     await _change(tx, id, "conversation_id = ?, leaf_id = ?", conversation_id, leaf)
 
 

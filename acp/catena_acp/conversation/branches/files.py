@@ -12,7 +12,7 @@ from typing import Any
 
 from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import LeafMoved, Remarked
-from catena_acp.conversation.journal import files_followed, move_window
+from catena_acp.conversation.journal import files_followed, files_moved, move_window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import FilesHalfMoved, FilesNotKept
 from catena_acp.process_group import is_running
@@ -30,11 +30,11 @@ from catena_acp.snapshots.restoring import (
     whose_change,
 )
 from catena_store.database.database import Writer
-from catena_store.snapshots import turns, unfinished
+from catena_store.snapshots import files_place, turns, unfinished
+from catena_store.snapshots.files_place import FilesPlace
 from catena_store.snapshots.repository import SnapshotRepository, work_tree
 from catena_store.snapshots.restoring import RestoreStep, count_done
 from catena_store.snapshots.unfinished import UnfinishedRestore, WindowMove
-from catena_store.snapshots.window_files import leaf_of_files
 from catena_store.windows import journal, windows
 from catena_store.windows.journal import Act, JournalEntry
 
@@ -71,11 +71,9 @@ class BranchFiles:
             while True:
                 await snapshots.settled()
                 async with self._runtime.services.db.read() as reader:
-                    window = await windows.get(reader, window_id)
-                    leaf = window.leaf_id if window else None
-                    origin = await leaf_of_files(reader, window_id, self._runtime.record.id, leaf)
+                    origin = await files_place.of_window(reader, window_id)
                     row = await turns.row_of_files(reader, target)
-                if origin == row:
+                if origin == (() if row is None else (row,)):
                     return None
                 try:
                     # Who gives it up does not let the next one begin beside it.
@@ -105,14 +103,15 @@ class BranchFiles:
             return None
         await snapshots.settled()
         async with self._runtime.services.db.read() as reader:
-            window = await windows.get(reader, window_id)
+            stand = await files_place.of_window(reader, window_id)
         return await plan_return(
             self._runtime.services.db,
             repository,
             wanted["files"]["tree"],
             present["files"]["tree"],
-            from_leaf=present.get("leaf_id"),
-            leaf_id=window.leaf_id if window else None,
+            stood_then=_stood(wanted),
+            stood_since=_stood(present),
+            stand=stand,
             day=snapshots.today(),
             now=self._runtime.services.clock(),
         )
@@ -137,7 +136,7 @@ class BranchFiles:
             return
         await self.refuse_cut()
         move = WindowMove(window_id, self._runtime.record.id, target, act)
-        async with self._brought(plan, plan.chosen(choice), move) as moved:
+        async with self._brought(plan, plan.chosen(choice), window_id, move) as moved:
             yield moved
         self._tell_left(window_id, moved)
 
@@ -151,7 +150,7 @@ class BranchFiles:
             yield None
             return
         await self.refuse_cut()
-        async with self._brought(plan, plan.free, None) as moved:
+        async with self._brought(plan, plan.free, window_id, None) as moved:
             yield moved
 
     async def follow(self, window_id: str, choice: FileChoice) -> FilesMoved | None:
@@ -171,25 +170,25 @@ class BranchFiles:
 
     async def _note_behind(self, tx: Writer, window_id: str, leaf_id: str | None, moved: FilesMoved) -> None:
         """Write files that came along later into the act that took the window here, or as an act of their own."""
-        before, after = moved.before_and_after(tx.now())
+        stood = await files_place.of_window(tx, window_id)
         done, again = await journal.newest(tx, window_id), await journal.newest_undone(tx, window_id)
         if done is not None and _leads(done.after, leaf_id) and "files" not in done.after:
-            await journal.add_files(tx, done, before, after)
-            await unfinished.end(tx, moved.note_id)
+            await journal.add_files(tx, done, *await files_moved(tx, moved, window_id, stood))
         elif again is not None and _leads(again.before, leaf_id) and "files" not in again.after:
+            before, after = await files_moved(tx, moved, window_id, stood)
             await journal.add_files(tx, again, after, before)
-            await unfinished.end(tx, moved.note_id)
         else:
             await files_followed(tx, window_id=window_id, files=moved)
 
     @asynccontextmanager
     async def _brought(
-        self, plan: RestorePlan, steps: tuple[RestoreStep, ...], move: WindowMove | None
+        self, plan: RestorePlan, steps: tuple[RestoreStep, ...], window_id: str, move: WindowMove | None
     ) -> AsyncIterator[FilesMoved]:
         services, snapshots = self._runtime.services, self._runtime.services.snapshots
         assert snapshots is not None  # there is a plan
+        stands = FilesPlace(self._runtime.record.id, window_id, plan.stands)
         note = RestoreNote(
-            services.new_id(), self._runtime.record.id, services.owner, move, snapshots.today()
+            services.new_id(), self._runtime.record.id, services.owner, move, stands, snapshots.today()
         )
         with snapshots.restoring(note.id):
             moved = await bring(services.db, plan, steps, note)
@@ -248,11 +247,10 @@ class BranchFiles:
                 if not await unfinished.take_over(tx, begun, services.owner):
                     return None
             left = await (finish if finished else undo)(repository, begun)
-            move = begun.move if finished else None
             async with services.db.write() as tx:
                 await unfinished.end(tx, begun.id)
-                moved = move is not None and await move_behind_files(tx, begun, move)
-        if moved and move is not None:
+                move = await move_behind_files(tx, begun) if finished else None
+        if move is not None:
             self._runtime.publish(LeafMoved(move.window_id, move.leaf_id))
             self._runtime.clear_carrier(move.window_id)
         return left
@@ -279,20 +277,40 @@ class BranchFiles:
         return is_running(begun.owner, begun.begun_at, services.clock())
 
 
-async def move_behind_files(tx: Writer, begun: UnfinishedRestore, move: WindowMove) -> bool:
-    """Let the window of a cut change follow its files; False where it shows another conversation by now."""
-    window = await windows.get(tx, move.window_id)
-    if window is None or window.conversation_id != move.conversation_id or not begun.before:
-        return False
-    await move_window(
-        tx,
-        window_id=move.window_id,
-        conversation_id=move.conversation_id,
-        leaf_id=move.leaf_id,
-        act=Act(move.act),
-        files=FilesMoved(begun.id, str(begun.root), begun.before, begun.after or "", begun.steps, ()),
-    )
-    return True
+async def move_behind_files(
+    tx: Writer, begun: UnfinishedRestore, *, window: bool = True
+) -> WindowMove | None:
+    """Note where the files of a cut change stand that was finished; the ``window`` that they led follows them there.
+
+    Returns its move; None where it had none, or shows another conversation by now.
+    """
+    move, stands = begun.move, begun.stands
+    if window and move is not None and begun.before:
+        shown = await windows.get(tx, move.window_id)
+        if shown is not None and shown.conversation_id == move.conversation_id:
+            leaves = stands.leaves if stands else () if move.leaf_id is None else (move.leaf_id,)
+            await move_window(
+                tx,
+                window_id=move.window_id,
+                conversation_id=move.conversation_id,
+                leaf_id=move.leaf_id,
+                act=Act(move.act),
+                files=FilesMoved(
+                    begun.id, str(begun.root), begun.before, begun.after or "", begun.steps, (), leaves
+                ),
+            )
+            return move
+    if stands is not None:
+        await files_place.move(tx, stands)
+        if stands.window_id is None:
+            await files_place.leave_open(tx, stands.conversation_id)
+    return None
+
+
+def _stood(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where the files of a side of an act stood; acts of before that was noted led them along with the window."""
+    leaf_id = values.get("leaf_id")
+    return tuple(values["files"].get("stood", () if leaf_id is None else (leaf_id,)))
 
 
 def _leads(values: Mapping[str, Any], leaf_id: str | None) -> bool:

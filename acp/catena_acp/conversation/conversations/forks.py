@@ -30,6 +30,8 @@ from catena_store.conversations import conversations, directories, mcp_servers, 
 from catena_store.database.database import Reader
 from catena_store.errors import NotFound
 from catena_store.records import ConversationRecord, Kind, Link, Message
+from catena_store.snapshots import files_place
+from catena_store.snapshots.files_place import FilesPlace
 from catena_store.windows import attachments, choices, windows
 from catena_store.windows.journal import Act
 
@@ -139,11 +141,21 @@ class ForkOperation:
                 family=source.family,
                 fork_point_id=leaf_id,
             )
+            if record.cwd == source.cwd:
+                await files_place.move(tx, FilesPlace(record.id, None, await self._files_of_source(tx)))
             for path in (*await directories.of_conversation(tx, source.id), *wanted.directories):
                 await directories.add(tx, record.id, path)
             servers = await mcp_servers.of_conversation(tx, source.id)
             await mcp_servers.add(tx, record.id, (*servers, *wanted.mcp_servers))
         return record
+
+    async def _files_of_source(self, reader: Reader) -> tuple[str, ...]:
+        """Where the files stand that the fork finds in the directory."""
+        wanted, source = self._wanted, self._wanted.source
+        window = await windows.get(reader, wanted.window_id) if wanted.window_id else None
+        if window and window.conversation_id == source.id:
+            return await files_place.of_window(reader, window.id)
+        return await files_place.of_conversation(reader, source.id, await places.of(reader, source.id))
 
     async def _show(self, record: ConversationRecord, window_id: str, point: _Point) -> None:
         """Let the window show the fork: the last step, and the only one that a person sees."""

@@ -13,14 +13,14 @@ from typing import Any
 
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
-from catena_acp.conversation.journal import marks_of, set_marks
+from catena_acp.conversation.journal import files_moved, marks_of, set_marks
 from catena_acp.errors import NotToBeUndone
 from catena_acp.snapshots.restoring import FilesMoved
 from catena_store import places
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, Reader, Writer
 from catena_store.errors import NotFound
-from catena_store.snapshots import unfinished
+from catena_store.snapshots import files_place
 from catena_store.windows import journal, windows
 from catena_store.windows.journal import Act, JournalEntry
 
@@ -144,9 +144,9 @@ async def _put(
 ) -> UndoStep | None:
     wanted = entry.before if undone else entry.after
     present = await _present(tx, entry)
-    if moved is not None:
-        present["files"], _ = moved.before_and_after(tx.now())
-        await unfinished.end(tx, moved.note_id)
+    if moved is not None and entry.window_id is not None:
+        stood = await files_place.of_window(tx, entry.window_id)
+        present["files"], _ = await files_moved(tx, moved, entry.window_id, stood)
     elif "files" in entry.before:
         present["files"] = (entry.after if undone else entry.before)["files"]
     if undone:
@@ -158,6 +158,7 @@ async def _put(
     if "conversation_id" in wanted and entry.window_id is not None:
         if await conversations.get(tx, wanted["conversation_id"]) is None:
             raise NotToBeUndone(_GONE)
+        await files_place.stay(tx, entry.window_id)
         await windows.show(tx, entry.window_id, wanted["conversation_id"], wanted["leaf_id"])
         if _went(present, wanted):
             await places.move(tx, wanted["conversation_id"], wanted["leaf_id"])

@@ -38,7 +38,8 @@ from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Database, Reader, Writer, default_path
 from catena_store.ids import new_id, utc_now
 from catena_store.records import ConversationRecord, Owner
-from catena_store.snapshots import turns, unfinished
+from catena_store.snapshots import files_place, turns, unfinished
+from catena_store.snapshots.files_place import FilesPlace
 from catena_store.snapshots.git import executable
 from catena_store.snapshots.repository import SnapshotRepository, existing, snapshots_beside, work_tree
 from catena_store.snapshots.restoring import RestoreStep, count_done
@@ -173,10 +174,16 @@ async def _restore(
         kept.close(conversation.id)
         await kept.settled()
         day = int(utc_now().timestamp()) // _SECONDS_OF_DAY
-        plan = await plan_restore(db, repository, leaf, target.id, day=day, now=utc_now(), named=True)
+        async with db.read() as reader:
+            stand = await files_place.of_conversation(reader, conversation.id, leaf)
+        plan = await plan_restore(
+            db, repository, stand, target.id, day=day, now=utc_now(), named=True, place=leaf
+        )
         chosen = plan.choose(_named_paths(plan, paths, Path(conversation.cwd))) if paths else plan.free
-        note = RestoreNote(new_id(), conversation.id, _this_process(), day=day)
-        refused = await carry_out(db, plan, chosen, note) if yes and chosen else []
+        # Of some files alone it cannot be said that all stand there.
+        stands = None if paths else FilesPlace(conversation.id, None, plan.stands)
+        note = RestoreNote(new_id(), conversation.id, _this_process(), stands=stands, day=day)
+        refused = await carry_out(db, plan, chosen, note) if yes else []
     return plan, chosen, refused
 
 
@@ -200,8 +207,9 @@ async def _end(named: str, ending: RestoreEnding) -> list[str]:
             left += await (finish if finishes else undo)(repository, each)
             async with db.write() as tx:
                 await unfinished.end(tx, each.id)
-                if finishes and each.move and not await _is_open(tx, each.move.conversation_id):
-                    await move_behind_files(tx, each, each.move)
+                if finishes:
+                    alone = each.move is None or not await _is_open(tx, each.move.conversation_id)
+                    await move_behind_files(tx, each, window=alone)
     return [step.path for step in left]
 
 
