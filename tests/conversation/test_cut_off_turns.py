@@ -129,7 +129,7 @@ async def test_g06_a_turn_that_was_killed_ends_at_the_next_opening_and_files_go_
         assert {Path(each.path).name for each in changes.files} == {"edited", "made", "gone", "mine"}
         repository = keeper.snapshots.repository(str(world.project))
         assert repository is not None
-        plan = await plan_restore(desk.db, repository, leaf, prompt, day=1, now=utc_now())
+        plan = await plan_restore(desk.db, repository, (leaf,), prompt, day=1, now=utc_now())
         assert plan.kept_later
         assert {step.path: step.conflict for step in plan.steps} == {
             "edited": None,

@@ -145,7 +145,7 @@ class RestoreNote:
 async def plan_restore(
     db: Database,
     repository: SnapshotRepository,
-    stand: Sequence[str],
+    stand: tuple[str, ...],
     message_id: str | None,
     *,
     day: int,

@@ -334,7 +334,7 @@ async def test_g06_a_change_of_files_that_was_cut_off_asks_at_the_start(
 ) -> None:
     async with Database.open(default_path()) as db:
         repository = SnapshotRepository(GIT, snapshots_beside(db.path), project)
-        plan = await plan_restore(db, repository, "prompt2", "prompt1", day=1, now=utc_now())
+        plan = await plan_restore(db, repository, ("prompt2",), "prompt1", day=1, now=utc_now())
         async with db.write() as tx:
             await unfinished.begin(tx, "note", project, "shop", plan.steps, trees=(plan.now, plan.wanted))
         restoring.restore(repository, plan.steps[:1])
