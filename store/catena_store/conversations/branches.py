@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from catena_store import ancestry
 from catena_store.database import rows
@@ -40,21 +41,45 @@ async def newest_answers(r: Reader, leaf: str | None, *, limit: int, within: int
     return [answer for answer in answers if answer.state is not MessageState.OPEN]
 
 
-# Every sibling of the prompts ?1 that an agent accepted, and those prompts themselves. By itself SQLite
-# would look through every prompt for those that are first rows.
+# Every sibling of the prompts ?1, and those prompts themselves. By itself SQLite would look through every prompt for
+# those that are first rows.
 _SIBLINGS = """
-    SELECT m.uid AS of, s.uid AS uid, s.id AS id, s.conversation_id AS born_in
+    SELECT m.uid AS of, s.uid AS uid, s.id AS id, s.conversation_id AS born_in, s.state = 'refused' AS refused
       FROM json_each(?1) CROSS JOIN message m ON m.uid = value
      CROSS JOIN message s ON s.parent_id = m.parent_id
-     WHERE s.kind = 'user' AND (s.state <> 'refused' OR s.id = m.id)
+     WHERE s.kind = 'user'
      UNION ALL
-    SELECT m.uid, s.uid, s.id, s.conversation_id
+    SELECT m.uid, s.uid, s.id, s.conversation_id, s.state = 'refused'
       FROM json_each(?1) CROSS JOIN message m ON m.uid = value AND m.parent_id IS NULL
      CROSS JOIN conversation c ON c.family = (SELECT family FROM conversation WHERE id = m.conversation_id)
      CROSS JOIN message s INDEXED BY message_first ON s.parent_id IS NULL AND s.conversation_id = c.id
-     WHERE s.kind = 'user' AND (s.state <> 'refused' OR s.id = m.id)
+     WHERE s.kind = 'user'
      ORDER BY 3
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Sibling:
+    """A prompt among those that hang from one row."""
+
+    id: str
+    own: bool  # of the conversation that it is seen from: said there, or inherited
+    refused: bool = False  # no agent accepted it
+
+    @property
+    def counts(self) -> bool:
+        """True for a version in the eyes of all others; each prompt is one in its own."""
+        return self.own and not self.refused
+
+
+def numbered(siblings: Sequence[Sibling]) -> dict[str, tuple[int, int]]:
+    """Which version each prompt is, from 1, and of how many; without those that have no others."""
+    of, before = sum(each.counts for each in siblings), 0
+    found = {}
+    for each in siblings:
+        found[each.id] = before + 1, of + (not each.counts)
+        before += each.counts
+    return {id: (at, many) for id, (at, many) in found.items() if many > 1}
 
 
 async def siblings(r: Reader, id: str, conversation_id: str | None = None) -> list[str]:
@@ -62,7 +87,8 @@ async def siblings(r: Reader, id: str, conversation_id: str | None = None) -> li
 
     That is the one that the prompt was born in where none is given.
     """
-    return (await _siblings_of(r, [id], conversation_id)).get(id, [])
+    found = await _siblings_of(r, [id], conversation_id)
+    return [each.id for each in found.get(id, []) if each.counts or each.id == id]
 
 
 async def sibling_positions(
@@ -70,14 +96,17 @@ async def sibling_positions(
 ) -> dict[str, tuple[int, int]]:
     """The position, from 1, and the number of siblings of each of the prompts that has any."""
     found = await _siblings_of(r, ids, conversation_id)
-    return {id: (beside.index(id) + 1, len(beside)) for id, beside in found.items() if len(beside) > 1}
+    return {id: places[id] for id, beside in found.items() if id in (places := numbered(beside))}
 
 
 async def agents_told_apart(
     r: Reader, ids: Sequence[str], conversation_id: str | None = None
 ) -> dict[str, tuple[str, str]]:
     """The agent and its profile that each of the prompts went to, of those whose siblings went to another one, too."""
-    found = await _siblings_of(r, ids, conversation_id)
+    found = {
+        of: [each.id for each in beside if each.counts or each.id == of]
+        for of, beside in (await _siblings_of(r, ids, conversation_id)).items()
+    }
     asked = await r.all(
         "SELECT m.uid, l.agent, l.profile FROM json_each(?) CROSS JOIN message m ON m.uid = value"
         " CROSS JOIN link l ON l.id = m.link_id",
@@ -91,22 +120,24 @@ async def agents_told_apart(
     }
 
 
-async def _siblings_of(r: Reader, ids: Sequence[str], conversation_id: str | None) -> dict[str, list[str]]:
+async def _siblings_of(
+    r: Reader, ids: Sequence[str], conversation_id: str | None
+) -> dict[str, list[Sibling]]:
     found = await r.all(_SIBLINGS, (rows.as_list(ids),))
-    born_in = {uid: born for _, uid, _, born in found}
+    born_in = {uid: born for _, uid, _, born, _ in found}
     seen_from = {of: conversation_id or born_in.get(of, "") for of, *_ in found}
     inherited: dict[str, set[str]] = {}
     for viewer in set(seen_from.values()):
         foreign = [
-            uid for of, uid, _, born in found if seen_from[of] == viewer and born != viewer and uid != of
+            uid for of, uid, _, born, _ in found if seen_from[of] == viewer and born != viewer and uid != of
         ]
         if foreign:
             inherited[viewer] = await _inherited_from_source(r, viewer, foreign)
-    beside: dict[str, list[str]] = {}
-    for of, uid, _, born in found:
+    beside: dict[str, list[Sibling]] = {}
+    for of, uid, _, born, refused in found:
         viewer = seen_from[of]
-        if born == viewer or uid == of or uid in inherited.get(viewer, ()):
-            beside.setdefault(of, []).append(uid)
+        own = born == viewer or uid in inherited.get(viewer, ())
+        beside.setdefault(of, []).append(Sibling(uid, own, bool(refused)))
     return beside
 
 

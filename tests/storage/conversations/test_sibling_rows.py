@@ -48,6 +48,10 @@ async def test_siblings_are_those_that_the_conversation_has(tmp_path: Path) -> N
         }
         await say(tx, "refused", "a1", "no", state=MessageState.REFUSED)
         assert await branches.siblings(tx, "u2") == ["u2", "u2b"]
+        assert await branches.sibling_positions(tx, ["u2", "refused"], "c1") == {
+            "u2": (1, 2),
+            "refused": (3, 3),
+        }
         await say(tx, "f0", None, "text of f0", conversation="c2")
         assert await branches.siblings(tx, "f0") == ["u1", "f0"]
         assert await branches.siblings(tx, "u1") == ["u1"]

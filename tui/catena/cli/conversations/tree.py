@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from catena.settings.agents import titles_in_settings
@@ -11,6 +11,7 @@ from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
 from catena.text.safe_text import safe_line
 from catena_store import places
 from catena_store.conversations import conversations, lineage, tree
+from catena_store.conversations.branches import Sibling, numbered
 from catena_store.conversations.tree import TreeNode
 from catena_store.database.database import Database
 from catena_store.records import ConversationRecord, MessageState, StopReason
@@ -35,6 +36,7 @@ class TreeContents:
     leaf_id: str | None  # the newest leaf,
     here: str | None  # … and its prompt
     nodes: Sequence[TreeNode]
+    forks: Set[str] = frozenset()  # conversations of which nodes are the first ones alone
 
 
 async def read_tree(db: Database, named: str) -> TreeContents:
@@ -45,9 +47,10 @@ async def read_tree(db: Database, named: str) -> TreeContents:
     async with db.read() as reader:
         found = await conversations.find(reader, named)
         kin = await lineage.of_conversation(reader, found.id)
-        nodes = await tree.nodes_of_conversation(reader, found.id, {fork.id for fork in kin.forks})
+        forks = {fork.id for fork in kin.forks}
+        nodes = await tree.nodes_of_conversation(reader, found.id, forks)
         leaf = await places.of(reader, found.id)
-        return TreeContents(found, leaf, await tree.prompt_at(reader, leaf), nodes)
+        return TreeContents(found, leaf, await tree.prompt_at(reader, leaf), nodes, forks)
 
 
 def tree_json(shown: TreeContents) -> str:
@@ -109,11 +112,14 @@ class _TreeDrawing:
         self._versions = dict(self._numbered())
 
     def _numbered(self) -> Iterator[tuple[str, str]]:
-        """The prompts of the conversation that have other versions in it, with their numbers."""
-        for siblings in self._children.values():
-            own = [each for each in siblings if each.conversation_id == self._shown.conversation.id]
-            if len(own) > 1:
-                yield from ((each.id, f"‹{at}/{len(own)}›") for at, each in enumerate(own, start=1))
+        """The prompts of the conversation, inherited ones too, that have other versions in it, with their numbers."""
+        beside: dict[str | None, list[Sibling]] = {}
+        for node in self._shown.nodes:
+            if node.conversation_id not in self._shown.forks:
+                sibling = Sibling(node.id, own=True, refused=node.state is MessageState.REFUSED)
+                beside.setdefault(node.hangs_from, []).append(sibling)
+        for siblings in beside.values():
+            yield from ((id, f"‹{at}/{of}›") for id, (at, of) in numbered(siblings).items())
 
     def lines(self) -> Iterator[str]:
         waiting = deque(self._children.get(None, []))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from catena.text.chain_text import agent_title
 from catena.text.safe_text import safe_line
+from catena_store.conversations.branches import Sibling, numbered
 from catena_store.conversations.tree import FamilyTree, TreeNode
 from catena_store.records import MessageState
 
@@ -79,10 +80,16 @@ class TreeLayout:
         return None if left.id == right.id else (left, right)
 
     def version(self, node: TreeNode) -> tuple[int, int]:
-        """Which version of a prompt this one is, and of how many; those of forks are not counted."""
+        """Which version of a prompt this one is, and of how many; one of another conversation is none of several."""
+        if self.foreign(node.id):
+            return 1, 1
         every = self._below.get(node.parent_id if node.parent_id in self._nodes else None, ())
-        same = [each.id for each in every if each.id not in self.heads]
-        return (same.index(node.id) + 1 if node.id in same else 1), max(1, len(same))
+        beside = [
+            Sibling(each.id, not self.foreign(each.id), _refused(each))
+            for each in every
+            if each.hangs_from == node.hangs_from
+        ]
+        return numbered(beside).get(node.id, (1, 1))
 
     @property
     def branches(self) -> int:
