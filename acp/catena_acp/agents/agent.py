@@ -176,6 +176,10 @@ class Agent:
         return self._process.pid
 
     @property
+    def runs_commands(self) -> bool:
+        return self._terminals is not None and self._terminals.run
+
+    @property
     def group(self) -> tuple[int, str]:
         """Process group id and start time of its leader, as ``end_group`` takes them."""
         return (self._process.pid, self._process.started)

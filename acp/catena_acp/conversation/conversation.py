@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import AbstractAsyncContextManager
 
 from catena_acp.agents.process import agent_environment
@@ -26,16 +26,19 @@ from catena_acp.conversation.branches.files import BranchFiles
 from catena_acp.conversation.checkpoints.checkpoints import Checkpoints
 from catena_acp.conversation.inspection.changes import ConversationChanges
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
+from catena_acp.conversation.inspection.price import costs_more_without
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.conversation.runtime import ConversationRuntime, change_directories
-from catena_acp.errors import AgentMissing, StillAtWork
+from catena_acp.errors import AgentMissing, ReadOnly, StillAtWork
 from catena_acp.port.elicitation.requests import ElicitationAnswer
 from catena_acp.port.port import AgentPort
 from catena_acp.port.session_events import ToolCallChanged
 from catena_store.conversations import conversations
 from catena_store.database.database import Writer
+from catena_store.errors import StoreError
 from catena_store.records import ConversationRecord, Link, Owner
+from catena_store.windows import queue
 
 
 class Conversation:
@@ -246,6 +249,29 @@ class Conversation:
     def lose(self) -> None:
         """Another client has it: what it does is published from now on. Does nothing if that is known."""
         self._runtime.lose()
+
+    async def keeps(self, agent: AgentPort, in_sight: Collection[str]) -> bool:
+        """True if an idle agent is of use to a window here: one that is in sight, waits, or would have to pay for it.
+
+        What is to be waited for is an answer of the person, a prompt of the queue, or work in the background. Where
+        the store cannot be read, it is kept.
+        """
+        runtime = self._runtime
+        if self.busy or any(window.idle_work.under_way for window in self._windows.values()):
+            return True
+        try:
+            for window_id in runtime.windows:
+                waits = runtime.questions.waits(window_id) or runtime.background_of(window_id)
+                if waits or window_id in in_sight:
+                    return True
+                async with runtime.services.db.read() as reader:
+                    if await queue.items(reader, window_id):
+                        return True
+                if not self.read_only and await costs_more_without(runtime, window_id, agent):
+                    return True
+        except (StoreError, AgentMissing, ReadOnly):
+            return True
+        return False
 
     def agent_died(self, agent: AgentPort) -> None:
         """A process of ours ended; its sessions are cold from now on."""

@@ -65,6 +65,11 @@ class AgentPort(Protocol):
         ...
 
     @property
+    def runs_commands(self) -> bool:
+        """True while a command of the agent's runs in a terminal of ours."""
+        ...
+
+    @property
     def group(self) -> tuple[int, str]:
         """Process group id and start time of its leader, as the lease stores them."""
         ...

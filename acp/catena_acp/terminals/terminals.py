@@ -58,6 +58,11 @@ class Terminals:
         self._places: dict[str, _TerminalPlace] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
+    @property
+    def run(self) -> bool:
+        """True while a command runs in any of them."""
+        return any(place.runs for place in self._places.values())
+
     async def create(self, session_id: str, command: TerminalCommand, limit: int | None) -> str:
         """Start a command; return the terminal's id. ``limit`` is the agent's for the output, in bytes."""
         if self._closed:

@@ -339,6 +339,10 @@ class ModelAgent:
         return self._alive
 
     @property
+    def runs_commands(self) -> bool:
+        return False
+
+    @property
     def stderr_tail(self) -> tuple[str, ...]:
         return ()
 

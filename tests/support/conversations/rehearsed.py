@@ -179,6 +179,7 @@ class World:
         snapshots: Callable[[Database], FileSnapshots | None] = lambda _: None,
         clock: Callable[[], datetime] = utc_now,
         opening_wait: OpeningWait | None = None,
+        idle_agents: float = 0,
     ) -> AsyncIterator[Desk]:
         """One life of a client: a new conversation, or the one and the window of an earlier life."""
         known = {"rehearsal": self.spec(*flags), **(specs or {})}
@@ -196,6 +197,7 @@ class World:
                 rules=rules,
                 mcp_servers=mcp_servers,
                 opening_wait=opening_wait,
+                idle_agents=idle_agents,
             ) as served,
         ):
             if resume:

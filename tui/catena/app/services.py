@@ -148,6 +148,7 @@ async def serve_conversations(
             rules=settings.permission_rules if rules else None,
             mcp_servers=mcp_servers(settings),
             directories_of=partial(additional_directories, settings.projects) if settings.projects else None,
+            idle_agents=settings.idle_agents * 60.0,
             observe=hooks.observe if hooks else (lambda conversation_id, event: None),
         ) as conversations,
     ):

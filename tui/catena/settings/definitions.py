@@ -271,6 +271,13 @@ SETTINGS: tuple[SettingDefinition, ...] = (
         choices=tuple(LinearSetting),
     ),
     SettingDefinition(
+        "idle_agents",
+        Group.AGENTS,
+        SettingKind.NUMBER,
+        "minutes without a prompt, after which the agent of a tab out of sight is ended; 0 for never",
+        lambda on: on.idle_agents,
+    ),
+    SettingDefinition(
         "prompt_history",
         Group.HISTORY,
         SettingKind.NUMBER,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # dataclasses that the first frame does not need
 
 
 PROMPT_HISTORY = 1_000
+IDLE_AGENTS = 30  # minutes
 PAINTER_VARIABLE = "CATENA_PAINTER"  # of the environment; overrides the setting
 
 
@@ -56,6 +57,7 @@ _KEYS = (
     "snapshots",
     "files_follow",
     "prompt_history",
+    "idle_agents",
     "vim",
     "linear",
     "keys",
@@ -132,6 +134,7 @@ class Settings:
     files_follow: bool = (
         False  # an edit, a retry or a move takes the files along where nothing else is chosen
     )
+    idle_agents: int = IDLE_AGENTS  # minutes; 0 is never
     prompt_history: int = PROMPT_HISTORY  # so many typed texts are kept
     vim: bool = False  # vi's keys in the composer
     linear: LinearSetting = LinearSetting.AUTO
@@ -214,6 +217,7 @@ def _settings(document: SettingsDocument) -> Settings:
         notifications=document.checked("notifications", one_of(NotificationForm.AUTO)),
         snapshots=document.checked("snapshots", one_of(SnapshotScope.REPOSITORIES)),
         files_follow=document.switch("files_follow", default=False),
+        idle_agents=_idle_agents(document),
         prompt_history=_prompt_history(document),
         vim=document.switch("vim", default=False),
         linear=document.checked("linear", one_of(LinearSetting.AUTO)),
@@ -251,6 +255,13 @@ def _replay(document: SettingsDocument) -> int:
     ):
         least, most = f"{_SHORTEST_REPLAY:,}", f"{_LONGEST_REPLAY:,}"
         raise document.wrong(("replay",), f"must be a number of characters from {least} to {most}")
+    return value
+
+
+def _idle_agents(document: SettingsDocument) -> int:
+    value = document.values.get("idle_agents", IDLE_AGENTS)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise document.wrong(("idle_agents",), "must be a number of minutes, 0 for never")
     return value
 
 

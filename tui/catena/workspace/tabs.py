@@ -78,10 +78,14 @@ class OpenTabs:
         self.unsaved_drafts: list[tuple[str, StoreError]] = []
         self.outgoing = outgoing
         self.tell_by = db.tell_by
+        conversations.in_sight = self._in_sight
         self.branches = TabBranches(db)
         self.undoing = TabUndo(self, db, conversations)
         self._storing: set[asyncio.Task[None]] = set()
         self.keeping = TabKeeping(self, db, conversations)
+
+    def _in_sight(self) -> list[str]:
+        return [pane.tab.window_id for pane in self.panes.open if pane.tab is not None and pane.in_sight]
 
     @property
     def active(self) -> Tab | None:

@@ -1,13 +1,13 @@
 """The agents' processes: one for each agent, profile and family of conversations.
 
-Started when first needed, never for every tab that comes back; ended after ten idle minutes. Killing one touches no
-other.
+Started when first needed, never for every tab that comes back; ended when nobody prompted it for some time and it is
+of no use meanwhile. Killing one touches no other.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from catena_acp.agents.catalog import registry_id
@@ -22,7 +22,7 @@ from catena_store.chains import agents, usage
 from catena_store.database.database import Reader, Writer
 from catena_store.records import AgentGroup
 
-IDLE_SECONDS = 600.0
+_LOOK_SECONDS = 60.0  # between looks at an idle agent that was still of use
 
 _Key = tuple[str, str, str]
 
@@ -41,9 +41,20 @@ class _Place:
 class Agents:
     """The agent processes of this client: started, shared and ended here."""
 
-    def __init__(self, start: StartAgent, *, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(
+        self,
+        start: StartAgent,
+        *,
+        idle_seconds: float = 0,
+        is_of_use: Callable[[AgentPort, str], Awaitable[bool]] | None = None,
+    ) -> None:
+        """``idle_seconds`` without a prompt, and an agent is ended if it ``is_of_use`` no more, in words of its family.
+
+        With 0 none is ended for being idle.
+        """
         self._start = start
         self._idle_seconds = idle_seconds
+        self._is_of_use = is_of_use
         self._places: dict[_Key, _Place] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._over = False  # none is started any more
@@ -163,8 +174,31 @@ class Agents:
         if place.idle:
             place.idle.cancel()
             place.idle = None
-        if not place.users and place.agent:
-            place.idle = asyncio.get_running_loop().call_later(self._idle_seconds, self._end_idle, place)
+        if not place.users and place.agent and self._idle_seconds:
+            self._look_after(place, self._idle_seconds)
+
+    def _look_after(self, place: _Place, seconds: float) -> None:
+        place.idle = asyncio.get_running_loop().call_later(seconds, self._look, place)
+
+    def _look(self, place: _Place) -> None:
+        """Begin to look whether an idle agent is of use still; whoever asks for it meanwhile keeps it."""
+        place.idle = None
+        looking = asyncio.ensure_future(self._looked_at(place))
+        self._ending.add(looking)
+        looking.add_done_callback(self._ending.discard)
+
+    async def _looked_at(self, place: _Place) -> None:
+        agent = place.agent
+        family = next((key[2] for key, each in self._places.items() if each is place), None)
+        if agent is None or family is None:
+            return
+        of_use = self._is_of_use is not None and await self._is_of_use(agent, family)
+        if place.agent is not agent or place.users or place.idle:
+            return
+        if of_use or place.starting.locked():
+            self._look_after(place, min(self._idle_seconds, _LOOK_SECONDS))
+        else:
+            self._end_idle(place)
 
     def _end_idle(self, place: _Place) -> asyncio.Task[None] | None:
         agent, place.agent = place.agent, None

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -108,12 +108,15 @@ class Conversations:
         spec_of: SpecOf,
         end_group: EndGroup,
         start_time_of: Callable[[int], str | None],
+        *,
+        idle_agents: float = 0,
     ) -> None:
         self._services = services
         self._spec_of = spec_of
         self._end_group = end_group
         self._start_time_of = start_time_of
-        self._agents = Agents(services.start_agent)
+        self._agents = Agents(services.start_agent, idle_seconds=idle_agents, is_of_use=self._is_of_use)
+        self.in_sight: Callable[[], Collection[str]] = frozenset  # the windows that a person has before them
         self.foreign = ForeignSessions(services, spec_of, self._agents.all_live)
         self._live: dict[str, Conversation] = {}
         # By family, and by conversation: there for as long as any conversation, or any opening, has them.
@@ -148,6 +151,7 @@ class Conversations:
         rules: Sequence[Rule] | None = None,
         mcp_servers: Sequence[McpServer] = (),
         directories_of: Callable[[str], Sequence[str]] | None = None,
+        idle_agents: float = 0,
         observe: Observer = lambda conversation_id, event: None,
     ) -> AsyncIterator[Conversations]:
         """Serve conversations until the end of the block; then end turns and agents, and give the leases back.
@@ -157,6 +161,7 @@ class Conversations:
         ``asks_first``, agents get a mode in which they ask before they act. ``rules`` are the settings file's
         permission rules; with None, no rule answers a request. ``mcp_servers`` are those of the settings;
         ``directories_of`` gives the additional directories of new conversations in a directory, and may block.
+        An agent that nobody prompted for ``idle_agents`` seconds is ended if it is of no use meanwhile, with 0 never.
         ``observe`` is called with each event of the conversations that are ours, as a listener is. Nothing is
         done ``while_idle`` if the caller does not want it.
         """
@@ -191,7 +196,13 @@ class Conversations:
             directories_of=directories_of,
             observe=observe,
         )
-        served = cls(services, spec_of or machine.spec_of, end_group or machine.end_group, start_time_of)
+        served = cls(
+            services,
+            spec_of or machine.spec_of,
+            end_group or machine.end_group,
+            start_time_of,
+            idle_agents=idle_agents,
+        )
         standing = [asyncio.ensure_future(work) for work in (served._beat(), served._following.run())]
         try:
             yield served
@@ -417,6 +428,16 @@ class Conversations:
             if lease and lease.owner.id == self.owner.id:
                 await leases.release(tx, conversation_id, self.owner.id)
                 await conversations.delete_if_empty(tx, conversation_id)
+
+    async def _is_of_use(self, agent: AgentPort, family: str) -> bool:
+        """True if an idle agent of a family must not be ended: it is looked at, does something, or would cost more."""
+        if agent.runs_commands:
+            return True
+        in_sight = self.in_sight()
+        for conversation in [each for each in self._live.values() if each.record.family == family]:
+            if await conversation.keeps(agent, in_sight):
+                return True
+        return False
 
     def _agent_started(self, family: str, agent: AgentPort) -> None:
         """Note the process in the lease, so that a client that takes over can end it; and notice its death."""

@@ -16,7 +16,7 @@ from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.continuity.wording.context_summary import ContextSummary, price_words
 from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE, said_before_logout
 from catena_acp.conversation.runtime import ConversationRuntime
-from catena_acp.port.port import AgentSpec
+from catena_acp.port.port import AgentPort, AgentSpec
 from catena_store.chains import links
 from catena_store.chains.links import Unset
 from catena_store.database.database import Reader
@@ -96,6 +96,33 @@ async def prices(
         contexts = [runtime.send_context(spec=spec) for spec in specs]
         told = _Told(reader, leaf_id, runtime.services.budget)
         return [await _price(context, told, window_id, apart, forks) for context in contexts]
+
+
+async def costs_more_without(runtime: ConversationRuntime, window_id: str, agent: AgentPort) -> bool:
+    """True if the next prompt of a window would not get its context as now if the process of its agent were gone.
+
+    A fork takes the place of no session, and one that can be opened only once more is not spent for this.
+    Raises ReadOnly, AgentMissing, StoreError.
+    """
+    context = runtime.send_context()
+    if context.agents.live(context.spec, runtime.record.family) is not agent:
+        return False
+    async with runtime.services.db.read() as reader:
+        window = await windows.get(reader, window_id)
+        leaf_id = window.leaf_id if window else None
+        situation = await context.situation(reader, agent, window_id, leaf_id)
+    now = route.candidates(situation)[0]
+    then = route.candidates(replace(situation, warm=frozenset()))[0]
+    spent = situation.powers.reopens_once and isinstance(then, route.Use)
+    return spent or _way(now, context.sessions) != _way(then, None)
+
+
+def _way(
+    step: route.Step, sessions: Sessions | None
+) -> tuple[type[route.Step] | None, str | None, str | None]:
+    """The step, for one to a session that knows anything; what that knows, and from where on unabridged."""
+    knows, _, unabridged_from = _first_step(step, sessions)
+    return type(step) if knows else None, knows, unabridged_from
 
 
 class _Told:
