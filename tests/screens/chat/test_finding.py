@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.screen import Screen
 
+from catena.workspace.tab import Tab
+from catena.workspace.tab_branches import HistoryPage, TabBranches
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.database.location import default_path
@@ -183,3 +187,44 @@ async def test_h24_closing_the_find_bar_ends_the_search(tmp_path: Path) -> None:
         await person.idle()
         await person.sees(f"message {ROWS - 1} of all")
         assert person.transcript.following
+
+
+async def test_h24_for_a_hit_far_away_only_what_is_around_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = await branch()
+    async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        read, pages = TabBranches.page_at, list[HistoryPage]()
+
+        async def noted(self: TabBranches, tab: Tab, place: int | str | None, **known: Any) -> HistoryPage:
+            pages.append(page := await read(self, tab, place, **known))
+            # The end of the branch is known already.
+            assert [id(row) for row in page.end] == [id(row) for row in known["known"]]
+            return page
+
+        monkeypatch.setattr(TabBranches, "page_at", noted)
+        await look_for(person, "message 17 ")
+        await person.sees("message 17 of all", "1 of 1")
+        assert pages and all(len(page.rows) <= 90 for page in pages)
+
+
+async def test_h24_a_letter_more_in_the_find_bar_lays_nothing_out_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    conversation = await branch(count=100)
+    async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
+        await look_for(person, "message 9")
+        await person.sees("11 of 11")
+        laid_out = 0
+        lay_out = Screen._refresh_layout
+
+        def counted_layouts(self: Screen[Any], *args: Any, **named: Any) -> None:
+            nonlocal laid_out
+            laid_out += 1
+            lay_out(self, *args, **named)
+
+        monkeypatch.setattr(Screen, "_refresh_layout", counted_layouts)
+        await person.type("x")
+        await person.idle()
+        assert "message 9x" in person.text and laid_out == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from textual import events
@@ -143,10 +144,10 @@ async def test_w19_a_tab_that_cannot_be_read_leaves_the_one_on_the_screen_with_i
         first, second = person.tabs
         read = TabBranches.page_at
 
-        async def not_the_first(self: TabBranches, tab: Tab, scroll: int | None) -> HistoryPage:
+        async def not_the_first(self: TabBranches, tab: Tab, place: int | None, **known: Any) -> HistoryPage:
             if tab is first:
                 raise StoreError("it cannot be read")
-            return await read(self, tab, scroll)
+            return await read(self, tab, place, **known)
 
         monkeypatch.setattr(TabBranches, "page_at", not_the_first)
         async with person.store_held():
@@ -172,12 +173,12 @@ async def test_w19_where_no_tab_can_be_read_enter_tries_that_once_more_and_sends
         await person.new_tab()
         read, failures = TabBranches.page_at, 0
 
-        async def not_at_first(self: TabBranches, tab: Tab, scroll: int | None) -> HistoryPage:
+        async def not_at_first(self: TabBranches, tab: Tab, place: int | None, **known: Any) -> HistoryPage:
             nonlocal failures
             failures += 1
             if failures <= 2:
                 raise StoreError(f"it cannot be read: {failures}")
-            return await read(self, tab, scroll)
+            return await read(self, tab, place, **known)
 
         monkeypatch.setattr(TabBranches, "page_at", not_at_first)
         await person.say("/close")
@@ -695,12 +696,12 @@ async def test_s05_a_page_that_cannot_be_read_anew_is_told_and_the_screen_goes_o
         await said(person, "first")
         read, failed = TabBranches.page_at, False
 
-        async def not_at_first(self: TabBranches, tab: Tab, scroll: int | None) -> HistoryPage:
+        async def not_at_first(self: TabBranches, tab: Tab, place: int | None, **known: Any) -> HistoryPage:
             nonlocal failed
             if not failed:
                 failed = True
                 raise StoreError("it cannot be read")
-            return await read(self, tab, scroll)
+            return await read(self, tab, place, **known)
 
         monkeypatch.setattr(TabBranches, "page_at", not_at_first)
         person.commands.context.presenter._reload.set()

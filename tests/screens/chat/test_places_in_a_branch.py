@@ -300,6 +300,6 @@ async def test_q04_however_many_turns_follow_only_the_rows_near_the_screen_stay_
         await person.sees("turn 15")
         await person.browse()
         await person.press("home")
-        await person.sees("▌ say turn 0")
+        await person.sees("█ say turn 0")
         await person.press("end")
         await person.sees("▌ say turn 15")

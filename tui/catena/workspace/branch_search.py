@@ -13,7 +13,8 @@ from catena_store.records import Message
 
 MOST_HITS = 10_000
 _FIRST_ROWS = 1_000  # looked through at first, for the first hit
-_MOST_ROWS = 16_000  # looked through at once
+_MOST_ROWS = 16_000  # looked through at once,
+_MOST_FOUND = 500  # or fewer if many have the text: the search for the next letter waits for them
 
 ReadBranch: TypeAlias = Callable[
     [Callable[[Reader, str | None], Awaitable[Sequence[Message]]]], Awaitable[Sequence[Message]]
@@ -60,4 +61,4 @@ async def search_branch(
         hits += sum(each.hits for each in found)
         yield found
         top, bottom = (top, first - 1) if upwards else (last + 1, bottom)
-        some = min(4 * some, _MOST_ROWS)
+        some = min(4 * some, _MOST_ROWS) if len(rows) < _MOST_FOUND else max(some // 4, _FIRST_ROWS)

@@ -14,6 +14,7 @@ from catena_store import ancestry, places
 from catena_store.chains import turns
 from catena_store.conversations import branches, messages
 from catena_store.database.database import Database, Reader
+from catena_store.errors import NotFound
 from catena_store.records import Attachment, Kind, Message
 from catena_store.windows import attachments, windows
 
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 PAGE = 60
-_AROUND = 3 * PAGE  # rows around a place, a third of them above it
+_AROUND = 90  # rows around a place: what a screen shows, and as much above it;
+_ABOVE = 30  # so many of them are above it
 END = 3 * PAGE  # newest rows that are known while others are shown
 _PAGES_OF_ANSWERS = 200  # rows above a leaf, among which an answer is looked for
 
@@ -37,6 +39,7 @@ class HistoryPage:
     siblings: Mapping[str, Siblings]  # of the prompts that have any
     below: int = 0  # how many rows of the branch follow
     end: Sequence[Message] = ()  # the newest rows of the branch, if the page does not reach to its end
+    scroll: int | None = None  # the reading position that it is around; None for the end of the branch
 
     @property
     def more_above(self) -> bool:
@@ -73,18 +76,32 @@ class TabBranches:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def page_at(self, tab: Tab, scroll: int | None) -> HistoryPage:
-        """The rows around a reading position of a tab's branch, or its end for None."""
+    async def page_at(
+        self, tab: Tab, place: int | str | None, *, known: Sequence[Message] = ()
+    ) -> HistoryPage:
+        """The rows around a place of a tab's branch: a reading position, a message, or the end for None.
+
+        ``known`` are rows up to the end of the branch, which are not read again if that is still its end. Raises
+        NotFound for a message that is not on the branch.
+        """
 
         async def read(reader: Reader, leaf_id: str | None) -> HistoryPage:
+            scroll = place
+            if isinstance(scroll, str):
+                if not await ancestry.contains(reader, leaf_id, scroll):
+                    raise NotFound("message", scroll)
+                scroll = ReadingPosition(await messages.depth(reader, scroll), 0, 0).pack()
             if leaf_id is None or scroll is None:
                 return await _page(reader, tab, await messages.page(reader, leaf_id, PAGE))
             last = await messages.depth(reader, leaf_id)
-            top = max(0, min(ReadingPosition.unpack(scroll).depth, last) - PAGE)
-            near = last - top < _AROUND + END
+            top = max(0, min(ReadingPosition.unpack(scroll).depth, last) - _ABOVE)
+            near = last - top < _AROUND + PAGE
             rows = await messages.page_from(reader, leaf_id, top, last - top + 1 if near else _AROUND)
-            end = [] if near else await messages.page(reader, leaf_id, END)
-            return await _page(reader, tab, rows, below=last - rows[-1].depth, end=end)
+            end: Sequence[Message] = known[-END:] if known and known[-1].id == leaf_id else ()
+            if not near and not end:
+                end = await messages.page(reader, leaf_id, END)
+            below = last - rows[-1].depth
+            return await _page(reader, tab, rows, below=below, end=end if below else (), scroll=scroll)
 
         return await self.of_branch(tab, read)
 
@@ -218,10 +235,16 @@ class TabBranches:
 
 
 async def _page(
-    reader: Reader, tab: Tab, rows: Sequence[Message], *, below: int = 0, end: Sequence[Message] = ()
+    reader: Reader,
+    tab: Tab,
+    rows: Sequence[Message],
+    *,
+    below: int = 0,
+    end: Sequence[Message] = (),
+    scroll: int | None = None,
 ) -> HistoryPage:
     siblings = await _siblings(reader, tab, [row.id for row in rows if row.kind is Kind.USER])
-    return HistoryPage(tab.with_published_text(rows), siblings, below, tab.with_published_text(end))
+    return HistoryPage(tab.with_published_text(rows), siblings, below, tab.with_published_text(end), scroll)
 
 
 async def _siblings(reader: Reader, tab: Tab, prompt_ids: Sequence[str]) -> Mapping[str, Siblings]:

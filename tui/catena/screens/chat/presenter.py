@@ -71,7 +71,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.wording.problems import problem_of_notice
 from catena_acp.conversation.inspection.todos import left_open_on
-from catena_store.errors import StoreError
+from catena_store.errors import NotFound, StoreError
 from catena_store.records import Kind, Message, MessageState
 
 
@@ -361,25 +361,31 @@ class TabPresenter:
         await self._show(tab, tab.scroll, anew=anew)
 
     async def go_to(self, scroll: int | None) -> None:
-        """Show the rows around a reading position of the tab on the screen, or the end of its branch for None."""
+        """Show the beginning of the branch on the screen, or its end for None; what is browsed is there, too."""
+        transcript = self._parts.transcript
+        browsed = transcript.current is not None
         if (tab := self.shown) is not None:
             await self._show(tab, scroll, anew=True)
+            if browsed and self.shown is tab:
+                transcript.browse_edge(-1 if scroll == BEGINNING else 1)
 
-    async def _show(self, tab: Tab, scroll: int | None, *, anew: bool) -> None:
+    async def _show(self, tab: Tab, place: int | str | None, *, anew: bool) -> None:
         stood = tab.scroll
+        known = list(self._newest.values()) if anew and tab is self.shown else []
         self._loading.append(tab)
         self.want(tab)
         try:
             if not anew:
                 await self._tabs.stand_in(self._pane, tab)
-            page = await self._tabs.branches.page_at(tab, scroll)
+            page = await self._tabs.branches.page_at(tab, place, known=known)
             lineage = await self._tabs.lineage_line(tab)
         finally:
             self._loading.remove(tab)
             self._pane.published.set()  # its events have waited
         if self._pane.tab is not tab:  # another one was wanted meanwhile
             return
-        if scroll == stood and scroll != tab.scroll:  # its place changed meanwhile
+        scroll = page.scroll
+        if place == stood and scroll != tab.scroll:  # its place changed meanwhile
             if not page.holds(tab.scroll):
                 await self._show(tab, tab.scroll, anew=True)
                 return
@@ -403,7 +409,7 @@ class TabPresenter:
         transcript.show(page.rows, more_above=page.more_above, below=page.below, scroll=scroll)
         transcript.set_siblings(page.siblings)
         if anew and browsed and transcript.current is None:  # what was browsed is not loaded any more
-            transcript.browse_edge(-1 if scroll == BEGINNING else 1)
+            transcript.browse_edge(1)
         self._draw_events()
         # Looked at with the next frame: between the drawing and the caller no key may come.
         self._over = self._over or not anew
@@ -470,10 +476,10 @@ class TabPresenter:
     async def load(self, message_id: str, tab: Tab) -> bool:
         """Load the rows around a message of a tab unless it is loaded; False where it is not on its branch."""
         if tab is self.shown and self._parts.transcript.record(message_id) is None:
-            at = await self._tabs.branches.position_of(message_id)
-            if at is None or not await self._tabs.branches.on_branch(tab, message_id):
+            try:
+                await self._show(tab, message_id, anew=True)
+            except NotFound:
                 return False
-            await self._show(tab, at, anew=True)
         return tab is self.shown
 
     async def show_seam_detail(self, message_id: str) -> None:

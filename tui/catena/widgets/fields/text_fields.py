@@ -19,6 +19,7 @@ from textual.document._document import Document, EditResult, Location
 from textual.document._document_navigator import DocumentNavigator
 from textual.document._wrapped_document import WrappedDocument
 from textual.geometry import Offset, Region, Size
+from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input, TextArea
@@ -226,6 +227,8 @@ class SafeInput(Input, inherit_bindings=False):
     """A field of one line that draws whatever is in it without harm."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*_LINE_KEYS]
+
+    virtual_size = Reactive(Size(0, 0))  # one line in a place of its own: a letter more lays nothing out anew
 
     async def _on_key(self, event: events.Key) -> None:
         """Do what a key of the field does here and now.
