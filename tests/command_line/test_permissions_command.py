@@ -27,7 +27,7 @@ def test_w01_permissions_are_added_listed_tested_and_removed(tmp_path: Path) -> 
         catena("permissions", "test", "edit", "auth/../x", "--cwd", here).out == "asks: no rule is about it\n"
     )
     split = catena("permissions", "test", "execute", "ls $(rm x)", "--cwd", here)
-    assert split.out == "asks: its command cannot be split with certainty\n"
+    assert split.out == "asks: not a plain command\n"
     command = ("permissions", "test", "execute", "ls; rm x", "--cwd", here, "--json")
     assert catena(*command).json["answer"] == "ask"
     assert catena(*command, "--conversation", "talk").json["rule"]["scope"] == "conversation"

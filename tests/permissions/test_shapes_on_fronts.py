@@ -22,6 +22,7 @@ from support.screen.messages import taken_in
 from support.screen.themed import ThemedApp
 
 OPTIONS = (PermissionOption("yes", "Yes", "allow_once"), PermissionOption("no", "No", "reject_once"))
+NARROW = 36  # cells of a question's row on the smallest screen
 SIGNS = str.maketrans("", "", " \n⏎▌▄▀│")
 KINDS = ["read", "edit", "execute", "fetch", "search", "move", "other", None]
 KEYS = ["command", "path", "to", "env", "note", "body", "url", "cwd", "content", "später", "a b"]
@@ -108,6 +109,26 @@ async def test_v02_the_screen_shows_all_that_is_asked_or_knows_that_it_does_not(
             relative = [text for text in seen if text.removeprefix("/p/") not in rows]
             assert not relative, (shape, rows)
         assert cut
+
+
+def test_v04_why_nothing_is_certain_is_said_in_a_narrow_row() -> None:
+    cautions = {subject_of(asked(shape), HERE).caution for shape in SHAPES}
+    assert len(cautions) > 10
+    # The names of arguments are the agent's, and may be longer.
+    assert not [each for each in cautions if len(each) > NARROW and "“" not in each]
+
+
+@pytest.mark.parametrize("size", [(120, 40), (80, 24), (40, 10)])
+async def test_v04_the_question_says_why_nothing_is_certain(size: tuple[int, int]) -> None:
+    subject = subject_of(asked({"kind": "execute", "rawInput": {"command": "rm *"}}), HERE)
+    opened = PermissionOpened("w", "1", subject, OPTIONS, changed=("command",))
+    async with (stage := Stage()).run_test(size=size) as pilot:
+        stage.panel.show([opened], directory=HERE)
+        await taken_in(pilot)
+        await taken_in(pilot)
+        rows = bare("\n".join(strip.text for strip in stage.screen._compositor.render_strips()))
+        assert bare("Changed while it was open: command · Uncertain: not a plain command") in rows
+        assert "1y" in rows and "2n" in rows
 
 
 async def test_v02_d_shows_each_part_to_its_last_character() -> None:

@@ -20,9 +20,10 @@ from catena_acp.permissions.kinds import PATH_KINDS
 from catena_acp.permissions.parts import PartRole, SubjectPart, parts_of, role_of
 from catena_acp.port.session_events import ToolCallChanged, ToolDiff, ToolText
 
-_NO_PATH = "it gives no path"
-_OUTSIDE = "it is about a path outside"
+_NO_PATH = "no path given"
+_OUTSIDE = "a path outside"
 _DEEPEST_TEXT = 40
+_LONGEST_NAME = 40  # characters of an argument's name in a doubt
 _PATCH = ("Index: ", "--- ", "@@ ")  # how a patch begins
 _DOUBTFUL = ("sandbox", "escalat", "elevat", "environ", "stdin", "patch")
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
@@ -66,6 +67,11 @@ class RequestSubject:
         return self.words.kind
 
     @property
+    def caution(self) -> str:
+        """Why no rule can be certain of the call, short enough for a narrow row; "" if one can be."""
+        return f"Uncertain: {self.doubt}" if self.doubt else ""
+
+    @property
     def shown(self) -> tuple[SubjectPart, ...]:
         """The parts without those that the title or a diff says already, none twice."""
         title = self.words.title
@@ -107,7 +113,7 @@ def unresolved_subject(call: ToolCallChanged) -> RequestSubject:
         tuple(parts_of(call)),
         tuple(content for content in call.content or () if isinstance(content, ToolDiff)),
         tuple(_mentions(call)),
-        doubt="it was not looked at",
+        doubt="not looked at",
     )
 
 
@@ -135,12 +141,12 @@ def _doubt_of_keys(call: ToolCallChanged) -> str:
     for key, value in call.raw_input.items():
         role = role_of(key)
         if value and role not in known and not (call.kind == "fetch" and key in _OF_FETCH):
-            return f"its input has “{str(key)[:40]}”, which no rule knows"
+            return f"“{str(key)[:_LONGEST_NAME]}” is unknown"
         plain = str if role in (PartRole.FILE_TEXT, PartRole.WORDS) else object
         if value and (
             not isinstance(value, plain) or (role is PartRole.OPTION and isinstance(value, Mapping))
         ):
-            return f"its input has “{key}” of another type"
+            return f"“{key}” is of another type"
     return ""
 
 
@@ -196,9 +202,9 @@ def _certain(call: ToolCallChanged, project: str, resolve: Resolve) -> _Certain:
     raw: Mapping[str, Any] = call.raw_input if isinstance(call.raw_input, Mapping) else {}
     diffs = [part.path for part in call.content or () if isinstance(part, ToolDiff)]
     if call.raw_input is not None and not isinstance(call.raw_input, Mapping):
-        return _Certain(doubt="its input has no fields")
+        return _Certain(doubt="input without names")
     if any(_is_doubtful(key) and value for key, value in raw.items()):
-        return _Certain(doubt="its input asks for more than its kind")
+        return _Certain(doubt="more than its kind")
     roles = {role_of(key) for key in raw}
     has_command, has_url = PartRole.COMMAND in roles, PartRole.ADDRESS in roles
     match kind:
@@ -206,22 +212,25 @@ def _certain(call: ToolCallChanged, project: str, resolve: Resolve) -> _Certain:
             places = [value for value in _values(raw, PartRole.DIRECTORY) if value]
             commands = _commands(raw) if not (diffs or has_url) else None
             if commands is None:
-                return _Certain(doubt="its command cannot be split with certainty")
+                return _Certain(doubt="not a plain command" if has_command else "no command given")
             inside = _inside(places, project, resolve)
             return _Certain(commands=commands, doubt="" if inside is not None else "it runs elsewhere")
         case "fetch":
             hosts = _hosts(raw) if not (diffs or has_command) else None
-            return _Certain(hosts=hosts or (), doubt="" if hosts else "it gives no address of a page")
+            return _Certain(
+                hosts=hosts or (),
+                doubt="" if hosts else "no plain address" if has_url else "no address given",
+            )
         case kind if kind in PATH_KINDS:
             if has_command or has_url or (diffs and kind in ("read", "search")):
-                return _Certain(doubt="its input is of another kind")
+                return _Certain(doubt="input of another kind")
             named = [*diffs, *(place.path for place in call.locations or ()), *_paths(raw)]
             if not named:
                 return _Certain(doubt=_NO_PATH)
             inside = _inside(named, project, resolve)
             return _Certain(paths=inside or (), doubt="" if inside else _OUTSIDE)
         case _:
-            return _Certain(doubt="its kind of tool has no rules")
+            return _Certain(doubt="no rules for its kind")
 
 
 def subject_of_text(

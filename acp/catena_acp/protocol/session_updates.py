@@ -259,13 +259,13 @@ def _doubt(locations: object, content: object) -> str | None:
             or len(listed) > MAX_LISTED
             or not all(isinstance(each, dict) for each in listed)
         ):
-            return "not all of its places or content can be read"
+            return "not all of it can be read"
     for place in locations if isinstance(locations, list) else ():
         if not isinstance(path := place.get("path"), str) or len(path) > MAX_NAME:
-            return "a place of it cannot be read"
+            return "a place cannot be read"
     for part in content if isinstance(content, list) else ():
         if part.get("type") == "diff" and (text_of(part, "path") is None or text_of(part, "newText") is None):
-            return "a change of it cannot be read"
+            return "a change cannot be read"
     return None
 
 

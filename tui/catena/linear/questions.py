@@ -13,8 +13,7 @@ from catena.text.safe_text import safe, safe_line
 from catena.workspace.questions.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
 from catena.workspace.questions.permission_words import (
     NO_ANSWER,
-    asker_words,
-    changed_words,
+    note_words,
     question_words,
 )
 from catena.workspace.questions.subject_lines import first_rows, more_words, subject_lines
@@ -129,10 +128,7 @@ class Questions:
         directory = tab.conversation.record.cwd
         waiting = f" (1 of {len(tab.asks)})" if len(tab.asks) > 1 else ""
         yield f"Asks:{waiting} {question_words(asked.subject, directory)}"
-        if asked.changed:
-            yield f"Note: {changed_words(asked.changed)}"
-        if asker := asker_words(asked.subagent):
-            yield f"Note: {asker}"
+        yield from (f"Note: {note}" for note in note_words(asked))
         if diffs := asked.subject.diffs:
             yield from rows.change_lines(
                 diffs, directory, most=None if self._context.verbose else _CHANGE_LINES

@@ -25,6 +25,7 @@ _AXIS = 8  # cells from the text's edge to the words of an option
 _NARROW_AXIS = 6
 _APART = 3  # cells between the options of one row, and before what stands on the right
 _FIRST_LINES = 3  # rows that the first sentence and what follows it may take
+_SHORT_NOTE = 2  # rows of a short screen that what stands below the title may take
 _LEAST = 8  # characters of an option that tell it from others
 _LOWEST = 10  # rows of a screen below which options share two rows at most, else three
 _TAKES = "takes"  # what a click on an option stands for
@@ -55,6 +56,7 @@ class BandWords:
     choices: tuple[Choice, ...] = ()
     right: tuple[Choice, ...] = ()  # on the right of the first row; without a name it is no option
     names_path: bool = False  # the title ends with a path: where it is cut, its middle goes
+    note_in_short: bool = False  # it stands on a short screen, too
 
 
 class Band(Vertical):
@@ -168,6 +170,8 @@ class BandText(Widget):
         words = self._words
         if screen.height < SHORT:
             rows = [self._one_row(words, width)]
+            if words.note and words.note_in_short:
+                rows += _cut(Content.styled(safe_line(words.note), "$muted").wrap(width), _SHORT_NOTE, width)
             return [*rows, *self._shared(words.choices, width)] if words.choices else rows
         narrow = screen.width < NARROW
         lines = self._first(words, width)

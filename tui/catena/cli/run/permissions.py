@@ -12,7 +12,7 @@ from typing import assert_never
 
 from catena.settings.tables.permissions import Permissions
 from catena.text.safe_text import safe, safe_line
-from catena.workspace.questions.permission_words import NO_ANSWER, changed_words, title_words
+from catena.workspace.questions.permission_words import NO_ANSWER, note_words, title_words
 from catena.workspace.questions.subject_lines import first_rows, more_words, subject_lines
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.diff import line_diff
@@ -71,10 +71,9 @@ class Terminal:
         """
         whole = list(_subject(asked))
         shown, left = first_rows(whole, _ROWS)
-        changed = [f"  {changed_words(asked.changed)}"] if asked.changed else []
         lines = [
             _title(asked, whose),
-            *changed,
+            *(f"  {note}" for note in note_words(asked)),
             *shown,
             *([f"  {more_words(left)}"] if left else []),
             *_options(asked),

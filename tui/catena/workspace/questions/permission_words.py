@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording.counts import counted
 
 if TYPE_CHECKING:  # not needed before there is a question
+    from catena_acp.continuity.conversation_events import PermissionOpened
     from catena_acp.permissions.subject import RequestSubject
     from catena_acp.port.session_events import PermissionOption
 
@@ -26,14 +27,19 @@ _OWN_TITLES = frozenset({"rewind"})  # kinds of calls that Catena itself asks ab
 ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})
 
 
-def asker_words(subagent: str) -> str:
-    """Whose call it is, of a subagent's; "" for the agent's own."""
-    return f"Asked by the subagent for: {safe_line(subagent)}" if subagent else ""
-
-
 def changed_words(changed: Sequence[str]) -> str:
     """What the agent changed while its question was open."""
     return f"Changed while it was open: {', '.join(safe_line(label) for label in changed)}"
+
+
+def note_words(asked: PermissionOpened) -> Iterator[str]:
+    """What stands below the question: what the agent changed of it, which subagent asks, what is not certain."""
+    if asked.changed:
+        yield changed_words(asked.changed)
+    if asked.subagent:
+        yield f"Asked by the subagent for: {safe_line(asked.subagent)}"
+    if caution := asked.subject.caution:
+        yield safe_line(caution)
 
 
 def title_words(subject: RequestSubject) -> str:

@@ -19,9 +19,8 @@ from catena.widgets.fields.text_fields import SafeInput
 from catena.workspace.questions.permission_words import (
     ABOUT_FILES,
     NO_ANSWER,
-    asker_words,
-    changed_words,
     not_offered,
+    note_words,
     question_words,
 )
 from catena_acp.permissions.options import option_of
@@ -215,6 +214,7 @@ class PermissionPanel(Vertical, can_focus=True):
                 choices=() if reason else tuple(self._choices(ask, self.rule)),
                 right=tuple(self._beside()),
                 names_path=ask.tool_call.kind in ABOUT_FILES,
+                note_in_short=True,
             )
             if not self.has_change and self._is_cut(words):
                 words = replace(words, right=(*words.right, self._full("in full")))
@@ -224,10 +224,10 @@ class PermissionPanel(Vertical, can_focus=True):
             self._cut = self._is_cut(words)
 
     def _note(self, ask: PermissionOpened) -> str:
-        """That there is no answer, what the agent changed of the question, else which subagent asks."""
+        """That there is no answer, else what is to be known of the question."""
         if not ask.options:
             return f"{NO_ANSWER}: stop the turn to go on."
-        return changed_words(ask.changed) if ask.changed else asker_words(ask.subagent)
+        return " · ".join(note_words(ask))
 
     def _is_cut(self, words: BandWords) -> bool:
         """True where not all of what is asked is on the screen."""
