@@ -86,7 +86,7 @@ def parts_of(call: ToolCallChanged) -> Iterator[SubjectPart]:
     """The parts of a call, in the agent's order."""
     raw = call.raw_input
     if isinstance(raw, Mapping):
-        yield from _arguments(raw)
+        yield from arguments_of(raw)
     elif raw is not None:
         yield SubjectPart("input", _text_of(raw))
     for place in call.locations or ():
@@ -103,7 +103,8 @@ def parts_of(call: ToolCallChanged) -> Iterator[SubjectPart]:
                 pass
 
 
-def _arguments(raw: Mapping[Any, Any]) -> Iterator[SubjectPart]:
+def arguments_of(raw: Mapping[Any, Any]) -> Iterator[SubjectPart]:
+    """The parts of the input of a call."""
     words = _texts(raw.get("args")) if sum(role_of(name) is PartRole.COMMAND for name in raw) == 1 else ()
     for name, value in raw.items():
         role, text = role_of(name), _text_of(value)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+BREAK = "⏎"  # where a command goes on in another line
 _FLOOD_LIMIT = 8  # zero-width characters in a row; the flags of England and Wales need seven
 _JOIN_LIMIT = 6  # joined emoji in a row; a terminal that draws them apart would be out by so many cells
 
@@ -81,3 +82,9 @@ def _one_cell(match: re.Match[str]) -> str:
 def safe_line(text: str) -> str:
     """Return ``text`` made safe and as one line: every run of white space is one space."""
     return " ".join(safe(text).split())
+
+
+def call_line(text: str) -> str:
+    """Return what a tool call is called made safe and as one line, its line breaks visible."""
+    lines = map(safe_line, safe(text).splitlines())
+    return f" {BREAK} ".join(line for line in lines if line)

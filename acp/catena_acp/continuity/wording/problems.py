@@ -331,6 +331,7 @@ def _named(calls: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _name(call: Mapping[str, Any]) -> str:
-    words = " ".join(ToolRecord.from_data(call).label.split())
+    lines = ToolRecord.from_data(call).label.splitlines()
+    words = " ⏎ ".join(" ".join(line.split()) for line in lines if line.strip())
     words = words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1].rstrip()}…"
     return f"`{words}`"

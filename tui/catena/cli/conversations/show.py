@@ -19,9 +19,10 @@ from catena.text.json_shapes import FORMAT, dumps, record_shape, surroundings_sh
 from catena.text.prompt_notes import prompt_notes
 from catena.text.safe_text import safe, safe_line
 from catena.text.usage import Spending, spending, spending_shape
+from catena.transcript.messages.tool_call import NO_VERB, UNLIKE, ToolCall
 from catena_acp.continuity.tool_calls.subagents import is_words, nested
 from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
-from catena_acp.continuity.wording.call_notes import call_notes, is_unlike
+from catena_acp.continuity.wording.call_notes import is_unlike
 from catena_store import places
 from catena_store.chains import environments, links, turns
 from catena_store.conversations import conversations, directories, messages
@@ -244,7 +245,7 @@ def branch_lines(conversation: ConversationRecord, title: str, branch: Iterable[
     yield f"{safe_line(agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
     before: Kind | None = None
     for message, depth in _in_place(_with_seams_above(branch)):
-        block = _block(message)
+        block = _block(message, conversation.cwd)
         if block is None:
             continue
         block = indent(block, "  " * depth)
@@ -302,7 +303,7 @@ def _attachment_names(message: Message) -> list[str]:
     return [str(each.get("name")) for each in files if isinstance(each, dict)]
 
 
-def _block(message: Message) -> str | None:
+def _block(message: Message, directory: str) -> str | None:
     match message.kind:
         case Kind.USER:
             lines = safe(message.text).split("\n")
@@ -312,7 +313,7 @@ def _block(message: Message) -> str | None:
         case Kind.AGENT:
             return _with_state(message, safe(message.text).strip("\n"))
         case Kind.TOOL:
-            return _tool_line(message.data)
+            return _tool_line(message, directory)
         case Kind.NOTICE if message.data.get("compacted"):
             return f"╌╌ {safe_line(message.text)} ╌╌"
         case Kind.NOTICE:
@@ -330,11 +331,13 @@ def _with_state(message: Message, text: str) -> str:
     return f"{text}\n({words})" if words else text
 
 
-def _tool_line(data: Mapping[str, Any]) -> str:
-    call = ToolRecord.from_data(data)
-    mark = "!" if is_unlike(data) and call.status == "completed" else _TOOL_MARKS.get(call.status, "·")
-    line = f"{mark} {safe_line(call.title or call.name or 'tool call')}"
-    notes = (f"  {safe_line(note)}" for note in call_notes(data))
+def _tool_line(message: Message, directory: str) -> str:
+    call, shown = ToolRecord.from_data(message.data), ToolCall.of(message, directory)
+    unlike = is_unlike(message.data) and call.status == "completed"
+    mark = UNLIKE if unlike else _TOOL_MARKS.get(call.status, "·")
+    verb = "" if shown.verb == NO_VERB else f"{shown.verb} "
+    line = f"{mark} {verb}{shown.object or 'tool call'}"
+    notes = (f"  {note}" for note in shown.notes)
     return "\n".join(
         (line, *notes, *(row for part in call.parts if part.type == "terminal" for row in _ended(part)))
     )

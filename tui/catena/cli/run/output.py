@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from catena.cli.run.branch import NewBranch
 from catena.errors import ExitStatus
 from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
-from catena.text.safe_text import safe, safe_line
+from catena.text.safe_text import call_line, safe, safe_line
 from catena.workspace.files_along import Extent, FilesAlong
 from catena_acp.continuity.conversation_events import (
     ElicitationOpened,
@@ -159,7 +159,7 @@ class PlainOutput:
 
     def answered(self, asked: PermissionOpened, option: PermissionOption | None, by: str) -> None:
         if by == "policy" and (option is None or option.kind.startswith("reject")):
-            title = safe_line(asked.tool_call.title or "a tool call")
+            title = call_line(asked.tool_call.title or "a tool call")
             self._note(f"denied: {title} ({_why_denied(asked)})")
 
     def elicited(self, asked: ElicitationOpened) -> None:

@@ -17,7 +17,7 @@ from catena.errors import ExitStatus
 from catena.settings.agents import stored_agent_name
 from catena.settings.settings import Settings
 from catena.settings.tables.permissions import Permissions
-from catena.text.safe_text import safe_line
+from catena.text.safe_text import call_line, safe_line
 from catena_acp.continuity.conversation_events import (
     BackgroundChanged,
     ConversationEvent,
@@ -226,7 +226,7 @@ class HeadlessTurn:
         for note in call_notes(message.data):
             if (message.id, note) not in self._remarked:
                 self._remarked.add((message.id, note))
-                self._output.remark(safe_line(note))
+                self._output.remark(call_line(note))
 
     def _append(self, message_id: str, text: str) -> None:
         if (message := self._messages.get(message_id)) is not None:

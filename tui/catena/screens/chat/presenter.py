@@ -39,6 +39,7 @@ from catena.widgets.composer import Composer
 from catena.widgets.hint_line import HintLine
 from catena.workspace.files_along import FILES_STAY, cut_words
 from catena.workspace.panes import Pane
+from catena.workspace.questions.permission_words import title_words
 from catena.workspace.tab import STOP_PATIENCE, Editing, Tab
 from catena.workspace.tab_branches import END, HistoryPage
 from catena.workspace.tabs import OpenTabs
@@ -609,8 +610,8 @@ class TabPresenter:
 
     def _call_for_attention(self, tab: Tab, event: ConversationEvent) -> None:
         match event:
-            case PermissionOpened(ask_id=ask_id, tool_call=call):
-                self._call(tab, f"asks for a permission: {call.title or 'a tool'}", ask_id)
+            case PermissionOpened(ask_id=ask_id, subject=subject):
+                self._call(tab, f"asks for a permission: {title_words(subject)}", ask_id)
             case ElicitationOpened(ask_id=ask_id, opened=False, request=request):
                 self._call(tab, f"asks: {request.message}", ask_id)
             case TurnEnded(turn=turn, problem=problem):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.style import Style
 
-from catena.text.safe_text import safe, safe_line
+from catena.text.safe_text import BREAK, safe, safe_line
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import width_of, wrap_runs
@@ -20,7 +20,6 @@ _LONGEST = 4_000  # characters of one argument
 _CONTEXT = 3  # unchanged lines around a change
 _BEFORE_LINE = 14  # cells, at most, of numbers and signs before a changed line
 _ALL = 1_000_000  # rows
-_BREAK = " ⏎"  # at the end of a line of an argument that goes on
 
 
 def draw_changes(diffs: Sequence[ToolDiff], options: RenderOptions, *, most: int | None = None) -> list[Line]:
@@ -81,7 +80,7 @@ def _arguments(subject: RequestSubject, options: RenderOptions) -> Iterator[str]
             case "text":
                 yield text
             case label:
-                yield f"{safe_line(label)}: {text}".replace("\n", f"{_BREAK}\n")
+                yield f"{safe_line(label)}: {text}".replace("\n", f" {BREAK}\n")
 
 
 def _draw_texts(texts: Iterable[str], options: RenderOptions) -> list[Line]:

@@ -10,9 +10,10 @@ from pathlib import PurePosixPath
 
 from catena.text.formats import duration_of
 from catena.text.image_text import image_words
-from catena.text.safe_text import safe, safe_line
+from catena.text.safe_text import call_line, safe, safe_line
 from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
 from catena_acp.continuity.wording.call_notes import call_notes, is_unlike
+from catena_acp.permissions.parts import PartRole, arguments_of
 from catena_acp.port.images import ImageNote, notes_in
 from catena_acp.port.session_events import ToolDiff
 from catena_acp.terminals.screen_text import without_colours
@@ -30,12 +31,13 @@ _VERBS = {
     "switch_mode": "Mode",
 }
 SUBAGENT_VERB = "Task"
+NO_VERB = "Tool"  # of a call of another kind
 _FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
 _GLYPHS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗"}
 _UNKNOWN = "◌"  # cancelled, or of unknown outcome
 UNLIKE = "!"  # done, and not what was asked for
 _EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "exit", "code", "returncode")
-_COMMAND_KEYS = ("command", "cmd")
+_LONGEST = 200  # characters of what an argument says in the line of a call
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,7 @@ class ToolCall:
             glyph=glyph,
             failed=failed,
             running=not over and status == "in_progress",
-            verb=SUBAGENT_VERB if record.starts_subagent else _VERBS.get(kind, "Tool"),
+            verb=SUBAGENT_VERB if record.starts_subagent else _VERBS.get(kind, NO_VERB),
             object=_object(kind, record, message.text, locations, diffs, directory),
             seconds=None if status == "rejected" else duration_of(message.data),
             locations=locations,
@@ -135,7 +137,7 @@ class ToolCall:
             background=bool(record.background),
             rule="" if "became" in message.data else _rule(message.data.get("rule")),
             rejected=status == "rejected",
-            notes=tuple(map(safe_line, call_notes(message.data))),
+            notes=tuple(map(call_line, call_notes(message.data))),
             images=tuple(image_words(note, "o") for note in notes_in(message.data)),
         )
 
@@ -162,7 +164,7 @@ def _object(
     diffs: list[ToolDiff],
     directory: str,
 ) -> str:
-    title = without_verb(safe_line(record.title or text), kind)
+    title = without_verb(call_line(record.title or text), kind)
     if kind in _FILE_KINDS:
         if locations:
             more = len(set(locations)) - 1
@@ -170,7 +172,11 @@ def _object(
         if diffs:
             return relative(diffs[0].path, directory)
     if kind == "execute":
-        return _command(record.raw_input) or title
+        return _told(record.raw_input, PartRole.COMMAND) or title
+    if kind == "fetch":
+        return _told(record.raw_input, PartRole.ADDRESS) or title
+    if kind not in _VERBS and not record.starts_subagent and (told := _told(record.raw_input)):
+        return f"{title or record.name}: {told}"
     return title or (locations[0] if locations else record.name)
 
 
@@ -184,17 +190,19 @@ def without_verb(title: str, kind: str) -> str:
     return title
 
 
-def _command(raw_input: object) -> str:
-    if isinstance(raw_input, Mapping):
-        for key in _COMMAND_KEYS:
-            value = raw_input.get(key)
-            if isinstance(value, str):
-                arguments = raw_input.get("args")
-                words = arguments if isinstance(arguments, list) else []
-                return safe_line(" ".join((value, *(word for word in words if isinstance(word, str)))))
-            if isinstance(value, list) and all(isinstance(word, str) for word in value):
-                return safe_line(" ".join(value))
-    return ""
+def _told(raw_input: object, role: PartRole | None = None) -> str:
+    """The arguments of a call that are of one role, or what those of a tool of unknown kind say, in one line."""
+    if not isinstance(raw_input, Mapping):
+        return ""
+    parts = list(arguments_of(raw_input))
+    if role is not None:
+        return ", ".join(call_line(part.text) for part in parts if part.role is role)
+    return ", ".join(f"{safe_line(part.label)} {_brief(part.text)}" for part in parts if part.text)
+
+
+def _brief(text: str) -> str:
+    line = call_line(text[: _LONGEST + 1])
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…"
 
 
 def _exit_code_of(record: ToolRecord, parts: Sequence[ToolPart]) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from catena.text.safe_text import safe_line
+from catena.text.safe_text import call_line, safe_line
 from catena_acp.continuity.wording.counts import counted
 
 if TYPE_CHECKING:  # not needed before there is a question
@@ -46,7 +46,7 @@ def title_words(subject: RequestSubject) -> str:
     """The title of a call; in quotes, as the agent's words, if it is not what the call is about."""
     from catena.transcript.messages.tool_call import without_verb
 
-    call, title = subject.call, _one_line(subject.words.title)
+    call, title = subject.call, call_line(subject.words.title)
     if not title:
         return safe_line(call.kind or "Permission request")
     named = without_verb(title, call.kind or "")
@@ -59,13 +59,8 @@ def _is_backed(subject: RequestSubject, named: str) -> bool:
 
     if subject.kind in _OWN_TITLES:
         return True
-    line, file = _one_line(about(subject)), named.partition(" ")[2] or named
+    line, file = call_line(about(subject)), named.partition(" ")[2] or named
     return bool(line) and (named == line or (subject.kind in ABOUT_FILES and line.endswith(f"/{file}")))
-
-
-def _one_line(text: str) -> str:
-    """A text of the agent on one line, its line breaks visible."""
-    return safe_line(text.strip().replace("\n", " ⏎ "))
 
 
 def question_words(subject: RequestSubject, directory: str) -> str:
@@ -73,7 +68,7 @@ def question_words(subject: RequestSubject, directory: str) -> str:
     from catena.transcript.messages.tool_call import relative, without_verb
 
     call = subject.call
-    kind, title = call.kind or "", _one_line(call.title or "")
+    kind, title = call.kind or "", call_line(call.title or "")
     words, named = _WORDS.get(kind, ""), without_verb(title, kind)
     paths = [diff.path for diff in subject.diffs] or [place.path for place in call.locations or ()]
     if kind in ABOUT_FILES and paths:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from catena.text.safe_text import safe, safe_line
+from catena.text.safe_text import BREAK, safe, safe_line
 from catena_acp.continuity.wording.counts import counted
 
 if TYPE_CHECKING:  # not needed before there is a question
     from catena_acp.permissions.subject import RequestSubject
 
-_BREAK = " ⏎"
 _WIDTH = 80  # cells that a row is taken to have where it is counted
 
 
@@ -20,7 +19,7 @@ def subject_lines(subject: RequestSubject) -> Iterator[str]:
     for part in subject.shown:
         first, *more = safe(part.text).splitlines() or [""]
         lines = [f"{safe_line(part.label)}: {first}", *(f"  {line}" for line in more)]
-        yield from (f"{line}{_BREAK}" for line in lines[:-1])
+        yield from (f"{line} {BREAK}" for line in lines[:-1])
         yield lines[-1]
 
 
