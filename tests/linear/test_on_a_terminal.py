@@ -13,7 +13,7 @@ from support.clients.on_terminal import OnTerminal, on_terminal
 
 
 @contextmanager
-def dumb(place: Path, *arguments: str) -> Iterator[OnTerminal]:
+def dumb(place: Path, *arguments: str, first: str = "") -> Iterator[OnTerminal]:
     """A client on a dumb terminal, with nothing said about linear mode."""
     catena = Catena(place)
     catena.environment |= {
@@ -21,7 +21,7 @@ def dumb(place: Path, *arguments: str) -> Iterator[OnTerminal]:
         "CATENA_REHEARSAL_HOME": str(place / "agent"),
         "XDG_STATE_HOME": str(place / "state"),
     }
-    with on_terminal(catena, *arguments) as terminal:
+    with on_terminal(catena, *arguments, first=first) as terminal:
         yield terminal
 
 
@@ -171,6 +171,22 @@ def test_s04_a_second_client_reads_along_and_is_told_who_has_it(tmp_path: Path) 
             assert second.status() == 0
         first.type("/quit\n")
         assert first.status() == 0
+
+
+def test_v03_nothing_that_may_have_been_typed_before_a_question_allows_it(tmp_path: Path) -> None:
+    for_ever = "import sys; from catena.linear import questions; questions._ALONE_SECONDS = 1e9"
+    with dumb(tmp_path, "--agent", "rehearsal", first=for_ever) as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.type("edit notes.txt\n")
+        for times, answer in enumerate(("yes", "1", "/allow"), start=1):
+            terminal.wait_for("Answer: ", times)
+            terminal.type(f"{answer}\n")
+            terminal.wait_for("That came together with something else", times)
+        terminal.type("/reject\n")
+        terminal.wait_for("Answered: Reject")
+        terminal.wait_for("You ", 2)
+        terminal.type("/quit\n")
+        assert terminal.status() == 0
 
 
 def test_s04_what_is_pasted_is_one_prompt_and_answers_nothing(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_v05_asked_is_what_no_question_covered(tmp_path: Path) -> None:
     catena, run = program(tmp_path, "ask")
     with on_terminal(catena, *run[:3], "bare") as terminal:
         terminal.wait_for("1-2? ")
-        assert "? echo hi" in terminal.seen
+        assert "? echo hi\r\n  Catena would do it for the agent" in terminal.seen
         terminal.type("2\n")
         terminal.wait_for("1-2? ", 2)
         assert "+new" in terminal.seen and not (catena.project / "made.txt").exists()
@@ -166,14 +166,15 @@ def test_v05_asked_is_what_no_question_covered(tmp_path: Path) -> None:
     assert refused(tmp_path, 8) == "it was rejected"
     assert (catena.project / "made.txt").read_text() == "new\n"
     shown = catena("show", catena("list", "--json").json[0]["id"]).out
-    assert "not asked" not in shown and "✓ echo hi" not in shown
+    assert "not asked" not in shown and "✓ Run echo hi" not in shown
+    assert "✓ Edit made.txt\n  Catena wrote this for the agent\n" in shown
 
 
 def test_v05_what_nobody_was_asked_for_stands_in_show_and_in_the_log(tmp_path: Path) -> None:
     catena, run = program(tmp_path, "record")
     assert catena(*run, "bare").status == 0
     shown = catena("show", catena("list", "--json").json[0]["id"]).out
-    assert f"✓ echo hi\n  Catena ran {UNASKED}\n  hi\n" in shown
+    assert f"✓ Run echo hi\n  Catena ran {UNASKED}\n  hi\n" in shown
     (log,) = tmp_path.rglob("catena.log")
     assert "done for the agent, and nobody was asked: 'echo hi'" in log.read_text()
 

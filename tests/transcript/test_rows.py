@@ -262,7 +262,7 @@ def test_w07_output_unfolds_without_its_fence_and_raw_data_where_there_is_nothin
         "          red",
         "",
         "          done",
-        "✓ Fetch   x ▾",
+        "✓ Fetch   http://x ▾",
         "          input",
         "          {",
         '            "url": "http://x"',

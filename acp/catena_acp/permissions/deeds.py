@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from catena_acp.diff import line_diff
-from catena_acp.permissions.kinds import KINDS
+from catena_acp.permissions.kinds import KINDS, PATH_KINDS
 from catena_acp.permissions.parts import PartRole, SubjectPart
 from catena_acp.permissions.subject import RequestSubject, shell_script
 
 _ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})  # whose places are no results
+_MAIN_OF = {"execute": "command", "fetch": "address", **dict.fromkeys(PATH_KINDS, "place")}
 _MAIN = ("command", "address", "place")
 _ALWAYS = frozenset(
     {*_MAIN, "directory", "environment", "line"}
@@ -48,7 +49,9 @@ def changed_labels(before: RequestSubject, now: RequestSubject) -> tuple[str, ..
     labels += [part.label for part in (*now.parts, *before.parts) if (part in old) != (part in new)]
     labels += ["change"] if before.diffs != now.diffs else []
     labels += ["certainty"] if before.call.doubt != now.call.doubt else []
-    if before.words.title != now.words.title and (labels or not about(now)):
+    wanted = _MAIN_OF.get(now.kind)
+    told = any(deed.kind == wanted for deed in deeds_of(now, ""))
+    if before.words.title != now.words.title and (labels or not told):
         labels.insert(0, "title")
     return tuple(dict.fromkeys(labels))
 

@@ -50,9 +50,9 @@ _NAMES = {
         "content contents file_text text old_string new_string oldString newString old_str new_str"
         " oldText newText old_text new_text"
     ),
-    PartRole.WORDS: "description reason explanation",
+    PartRole.WORDS: "description reason explanation title",
     PartRole.OPTION: (
-        "timeout timeout_ms timeoutMs timeout_seconds run_in_background is_background isBackground background title"
+        "timeout timeout_ms timeoutMs timeout_seconds run_in_background is_background isBackground background"
         " offset limit line start end start_line end_line startLine endLine view_range insert_line replace_all"
         " replaceAll expected_replacements pattern query regex glob include exclude output_mode head_limit recursive"
         " max_results maxResults case_sensitive caseSensitive max_length"

@@ -24,7 +24,8 @@ _NO_PATH = "no path given"
 _OUTSIDE = "a path outside"
 _DEEPEST_TEXT = 40
 _LONGEST_NAME = 40  # characters of an argument's name in a doubt
-_PATCH = ("Index: ", "--- ", "@@ ")  # how a patch begins
+_PATCHES = ("diff", "patch")  # names of arguments
+_MOST_DIFFS = 20  # that are compared with what stands beside them
 _DOUBTFUL = ("sandbox", "escalat", "elevat", "environ", "stdin", "patch")
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash"})
 _MOST = 200  # paths that are looked at
@@ -60,6 +61,9 @@ class RequestSubject:
     commands: tuple[Words, ...] = ()
     hosts: tuple[str, ...] = ()
     doubt: str = ""
+    shown: tuple[
+        SubjectPart, ...
+    ] = ()  # the parts that neither the title nor a diff says already, none twice
 
     @property
     def kind(self) -> str:
@@ -70,20 +74,6 @@ class RequestSubject:
     def caution(self) -> str:
         """Why no rule can be certain of the call, short enough for a narrow row; "" if one can be."""
         return f"Uncertain: {self.doubt}" if self.doubt else ""
-
-    @property
-    def shown(self) -> tuple[SubjectPart, ...]:
-        """The parts without those that the title or a diff says already, none twice."""
-        title = self.words.title
-        said = (
-            {title} if title.isprintable() else {""}
-        )  # a title stands on one line, and hides its line breaks
-        said |= {diff.path for diff in self.diffs}
-        unsaid: dict[str, SubjectPart] = {}
-        for part in self.parts:
-            if part.text not in said and not _is_in_diffs(part, self.diffs):
-                unsaid.setdefault(part.text, part)
-        return tuple(unsaid.values())
 
 
 def subject_of(call: ToolCallChanged, project: str, resolve: Resolve = os.path.realpath) -> RequestSubject:
@@ -100,6 +90,7 @@ def subject_of(call: ToolCallChanged, project: str, resolve: Resolve = os.path.r
         commands=found.commands,
         hosts=found.hosts,
         doubt=call.doubt or found.doubt or _doubt_of_keys(call),
+        shown=tuple(_unsaid(subject)),
     )
 
 
@@ -150,10 +141,20 @@ def _doubt_of_keys(call: ToolCallChanged) -> str:
     return ""
 
 
+def _unsaid(subject: RequestSubject) -> Iterator[SubjectPart]:
+    title = subject.words.title
+    said = {title} if title.isprintable() else {""}  # a title stands on one line, and hides its line breaks
+    said |= {diff.path for diff in subject.diffs}
+    for part in subject.parts:
+        if part.text not in said and not _is_in_diffs(part, subject.diffs[:_MOST_DIFFS]):
+            said.add(part.text)
+            yield part
+
+
 def _is_in_diffs(part: SubjectPart, diffs: Sequence[ToolDiff]) -> bool:
     """True if a part is nothing but a text of a file, or a patch, that a diff shows."""
     for diff in diffs:
-        if part.text.startswith(_PATCH) and says_patch(part.text, diff.path, diff.old, diff.new):
+        if part.label in _PATCHES and says_patch(part.text, diff.path, diff.old, diff.new):
             return True
         if part.role is PartRole.FILE_TEXT and (
             part.text in (diff.old, diff.new) or shows_text(part.text, diff.old, diff.new)
@@ -203,8 +204,8 @@ def _certain(call: ToolCallChanged, project: str, resolve: Resolve) -> _Certain:
     diffs = [part.path for part in call.content or () if isinstance(part, ToolDiff)]
     if call.raw_input is not None and not isinstance(call.raw_input, Mapping):
         return _Certain(doubt="input without names")
-    if any(_is_doubtful(key) and value for key, value in raw.items()):
-        return _Certain(doubt="more than its kind")
+    if more := next((str(key) for key, value in raw.items() if value and _is_doubtful(key)), ""):
+        return _Certain(doubt=f"“{more[:_LONGEST_NAME]}” asks for more")
     roles = {role_of(key) for key in raw}
     has_command, has_url = PartRole.COMMAND in roles, PartRole.ADDRESS in roles
     match kind:

@@ -36,6 +36,7 @@ from catena_acp.port.elicitation.requests import (
 )
 from catena_acp.port.session_events import PermissionOption
 
+_EARLY = "That came together with something else, and answers nothing. Type it again."
 _ALONE_SECONDS = 0.3  # a line that comes sooner after its question was typed before it
 _CHANGE_LINES = 12
 _RULES = 3
@@ -181,9 +182,8 @@ class Questions:
         if not text:
             self.repeat()
             return
-        early = context.input.terminal and context.clock() - self._asked_at < _ALONE_SECONDS
-        if line.pasted or (early and len(text) < 3):
-            context.say("That came together with something else, and answers nothing. Type it again.")
+        if line.pasted or (self._is_early and self._choice(asked, text)[0] is not None):
+            context.say(_EARLY)
             return
         if text.lower() == "d" and self.read_change():
             return
@@ -201,6 +201,12 @@ class Questions:
         else:
             await self._answer_elicitation(asked, choice)
 
+    @property
+    def _is_early(self) -> bool:
+        """True while what is typed may have been meant for what was said before the question."""
+        context = self._context
+        return context.input.terminal and context.clock() - self._asked_at < _ALONE_SECONDS
+
     def _is_unread(self, asked: PermissionOpened, choice: NumberedAnswer) -> bool:
         """True if a choice would allow what was not read whole."""
         allows = choice.option is not None and not choice.option.kind.startswith("reject")
@@ -211,6 +217,9 @@ class Questions:
         asked = self.open
         if not isinstance(asked, PermissionOpened):
             return False
+        if kind == "allow" and self._is_early:
+            self._context.say(_EARLY)
+            return True
         option = option_of(asked.options, allow=True) if kind == "allow" else _rejection(asked)
         if option is None:
             return False

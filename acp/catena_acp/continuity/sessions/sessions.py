@@ -21,6 +21,7 @@ from catena_acp.continuity.sessions.replay_record import ReplayRecord
 from catena_acp.continuity.sessions.session_state import opened_state, with_event
 from catena_acp.continuity.sessions.session_total import SessionTotal
 from catena_acp.errors import AgentError, AgentRefused, ForkEmpty, ForkWrong, NotOffered, SessionContradicts
+from catena_acp.permissions.subject import RequestSubject
 from catena_acp.port.port import AgentPort, SessionSetup
 from catena_acp.port.session_events import Event, SessionOpened, TextChunk, TranscriptEvent, UsageReported
 from catena_store.chains import links
@@ -73,6 +74,7 @@ class LiveSession:
     servers: tuple[dict[str, object], ...] = ()  # likewise, beside our own
     total: SessionTotal = field(default_factory=SessionTotal)  # its cost
     setting: asyncio.Lock = field(default_factory=asyncio.Lock)  # its mode and options, by one at a time
+    allowed: dict[str, list[RequestSubject]] = field(default_factory=dict)  # in its last turn, by calls
     unlisten: Callable[[], None] = field(default=lambda: None)
 
     def listen(self) -> None:

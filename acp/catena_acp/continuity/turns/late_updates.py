@@ -160,6 +160,8 @@ class LateUpdates:
             new_id=self._services.new_id,
             clock=self._services.clock,
             keeps_user_text=True,
+            directory=link.cwd,
+            allowed=live.allowed,
         )
         for task in self._background.calls_of(link.id):
             reducer.carry(task.call_id, task.message_id, task.data)

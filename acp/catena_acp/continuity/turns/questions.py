@@ -213,4 +213,5 @@ def completed_call(call: ToolCallChanged, known: ToolCallChanged | None) -> Tool
         subagent_of=call.subagent_of or known.subagent_of,
         background=call.background or known.background,
         doubt=call.doubt or known.doubt,
+        by_client=call.by_client or known.by_client,
     )

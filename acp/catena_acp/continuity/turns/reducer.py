@@ -159,7 +159,6 @@ class _Tool:
     data: dict[str, Any]
     over: bool
     terminals: frozenset[str] = frozenset()  # whose output belongs to it
-    allowed: tuple[RequestSubject, ...] = ()  # what its permission requests that were allowed were about
     by_client: bool = False  # Catena itself does it
 
 
@@ -187,6 +186,9 @@ class Reducer:
     clock: Callable[[], datetime]
     keeps_user_text: bool = False
     directory: str = ""  # in which the session works
+    # What permission requests that were allowed were about, by their calls; a session's last turn lends it to what
+    # comes late.
+    allowed: dict[str, list[RequestSubject]] = field(default_factory=dict)
     answered: bool = False  # an agent or tool row came
     only_words: bool = True  # … and none but answers in words
     compacted: bool = False
@@ -281,13 +283,14 @@ class Reducer:
         if (tool := self._tools.get(call_id)) is not None:
             tool.data = answered_tool(tool.data, self._now(), allowed=allowed)
             if allowed:
-                tool.allowed = (*tool.allowed, subject)
+                self.allowed.setdefault(call_id, []).append(subject)
                 self._compare(call_id, tool)
 
     def _compare(self, tool_call_id: str, tool: _Tool) -> None:
         """Mark a call that has become something else than what was allowed."""
-        found = became(tool.allowed, _subject(tool_call_id, tool), self.directory)
-        if found is not None:
+        if not (allowed := self.allowed.get(tool_call_id)):
+            return
+        if found := became(allowed, _subject(tool_call_id, tool), self.directory):
             tool.data = {**tool.data, "became": {"asked": found.asked, "did": found.did}}
 
     def written_anew(self, tool_call_id: str) -> list[Op]:
@@ -365,11 +368,12 @@ class Reducer:
 
     def covers(self, done: ToolCallChanged) -> bool:
         """True if a question that was allowed is about all of what Catena is to do."""
-        return any(
-            bool(tool.allowed) and became(tool.allowed, unresolved_subject(done), self.directory) is None
-            for tool in self._tools.values()
-            if not tool.over
-        )
+        subject = unresolved_subject(done)
+        return any(self._covers(call_id, subject) for call_id, tool in self._tools.items() if not tool.over)
+
+    def _covers(self, tool_call_id: str, done: RequestSubject) -> bool:
+        allowed = self.allowed.get(tool_call_id)
+        return allowed is not None and became(allowed, done, self.directory) is None
 
     def _take_done(self, done: ToolCallChanged) -> list[Op]:
         """Note what Catena does for the agent: at the call that tells of it, else in a row of its own."""
@@ -387,7 +391,7 @@ class Reducer:
         ops = self._insert_tool(done)
         tool = self._tools[done.tool_call_id]
         tool.by_client = True
-        tool.data = with_done(tool.data, done, asked=asked)
+        tool.data = with_done(tool.data, done, asked=asked, own=True)
         return [*ops, Change(tool.row_id, tool.data)]
 
     def _adopted(self, call: ToolCallChanged) -> _Tool | None:
@@ -411,7 +415,7 @@ class Reducer:
                 continue
             ran = unresolved_subject(done)
             if not tells_of(_subject(call_id, tool), ran, self.directory):
-                asked = bool(tool.allowed) and became(tool.allowed, ran, self.directory) is None
+                asked = self._covers(call_id, ran)
                 tool.data = with_done(tool.data, done, asked=asked, other=words_of(ran))
 
     def _change_tool(self, call: ToolCallChanged) -> list[Op]:
@@ -424,8 +428,9 @@ class Reducer:
         if known:
             known.by_client = known.by_client or call.by_client
             known.data = with_outputs(changed_tool(known.data, call, self._now()), self._terminals)
-            if known.allowed:
-                self._compare(call.tool_call_id, known)
+            if call.by_client and not known.data.get("done_by_client"):  # the person was asked for just this
+                known.data = with_done(known.data, call, asked=True, own=True)
+            self._compare(call.tool_call_id, known)
             known.over = is_over(known.data)
             if call.content is not None:
                 before, known.terminals = known.terminals, terminals_of(known.data)
@@ -435,11 +440,11 @@ class Reducer:
             ended = self._end_text(voice=call.tool_call_id) if known.over else []
             return [*ended, Change(known.row_id, known.data, state), *self._attach(known.row_id, images)]
         ops = self._insert_tool(call)
-        tool = self._tools[call.tool_call_id]
+        tool, data = self._tools[call.tool_call_id], self._tools[call.tool_call_id].data
+        self._compare(call.tool_call_id, tool)
         if tool.terminals & self._commands.keys():
             self._note_commands(call.tool_call_id, tool, frozenset())
-            ops.append(Change(tool.row_id, tool.data))
-        return ops
+        return ops if tool.data is data else [*ops, Change(tool.row_id, tool.data)]
 
     def _insert_tool(self, call: ToolCallChanged) -> list[Op]:
         images = [each.image for each in call.content or () if isinstance(each, ToolOther)]

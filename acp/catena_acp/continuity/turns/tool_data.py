@@ -73,10 +73,13 @@ def answered_tool(data: Mapping[str, Any], now: str, *, allowed: bool) -> dict[s
 
 
 def with_done(
-    data: Mapping[str, Any], done: ToolCallChanged, *, asked: bool, other: str = ""
+    data: Mapping[str, Any], done: ToolCallChanged, *, asked: bool, other: str = "", own: bool = False
 ) -> dict[str, Any]:
-    """The data with what Catena did for the call; ``other`` is that in words if the call tells of something else."""
-    entry = {"did": "ran" if done.kind == "execute" else "wrote", "asked": asked, "other": other}
+    """The data with what Catena did for the call; ``other`` is that in words if the call tells of something else.
+
+    ``own``: the row is Catena's, and no call of the agent's tells of it.
+    """
+    entry = {"did": "ran" if done.kind == "execute" else "wrote", "asked": asked, "other": other, "own": own}
     before = data.get("done_by_client")
     entries = before if isinstance(before, list) else []
     if entry in entries or len(entries) >= _MOST_DONE:

@@ -128,6 +128,7 @@ class RunningTurn:
             clock=services.clock,
             directory=before.cwd,
         )
+        live.allowed = self.reducer.allowed
         self.recorder = Recorder(
             services, tenure, live, window_id, self.reducer, publish, prompt_id=turn.prompt_id
         )

@@ -24,7 +24,7 @@ def call_notes(data: Mapping[str, Any]) -> Iterator[str]:
     for entry in _done(data):
         did, other = entry.get("did", "ran"), entry.get("other", "")
         unasked = "" if entry.get("asked") else " · not asked"
-        if other or unasked:
+        if other or unasked or entry.get("own"):
             yield f"Catena {did} {other or 'this for the agent'}{unasked}"
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import PurePosixPath
 
 from catena.text.formats import duration_of
@@ -37,7 +38,10 @@ _GLYPHS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed":
 _UNKNOWN = "◌"  # cancelled, or of unknown outcome
 UNLIKE = "!"  # done, and not what was asked for
 _EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "exit", "code", "returncode")
-_LONGEST = 200  # characters of what an argument says in the line of a call
+_LONGEST, _MOST_TOLD = (
+    200,
+    6,
+)  # characters of an argument in the line of a call, and how many of them are told
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +201,10 @@ def _told(raw_input: object, role: PartRole | None = None) -> str:
     parts = list(arguments_of(raw_input))
     if role is not None:
         return ", ".join(call_line(part.text) for part in parts if part.role is role)
-    return ", ".join(f"{safe_line(part.label)} {_brief(part.text)}" for part in parts if part.text)
+    said = (part for part in parts if part.text and part.role is not PartRole.WORDS)
+    return ", ".join(
+        f"{safe_line(part.label[:_LONGEST])} {_brief(part.text)}" for part in islice(said, _MOST_TOLD)
+    )
 
 
 def _brief(text: str) -> str:

@@ -23,13 +23,15 @@ _WORDS = {
     "fetch": "Allow fetching {}?",
     "rewind": "Allow the rewind {}?",
 }
+_LABELS, _LABEL = 8, 60  # names of what was changed, and characters of one
 _OWN_TITLES = frozenset({"rewind"})  # kinds of calls that Catena itself asks about
 ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})
 
 
 def changed_words(changed: Sequence[str]) -> str:
     """What the agent changed while its question was open."""
-    return f"Changed while it was open: {', '.join(safe_line(label) for label in changed)}"
+    more = f" and {len(changed) - _LABELS:,} more" if len(changed) > _LABELS else ""
+    return f"Changed while it was open: {', '.join(safe_line(label[:_LABEL]) for label in changed[:_LABELS])}{more}"
 
 
 def note_words(asked: PermissionOpened) -> Iterator[str]:
@@ -38,6 +40,8 @@ def note_words(asked: PermissionOpened) -> Iterator[str]:
         yield changed_words(asked.changed)
     if asked.subagent:
         yield f"Asked by the subagent for: {safe_line(asked.subagent)}"
+    if asked.subject.call.by_client:
+        yield "Catena would do it for the agent"
     if caution := asked.subject.caution:
         yield safe_line(caution)
 
@@ -57,7 +61,7 @@ def _is_backed(subject: RequestSubject, named: str) -> bool:
     """True if a title says what the call is about, as its input tells, or if Catena itself gave it."""
     from catena_acp.permissions.deeds import about
 
-    if subject.kind in _OWN_TITLES:
+    if subject.kind in _OWN_TITLES or subject.call.by_client:
         return True
     line, file = call_line(about(subject)), named.partition(" ")[2] or named
     return bool(line) and (named == line or (subject.kind in ABOUT_FILES and line.endswith(f"/{file}")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -33,11 +34,10 @@ if TYPE_CHECKING:  # not needed before there is a question
 
 
 _TOO_FAST = "Press again to confirm."
-_JUST_CHANGED = "What is asked has just changed. Read it, then press again."
+_JUST_ASKED = "This was asked just now. Read it, then press again."
 _NOT_ALL = "Not all of it is shown. {} shows the rest; press again to allow it unread."
 _DIFF, _REASON, _ALWAYS = "d", "r", "a"
 _MOST_NUMBERS = 9
-_CLOSE_BEHIND = 1.0  # seconds in which keys may still be meant for the question before
 
 
 class PermissionPanel(Vertical, can_focus=True):
@@ -115,9 +115,8 @@ class PermissionPanel(Vertical, can_focus=True):
         self._clock = clock
         self._cut = False  # not all of what is asked is on the screen
         self._read: PermissionOpened | None = None  # in full, or allowed once though it was not
-        self._stands_since = 0.0  # the question, as it is now, if another one stood here before
+        self._stands_since = inf  # the question as it is now; until it is drawn, it does not stand
         self._ask: PermissionOpened | None = None
-        self._left_at = -_CLOSE_BEHIND  # when a question was closed or changed last
         self._waiting = 0
         self._directory = ""
         self._rules: tuple[Rule, ...] = ()  # that can be made of the request, the narrowest first
@@ -151,9 +150,8 @@ class PermissionPanel(Vertical, can_focus=True):
         before, self._ask, self._waiting, self._directory = self._ask, ask, len(asks), directory
         self.set_class(ask is not None, "-asked")
         if changed:
-            if before is not None or self._left_at + _CLOSE_BEHIND > self._clock():
-                self._stands_since = self._clock()
-            self._left_at = self._clock() if before is not None else self._left_at
+            self._stands_since = inf
+            self.call_after_refresh(self._stand, ask)
             if before is not None and self.reason:
                 self.post_message(self.ReasonLeft(before, self.reason))
             self.remove_class("-reason")
@@ -161,6 +159,11 @@ class PermissionPanel(Vertical, can_focus=True):
             self._show_subject()
             self._propose()
         self._lay_out()
+
+    def _stand(self, ask: PermissionOpened | None) -> None:
+        """Begin to count how long the question stands: it is drawn now."""
+        if ask is self._ask:
+            self._stands_since = self._clock()
 
     def _show_subject(self) -> None:
         """Show what the request is about: the change, the command, the places."""
@@ -332,10 +335,10 @@ class PermissionPanel(Vertical, can_focus=True):
         return False
 
     def _stands(self, pressed_at: float) -> bool:
-        """False while what is asked has just changed: a key or a click may be meant for what stood there before."""
+        """False for a key or a click that may be meant for what stood there before the question as it is."""
         stands = pressed_at - self._stands_since >= APART
         if not stands:
-            self.post_message(self.Mistyped(_JUST_CHANGED))
+            self.post_message(self.Mistyped(_JUST_ASKED))
         return stands
 
     def _take_kind(self, *, allow: bool) -> None:
