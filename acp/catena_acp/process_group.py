@@ -20,9 +20,10 @@ _TERM_SECONDS = 2.0
 _KILL_SECONDS = 1.0
 _FOREIGN_SILENCE = timedelta(seconds=60)  # after which a client of another machine counts as gone
 
-# Reads a pipe of which only we hold the other end: a line releases the guard, the end of the pipe means that we died.
-# The leader's start time is compared first, so that a process id in use by another process is not killed. With the
-# leader's group end those of its session: `timeout`, and shells with job control, make groups of their own.
+# Reads a pipe of which only we hold the other end: its lines name groups to watch, and groups to leave alone, as
+# `pid:start`; its end means that we died, or that all are left alone. A leader's start time is compared first, so that
+# a process id in use by another process is not killed. With the leader's group end those of its session: `timeout`,
+# and shells with job control, make groups of their own.
 _GUARD = r"""
 started() {
   if [ -r /proc/self/stat ]; then
@@ -30,7 +31,8 @@ started() {
     set -- ${stat##*) }
     echo "${20}"
   else
-    LC_ALL=C TZ=UTC ps -o lstart= -p "$1" 2>/dev/null
+    set -- $(LC_ALL=C TZ=UTC ps -o lstart= -p "$1" 2>/dev/null)
+    (IFS=_; echo "$*")
   fi
 }
 same() { now=$(started "$1"); [ -z "$now" ] || [ "$now" = "$2" ]; }
@@ -44,11 +46,27 @@ signal_all() {
     set -- "$number" "$leader"
   done
 }
-read -r line && exit 0
-same "$1" "$2" || exit 0
-signal_all TERM "$1"
+signal_each() {
+  for each in $watched; do
+    same "${each%%:*}" "${each#*:}" && signal_all "$1" "${each%%:*}"
+  done
+}
+watched=
+while read -r word one; do
+  if [ "$word" = watch ]; then
+    watched="$watched $one"
+  else
+    others=
+    for each in $watched; do
+      [ "$each" = "$one" ] || others="$others $each"
+    done
+    watched=$others
+  fi
+done
+[ -n "$watched" ] || exit 0
+signal_each TERM
 sleep 2
-same "$1" "$2" && signal_all KILL "$1"
+signal_each KILL
 exit 0
 """
 
@@ -163,42 +181,111 @@ async def end_session(leader: int, seconds: float = _TERM_SECONDS) -> bool:
     return False
 
 
-class Guard:
-    """A small process that ends a process group and its session as soon as Catena is gone, even by ``kill -9``.
+class Guards:
+    """A small process that ends process groups and their sessions as soon as Catena is gone, even by ``kill -9``.
 
-    It waits in its own session, in a shell's ``read``, and takes some hundred kilobytes.
+    It waits in its own session, in a shell's ``read``, takes some hundred kilobytes, and is started with the first
+    group. Should it be killed, the next group that is watched or released starts another one for all.
     """
 
-    def __init__(self, group: int) -> None:
-        """Start the guard. Raises OSError if there is no shell."""
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._watched: list[str] = []  # as the guard knows them
+
+    @property
+    def pid(self) -> int | None:
+        """The process that watches; None before the first group."""
+        return self._process.pid if self._process else None
+
+    def watch(self, group: int) -> str:
+        """Watch a group; returns what ``release`` takes. Raises OSError if there is no shell."""
+        started = "_".join((_raw_start_time(group) or "").split())
+        one = f"{group}:{started}"
+        self._watched.append(one)
+        try:
+            self._tell(f"watch {one}")
+        except OSError:
+            self._watched.remove(one)
+            raise
+        return one
+
+    def release(self, one: str) -> None:
+        """Leave a group alone."""
+        self._watched.remove(one)
+        with contextlib.suppress(OSError):  # nobody is there who could end it
+            self._tell(f"release {one}")
+
+    async def aclose(self) -> None:
+        """End the guard; groups that are still watched are ended by it."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        assert process.stdin is not None
+        process.stdin.close()
+        try:
+            await asyncio.to_thread(process.wait, 1.0 + (2 * _TERM_SECONDS if self._watched else 0.0))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            await asyncio.to_thread(process.wait)
+
+    def _tell(self, line: str) -> None:
+        if self._process is None or self._process.poll() is not None or not self._write(line):
+            self._start()
+
+    def _start(self) -> None:
+        """Start the guard, in the place of one that hears nothing, with all that is watched."""
+        before, self._process = self._process, None
+        if before is not None:
+            assert before.stdin is not None
+            before.kill()  # first: the end of the pipe would have it end what it knows
+            before.wait()
+            before.stdin.close()
+        if not self._watched:
+            return
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", _GUARD, "catena-guard", str(group), _raw_start_time(group) or ""],
+            ["/bin/sh", "-c", _GUARD, "catena-guard"],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            bufsize=0,
             start_new_session=True,
             cwd="/",
         )
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), False)
+        for one in self._watched:
+            self._write(f"watch {one}")
+
+    def _write(self, line: str) -> bool:
+        assert self._process is not None and self._process.stdin is not None
+        try:
+            return self._process.stdin.write(f"{line}\n".encode()) is not None
+        except BrokenPipeError:
+            return False
+
+
+class Guard:
+    """The watch over one process group, by the guard of a client or by one of its own."""
+
+    def __init__(self, group: int, guards: Guards | None = None) -> None:
+        """Begin to watch. Raises OSError if there is no shell."""
+        self._own = guards is None
+        self._guards = guards or Guards()
+        self._watched: str | None = self._guards.watch(group)
 
     @property
-    def pid(self) -> int:
-        return self._process.pid
+    def pid(self) -> int | None:
+        """The process that watches."""
+        return self._guards.pid
 
     async def release(self) -> None:
-        """End the guard and leave the group alone."""
-        pipe = self._process.stdin
-        if pipe is None or pipe.closed:
+        """Leave the group alone; a guard of its own ends."""
+        watched, self._watched = self._watched, None
+        if watched is None:
             return
-        with contextlib.suppress(BrokenPipeError):
-            pipe.write(b"done\n")
-            pipe.flush()
-        with contextlib.suppress(BrokenPipeError):
-            pipe.close()
-        try:
-            await asyncio.to_thread(self._process.wait, 1.0)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            await asyncio.to_thread(self._process.wait)
+        self._guards.release(watched)
+        if self._own:
+            await self._guards.aclose()
 
 
 def _has_proc() -> bool:

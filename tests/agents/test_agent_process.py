@@ -18,7 +18,7 @@ from catena_acp.agents.agent import Agent, end_group, process_start_time, start_
 from catena_acp.errors import AgentGone, AgentMissing, AgentRefused, AgentSilent, LoginNeeded, ProtocolBroken
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.port.session_events import Event, PermissionRequested, PermissionWithdrawn, TextBlock
-from catena_acp.process_group import Guard, group_exists
+from catena_acp.process_group import Guard, Guards, group_exists
 from support.clients.protocol import AGENT, HELLO, heard, place, runs, scripted, spec, text_of, until
 from support.counted_work import waits_counted
 
@@ -424,12 +424,68 @@ def test_r13_an_agent_and_its_children_end_when_we_are_killed(tmp_path: Path) ->
 async def test_a_guard_that_is_released_ends_nothing_and_is_gone() -> None:
     sleeper = await asyncio.create_subprocess_exec("sleep", "600", start_new_session=True)
     guard = Guard(sleeper.pid)
+    watching = guard.pid
+    assert watching is not None and runs(watching)
     await guard.release()
     await guard.release()
-    assert not runs(guard.pid)
+    assert not runs(watching)
     assert runs(sleeper.pid)
     sleeper.kill()
     await sleeper.wait()
+
+
+WATCHING = """
+    import os, signal, subprocess, time
+    from catena_acp.process_group import Guards
+
+    alone = {{"start_new_session": True, "stdout": subprocess.DEVNULL}}
+    groups = [subprocess.Popen(["sleep", "600"], **alone).pid for _ in range(3)]
+    guards = Guards()
+    released = guards.watch(groups[0])
+    guards.watch(groups[1])
+    first = guards.pid
+    {act}
+    guards.watch(groups[2])
+    guards.release(released)
+    print(*groups, first, guards.pid, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("killed", [False, True], ids=["one guard", "one in the place of a killed one"])
+async def test_r13_one_guard_ends_all_groups_of_a_client_that_died_but_for_released_ones(
+    killed: bool,
+) -> None:
+    act = (
+        "os.kill(first, signal.SIGKILL); os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)"
+        if killed
+        else ""
+    )
+    client = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", textwrap.dedent(WATCHING).format(act=act)), stdout=asyncio.subprocess.PIPE
+    )
+    assert client.stdout is not None
+    released, one, other, first, guard = (int(pid) for pid in (await client.stdout.readline()).split())
+    assert (first == guard) is not killed
+    client.kill()
+    await client.wait()
+    await until(lambda: not (runs(one) or runs(other) or runs(guard)))
+    assert runs(released)
+    os.kill(released, signal.SIGKILL)
+
+
+async def test_r13_agents_of_one_client_share_their_guard(tmp_path: Path) -> None:
+    async with contextlib.aclosing(Guards()) as guards:
+        first, second = [
+            await start_agent(spec(tmp_path), cwd=str(tmp_path), client_version="0", guards=guards)
+            for _ in range(2)
+        ]
+        guard = guards.pid
+        assert guard is not None and runs(guard)
+        await first.stop()
+        assert guards.pid == guard and runs(guard)
+        await second.stop()
+    assert not runs(guard)
 
 
 async def test_no_guard_outlives_an_agent_that_was_stopped(tmp_path: Path) -> None:

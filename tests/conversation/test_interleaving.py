@@ -39,7 +39,7 @@ from catena_acp.conversation.prompts.schedule import Sending
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import StillAtWork
 from catena_acp.port.session_events import PromptBlock
-from catena_acp.process_group import Guard, group_exists
+from catena_acp.process_group import Guard, Guards, group_exists
 from catena_acp.trouble.troubles import Trouble
 from catena_store.clients import leases
 from catena_store.database.database import Database, Writer
@@ -517,9 +517,9 @@ async def test_r13_an_agent_whose_start_is_given_up_while_its_pipes_are_connecte
     command = (sys.executable, "-c", "import time; time.sleep(60)")
     pids: list[int] = []
 
-    def guarded(pid: int) -> Guard:
+    def guarded(pid: int, guards: Guards | None) -> Guard:
         pids.append(pid)
-        return Guard(pid)
+        return Guard(pid, guards)
 
     monkeypatch.setattr(process, "Guard", guarded)
     starting = asyncio.ensure_future(

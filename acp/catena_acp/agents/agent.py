@@ -27,7 +27,7 @@ from catena_acp.port.session_events import (
     SessionPage,
     TerminalChanged,
 )
-from catena_acp.process_group import end_group, process_start_time
+from catena_acp.process_group import Guards, end_group, process_start_time
 from catena_acp.protocol.delivery import EventDelivery
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.sdk_import import import_sdk
@@ -61,20 +61,22 @@ async def start_agent(
     init_timeout: float = 60,
     limits: Limits | None = None,
     printed: Callable[[str], None] = lambda _text: None,
+    guards: Guards | None = None,
 ) -> Agent:
     """Start an agent in ``cwd`` and initialise the connection.
 
     The process inherits ``environment``, or ours, without the variables that would confuse it, and with those of
     the spec. ``printed`` is told what it prints instead of a message that is waited for. ``files`` is what the
     agent may read and write through the client, None for nothing; with ``terminals`` it may run commands in its
-    directories. Raises AgentMissing, AgentGone, AgentSilent (after ``init_timeout`` seconds), LoginNeeded,
-    AgentRefused and ProtocolBroken, with nothing left running.
+    directories. ``guards`` end it and its commands when we are gone; with None each has a guard of its own.
+    Raises AgentMissing, AgentGone, AgentSilent (after ``init_timeout`` seconds), LoginNeeded, AgentRefused and
+    ProtocolBroken, with nothing left running.
     """
     inherited = os.environ if environment is None else environment
     env = agent_environment(inherited, spec.env)
-    process = await AgentProcess.start(spec.command, cwd=cwd, env=env, log=log)
+    process = await AgentProcess.start(spec.command, cwd=cwd, env=env, log=log, guards=guards)
     commands = agent_environment(inherited, ()) if terminals and files is not None else None
-    agent = Agent(spec, process, files, commands, log, limits or Limits(), printed)
+    agent = Agent(spec, process, files, commands, log, limits or Limits(), printed, guards)
     async with AsyncExitStack() as undoing:
         undoing.push_async_callback(agent.stop)
         await asyncio.to_thread(import_sdk)
@@ -95,6 +97,7 @@ class Agent:
         log: Callable[[str], None],
         limits: Limits,
         printed: Callable[[str], None],
+        guards: Guards | None,
     ) -> None:
         """``command_environment`` is that of the commands that it may run in terminals, None if it may run none."""
         self._spec = spec
@@ -105,6 +108,7 @@ class Agent:
         self._log = log
         self._limits = limits
         self._printed = printed
+        self._guards = guards
         self._terminals: Terminals | None = None
         self._transport = StdioTransport(
             allowed_methods=_allowed_methods(files, terminals=command_environment is not None),
@@ -154,7 +158,11 @@ class Agent:
 
     def _terminals_with(self, deliver: Callable[[str, TerminalChanged], None]) -> Terminals:
         self._terminals = Terminals(
-            deliver, self._command_environment or {}, lambda number: f"{self.pid}.{number}", self._log
+            deliver,
+            self._command_environment or {},
+            lambda number: f"{self.pid}.{number}",
+            self._log,
+            self._guards,
         )
         return self._terminals
 

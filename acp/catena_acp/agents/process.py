@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from catena_acp.errors import AgentMissing
-from catena_acp.process_group import Guard, process_start_time, signal_group, wait_until_gone
+from catena_acp.process_group import Guard, Guards, process_start_time, signal_group, wait_until_gone
 
 STDERR_LINES = 200
 STDERR_WIDTH = 500  # characters kept of a line
@@ -60,9 +60,18 @@ class AgentProcess:
 
     @classmethod
     async def start(
-        cls, command: tuple[str, ...], *, cwd: str, env: Mapping[str, str], log: Callable[[str], None]
+        cls,
+        command: tuple[str, ...],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        log: Callable[[str], None],
+        guards: Guards | None = None,
     ) -> AgentProcess:
-        """Start ``command`` in ``cwd`` with exactly ``env``. Raises AgentMissing if it cannot be run."""
+        """Start ``command`` in ``cwd`` with exactly ``env``, watched by ``guards`` or by a guard of its own.
+
+        Raises AgentMissing if it cannot be run.
+        """
         if not await asyncio.to_thread(Path(cwd).is_dir):
             raise AgentMissing(command[0], f"the directory {cwd} does not exist")
         # Our own pipes: with asyncio's, its process object would not see the exit while a grandchild holds them.
@@ -90,7 +99,7 @@ class AgentProcess:
                     os.close(fd)
             guard = None
             try:
-                guard = Guard(process.pid)
+                guard = Guard(process.pid, guards)
                 undoing.push_async_callback(guard.release)
             except OSError as error:
                 log(f"no guard for process {process.pid}: {error}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catena_acp.errors import TerminalRefused
-from catena_acp.process_group import Guard, end_session
+from catena_acp.process_group import Guard, Guards, end_session
 from catena_acp.terminals.output import KeptOutput
 from catena_acp.terminals.screen_text import COLUMNS, ROWS
 
@@ -87,6 +87,7 @@ class AgentTerminal:
         limit: int | None,
         changed: Callable[[], None],
         log: Callable[[str], None],
+        guards: Guards | None = None,
     ) -> AgentTerminal:
         """Start a command; ``changed`` is called when there is more output. Raises TerminalRefused."""
         env = terminal_environment(environment, command.env)
@@ -117,7 +118,7 @@ class AgentTerminal:
             undoing.pop_all()
         guard = None
         try:
-            guard = Guard(process.pid)
+            guard = Guard(process.pid, guards)
         except OSError as error:
             log(f"no guard for the terminal of process {process.pid}: {error}")
         return cls(process, master, KeptOutput(limit), guard, changed)

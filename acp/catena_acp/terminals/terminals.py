@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from catena_acp.errors import TerminalRefused
 from catena_acp.port.session_events import TerminalChanged
+from catena_acp.process_group import Guards
 from catena_acp.terminals.output import shown_text
 from catena_acp.terminals.terminal import AgentTerminal, TerminalCommand, TerminalExit
 
@@ -47,11 +48,13 @@ class Terminals:
         environment: Mapping[str, str],
         new_id: Callable[[int], str],
         log: Callable[[str], None],
+        guards: Guards | None = None,
     ) -> None:
         self._deliver = deliver
         self._environment = environment
         self._new_id = new_id
         self._log = log
+        self._guards = guards
         self._count = 0
         self._waiting = 0
         self._closed = False
@@ -77,7 +80,12 @@ class Terminals:
         with contextlib.ExitStack() as undoing:
             undoing.callback(self._places.pop, terminal_id, None)
             place.terminal = await AgentTerminal.start(
-                command, self._environment, limit, lambda: self._changed(terminal_id, place), self._log
+                command,
+                self._environment,
+                limit,
+                lambda: self._changed(terminal_id, place),
+                self._log,
+                self._guards,
             )
             undoing.pop_all()
         if place.closing:  # its session ended while it was started

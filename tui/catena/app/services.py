@@ -24,6 +24,7 @@ from catena_acp.agents.agent import end_group, process_start_time, start_agent
 from catena_acp.continuity.services import Checkpointing, OpeningWait, WhileIdle
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentPort, AgentSpec
+from catena_acp.process_group import Guards
 from catena_acp.protocol.files import FileAccess
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_store.conversations.checkpoints import Frequency
@@ -119,6 +120,7 @@ async def serve_conversations(
             terminals=terminals,
             log=agent_log(spec.title),
             printed=printed,
+            guards=guards,
         )
 
     async def end(group: AgentGroup) -> bool:
@@ -128,6 +130,7 @@ async def serve_conversations(
         return read and spec.name != REHEARSAL  # remarks on scripted sessions are of no use
 
     async with (
+        contextlib.aclosing(Guards()) as guards,
         _hooks(settings, db, tell, waits=waits) as hooks,
         Conversations.serve(
             db,
