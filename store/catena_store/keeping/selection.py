@@ -7,7 +7,7 @@ long.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -19,7 +19,10 @@ from catena_store.ids import from_milliseconds, to_milliseconds
 from catena_store.keeping.sizes import ROW_BYTES
 from catena_store.records import Lease
 
-_PREVIEW = 200  # characters of a first prompt that stand for a title
+_TOGETHER = 500  # conversations that are measured by one query
+_FILES = (
+    "SELECT coalesce(sum(length(a.bytes)), 0) FROM message o CROSS JOIN attachment a ON a.message_id = o.id"
+)
 
 
 class Spared(StrEnum):
@@ -176,36 +179,72 @@ async def select(r: Reader, rule: PruneRule, is_dead: Callable[[Lease], bool]) -
             going.append((id, family, used_at))
             by_family.setdefault(family, []).append(id)
     prunable = []
-    for id, family, used_at in reversed(going):
-        entry = await _prunable(r, id, used_at, by_family[family])
-        if entry.kept and not entry.rows:
-            spared[Spared.FORKED] += 1
-        else:
-            prunable.append(entry)
-    return PruneSelection(tuple(prunable), dict(spared))
+    for first in range(0, len(going), _TOGETHER):
+        for entry in await _measured(r, going[first : first + _TOGETHER], by_family):
+            if entry.kept and not entry.rows:
+                spared[Spared.FORKED] += 1
+            else:
+                prunable.append(entry)
+    return PruneSelection(tuple(reversed(prunable)), dict(spared))
 
 
-async def _prunable(r: Reader, id: str, used_at: int, going: list[str]) -> Prunable:
-    row = await r.one(
-        "SELECT family, title, agent, cwd, deleted_at IS NOT NULL,"
-        " coalesce((SELECT substr(m.text, 1, ?2) FROM message m WHERE m.conversation_id = c.id AND m.kind = 'user'"
-        "           ORDER BY m.id LIMIT 1), '') FROM conversation c WHERE c.id = ?1",
-        (id, _PREVIEW),
+async def _measured(
+    r: Reader, going: Sequence[tuple[str, str, int]], by_family: Mapping[str, Sequence[str]]
+) -> list[Prunable]:
+    """What would go of conversations; of each its id, its family, and when it was used.
+
+    ``by_family`` has all conversations that are to go. Only families of which others stay have rows that forks reach,
+    and are asked one by one.
+    """
+    ids = rows.as_list([id for id, *_ in going])
+    heads = {
+        id: head
+        for id, *head in await r.all(
+            "SELECT id, title, first_prompt, agent, cwd, deleted_at IS NOT NULL FROM conversation"
+            " WHERE id IN (SELECT value FROM json_each(?))",
+            (ids,),
+        )
+    }
+    staying = await r.all(
+        "SELECT DISTINCT k.family FROM json_each(?1) CROSS JOIN conversation c ON c.id = value"
+        " CROSS JOIN conversation k ON k.family = c.family WHERE k.pruned_at IS NULL"
+        "   AND k.id NOT IN (SELECT value FROM json_each(?2))",
+        (
+            ids,
+            rows.as_list([id for family in {family for _, family, _ in going} for id in by_family[family]]),
+        ),
     )
-    assert row is not None
-    family, title, agent, cwd, deleted, preview = row
-    counts = await r.one(
-        f"{REACHED}, own (id, kind, size, stays) AS ("
-        f"   SELECT m.id, m.kind, {ROW_BYTES}, m.id IN (SELECT id FROM reached) FROM message m"
-        "    WHERE m.conversation_id = ?3)"
-        " SELECT count(*) FILTER (WHERE NOT stays), count(*) FILTER (WHERE NOT stays AND kind IN ('user', 'agent')),"
-        " count(*) FILTER (WHERE stays), coalesce(sum(size) FILTER (WHERE NOT stays), 0),"
-        " (SELECT coalesce(sum(length(a.bytes)), 0) FROM own JOIN attachment a ON a.message_id = own.id"
-        "   WHERE NOT stays)"
-        " FROM own",
-        (family, rows.as_list(going), id),
+    mixed = {family for (family,) in staying}
+    counted = await r.all(
+        f"SELECT value, count(*), count(*) FILTER (WHERE m.kind IN ('user', 'agent')), 0, sum({ROW_BYTES}),"
+        f" ({_FILES} WHERE o.conversation_id = value)"
+        " FROM json_each(?) CROSS JOIN message m ON m.conversation_id = value GROUP BY value",
+        (rows.as_list([id for id, family, _ in going if family not in mixed]),),
     )
-    assert counts is not None
-    all_rows, spoken, kept, texts, files = counts
-    at = from_milliseconds(used_at)
-    return Prunable(id, title, preview, agent, cwd, bool(deleted), at, all_rows, spoken, kept, texts + files)
+    for family in mixed:
+        counted += await r.all(
+            f"{REACHED}, own (id, conversation_id, kind, size, stays) AS ("
+            f"   SELECT m.id, m.conversation_id, m.kind, {ROW_BYTES}, m.id IN (SELECT id FROM reached)"
+            "      FROM json_each(?3) CROSS JOIN message m ON m.conversation_id = value)"
+            " SELECT conversation_id, count(*) FILTER (WHERE NOT stays),"
+            " count(*) FILTER (WHERE NOT stays AND kind IN ('user', 'agent')),"
+            " count(*) FILTER (WHERE stays), coalesce(sum(size) FILTER (WHERE NOT stays), 0),"
+            f" ({_FILES} JOIN own ON own.id = o.id"
+            "    WHERE own.conversation_id = every.conversation_id AND NOT own.stays)"
+            " FROM own AS every GROUP BY conversation_id",
+            (
+                family,
+                rows.as_list(by_family[family]),
+                rows.as_list([id for id, other, _ in going if other == family]),
+            ),
+        )
+    of = {id: counts for id, *counts in counted}
+    found = []
+    for id, _, used_at in going:
+        title, preview, agent, cwd, deleted = heads[id]
+        all_rows, spoken, kept, texts, files = of.get(id, (0, 0, 0, 0, 0))
+        at = from_milliseconds(used_at)
+        found.append(
+            Prunable(id, title, preview, agent, cwd, bool(deleted), at, all_rows, spoken, kept, texts + files)
+        )
+    return found

@@ -30,6 +30,7 @@ from catena_store.keeping.selection import PruneRule, PruneSelection, Spared, se
 from catena_store.keeping.sizes import sizes
 from catena_store.records import Attachment, Cause, Kind, Lease, LinkState, StopReason
 from catena_store.windows import attachments, queue, windows
+from support.counted_work import queries_counted
 from support.storage.rows import Clock, a_turn, an_owner, new_conversation, new_link, say, say_much, store
 
 
@@ -136,6 +137,30 @@ async def test_h09_what_nobody_used_for_so_long_is_listed_with_its_bytes_and_goe
     async with store(alone, clock) as db, db.write() as tx:
         await a_full_one(tx, "new")
     assert both == rows_in(alone / "catena.db"), "no table has a row of what went"
+
+
+async def test_h09_many_conversations_are_measured_by_a_few_queries(tmp_path: Path) -> None:
+    clock = Clock()
+    async with store(tmp_path, clock) as db:
+        async with db.write() as tx:
+            for number in range(40):
+                await a_full_one(tx, f"c{number:02}", prompts=1)
+            await a_full_one(tx, "source")
+            await a_fork(tx, "fork", "source", "source-a0")
+        clock.forward(40 * 86_400)
+        async with db.write() as tx:
+            await conversations.touch(tx, "fork")
+        async with queries_counted(db) as queries:
+            found = await selected(db, clock)
+        assert len(queries.asked) < 10
+        of = {each.id: each for each in found.prunable}
+        assert len(of) == 41 and all(of[f"c{number:02}"].messages == 2 for number in range(40))
+        assert (of["source"].messages, of["source"].kept) == (4, 2)
+        async with db.read() as reader:
+            assert of["c07"].size == (await sizes(reader, ["c07"]))["c07"].total
+            # The picture of a prompt that stays is not counted.
+            assert of["source"].size < (await sizes(reader, ["source"]))["source"].messages
+        assert [each.used_at for each in found.prunable] == sorted(each.used_at for each in found.prunable)
 
 
 async def test_h09_the_newest_stay_and_a_rule_can_be_for_one_agent_or_directory(tmp_path: Path) -> None:
