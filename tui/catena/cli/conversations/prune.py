@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from catena.cli.conversations.list import line_width
+from catena.cli.outcome import outcome
 from catena.errors import ExitStatus
 from catena.settings.agents import titles_in_settings
 from catena.text.formats import age, size_text, title_of, truncate
@@ -45,13 +46,13 @@ class _Outcome:
 
 def prune(rule: PruneRule, *, yes: bool, json: bool) -> int:
     """List what a rule would remove; remove it with ``yes``. Returns the exit status."""
-    outcome = asyncio.run(_prune(rule, yes=yes))
+    done = outcome(_prune(rule, yes=yes))
     if json:
-        print(dumps(_shape(outcome), indent=2))
+        print(dumps(_shape(done), indent=2))
         return ExitStatus.ANSWERED
-    for line in _lines(outcome.found, now=utc_now(), width=line_width()):
+    for line in _lines(done.found, now=utc_now(), width=line_width()):
         print(line)
-    print(_sum(outcome), file=sys.stderr)
+    print(_sum(done), file=sys.stderr)
     return ExitStatus.ANSWERED
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import sys
@@ -11,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from catena.cli.conversations.list import agent_name, line_width
+from catena.cli.outcome import outcome
 from catena.errors import ExitStatus
 from catena.history.finding import FoundConversation, HitPlace, MessageFinder, ranked
 from catena.history.listing import HistoryListing
@@ -40,7 +40,7 @@ def print_found(text: str, *, cwd: str | None, limit: int | None, json: bool) ->
     for each in query.problems:
         ignored = f"{text[each.start : each.end]} is ignored: {each.problem}"
         print(f"catena: {safe_line(ignored)}", file=sys.stderr)
-    found, places = asyncio.run(_find(query, cwd=cwd, limit=limit, placed=not json))
+    found, places = outcome(_find(query, cwd=cwd, limit=limit, placed=not json))
     if json:
         print(dumps([_shape(each, query) for each in found], indent=2))
     else:

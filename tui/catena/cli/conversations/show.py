@@ -13,6 +13,7 @@ from functools import partial
 from textwrap import indent
 from typing import Any, TypeVar
 
+from catena.cli.outcome import outcome
 from catena.errors import ExitStatus
 from catena.settings.agents import titles_in_settings
 from catena.text.json_shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
@@ -77,7 +78,7 @@ class Snapshot:
 
     def run(self, step: Coroutine[Any, Any, T]) -> T:
         """The result of one step."""
-        return self.runner.run(step)
+        return outcome(step, self.runner.run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class Reading:
             async with self.db.read() as reader:
                 return await query(reader)
 
-        return self.runner.run(step())
+        return outcome(step(), self.runner.run)
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:
@@ -404,7 +405,7 @@ def print_chain(conversation_id: str) -> int:
     def title_of(name: str, profile: str) -> str:
         return own_title(name, profile) or agent_title(name, profile, titles.of)
 
-    for line in chain_lines(asyncio.run(read())):
+    for line in chain_lines(outcome(read())):
         print(line)
     return ExitStatus.ANSWERED
 
@@ -417,7 +418,7 @@ def print_tree(conversation_id: str, *, json: bool) -> int:
         async with Database.open(default_path()) as db:
             return await read_tree(db, conversation_id)
 
-    shown = asyncio.run(read())
+    shown = outcome(read())
     for line in [tree_json(shown)] if json else tree_lines(shown):
         print(line)
     return ExitStatus.ANSWERED

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
 from catena.cli.conversations.list import line_width
+from catena.cli.outcome import outcome
 from catena.errors import CommandRefused, ExitStatus
 from catena.settings.agents import titles_in_settings
 from catena.text.blame_text import (
@@ -39,7 +39,7 @@ Title = Callable[[str, str | None], str | None]
 def print_blame(text: str, *, json: bool) -> int:
     """Print who wrote the lines of a file. Raises CommandRefused, NotBlamed and StoreError."""
     asked = FileLines.read(text, Path())
-    file = asyncio.run(_read(asked.path))
+    file = outcome(_read(asked.path))
     last = len(file.lines) if asked.last is None else min(asked.last, len(file.lines))
     if not 1 <= asked.first <= max(last, 1) or (asked.last and not file.lines):
         raise CommandRefused(f"{asked.path} has no line {asked.first}: it ends with line {len(file.lines)}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from catena.cli.outcome import outcome
 from catena.errors import CommandRefused, ExitStatus
 from catena.text.changes_text import author_words, note_words, shown_path, size_words, state_words
 from catena.text.json_shapes import FORMAT, dumps
@@ -39,7 +39,7 @@ def print_changes(named: str, *, turn: int | None, json: bool, patch: bool) -> i
 
     Raises NotFound, Ambiguous, and CommandRefused where there is no such turn.
     """
-    found = asyncio.run(_read(named, turn))
+    found = outcome(_read(named, turn))
     if patch:
         return _print_patch(found)
     for line in [_json(found)] if json else _lines(found):
