@@ -21,6 +21,7 @@ from catena.settings.sources import known_places
 from catena.settings.tables.agents import AgentSetting
 from catena_acp.transcripts import lines
 from catena_acp.transcripts.copies import Copies
+from catena_acp.transcripts.kept_heads import KeptHeads
 from catena_acp.transcripts.sources import Scanner, places, read_file, read_session
 from support.clients.command_line import Catena
 from support.clients.imports import FORBIDDEN, imported
@@ -170,6 +171,7 @@ _COPYING = """
 import os, sys
 from pathlib import Path
 from catena_acp.transcripts.copies import Copies
+from catena_acp.transcripts.kept_heads import KeptHeads
 from catena_acp.transcripts.sources import Scanner, places
 
 at = int(sys.argv[3])
@@ -323,3 +325,57 @@ def test_h06_of_a_long_line_only_the_ends_of_its_large_texts_are_left_out(
             kept.encode("utf-16-le", "surrogatepass")
         )
         assert len(json.dumps(kept, ensure_ascii=ascii).encode("utf-8", "surrogatepass")) <= large + 2
+
+
+async def test_h25_another_process_reads_only_the_heads_of_files_that_have_changed_since(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path / "home").with_all()
+    many(home, 5, 10)
+    file = tmp_path / "data" / "heads.json"
+
+    def scanner() -> Scanner:
+        return Scanner(places(home.environment), kept=KeptHeads(file))
+
+    found = await scanner().sessions()
+    assert file.stat().st_mode & 0o777 == 0o600
+    with bytes_read(monkeypatch) as taken:
+        assert await scanner().sessions() == found == await home.scanner().sessions()
+    assert taken  # by the scanner without a file
+    with bytes_read(monkeypatch) as taken:
+        assert await scanner().sessions() == found
+    assert not taken
+    path = home.claude_file(session_id(3))
+    with path.open("a") as transcript:
+        transcript.write('{"type":"custom-title","customTitle":"named"}\n')
+    with bytes_read(monkeypatch) as taken:
+        again = await scanner().sessions()
+    assert 0 < len(taken) <= 3 and [each.title for each in again].count("named") == 1
+    path.unlink()
+    assert len(await scanner().sessions()) == len(found) - 1
+    assert session_id(3) not in file.read_text()
+
+
+@pytest.mark.parametrize("damage", ["", "null", "[]", '{"readers": 1}', "other readers", "other fields"])
+async def test_h25_heads_that_cannot_be_believed_are_read_again(tmp_path: Path, damage: str) -> None:
+    home = Home(tmp_path / "home").with_all()
+    file = tmp_path / "heads.json"
+    found = await Scanner(places(home.environment), kept=KeptHeads(file)).sessions()
+    kept = json.loads(file.read_text())
+    for path in kept["files"]:
+        kept["files"][path][2] = [{"title": "invented"}]
+    if damage == "other readers":
+        kept["readers"] = []
+    file.write_text(json.dumps(kept) if damage.startswith("other") else damage)
+    assert await Scanner(places(home.environment), kept=KeptHeads(file)).sessions() == found
+
+
+async def test_h25_a_name_that_codex_gave_a_session_comes_in_although_its_file_did_not_change(
+    tmp_path: Path,
+) -> None:
+    home = Home(tmp_path / "home").with_all()
+    scanner = Scanner(places(home.environment), kept=KeptHeads(tmp_path / "heads.json"))
+    assert CODEX in {each.session_id for each in await scanner.sessions()}
+    index = tmp_path / "home" / ".codex" / "session_index.jsonl"
+    index.write_text(json.dumps({"id": CODEX, "thread_name": "renamed"}) + "\n")
+    assert [each.title for each in await scanner.sessions() if each.session_id == CODEX] == ["renamed"]

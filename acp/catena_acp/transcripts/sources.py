@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from catena_acp.transcripts import claude, codex, gemini, opencode, qwen
+from catena_acp.transcripts.kept_heads import FileState, KeptHeads
 from catena_acp.transcripts.lines import Record, UnreadableTranscript, head_lines, opened, parsed
 from catena_acp.transcripts.session import ForeignSession, ForeignTranscript, Tool
 
@@ -75,19 +76,26 @@ class Batch:
 class _File:
     place: SourcePlace
     path: Path
-    state: tuple[int, int]  # size and time of the last change
+    state: FileState
 
 
 class Scanner:
     """Scanner of the places; what has not changed since its last scan is not read again."""
 
     def __init__(
-        self, places: Iterable[SourcePlace], also: Callable[[], Iterable[tuple[SourcePlace, Path]]] = tuple
+        self,
+        places: Iterable[SourcePlace],
+        also: Callable[[], Iterable[tuple[SourcePlace, Path]]] = tuple,
+        kept: KeptHeads | None = None,
     ) -> None:
-        """``also`` names further files, such as copies, that count where nothing else has their session."""
+        """``also`` names further files, such as copies, that count where nothing else has their session.
+
+        ``kept`` has the heads of the last scan, also that of another process.
+        """
         self._places = tuple(places)
         self._also = also
-        self._seen: dict[Path, tuple[tuple[int, int], list[ForeignSession], Unread | None]] = {}
+        self._kept = kept
+        self._seen: dict[Path, tuple[FileState, Sequence[ForeignSession], Unread | None]] | None = None
         self._titles: tuple[tuple[Path, tuple[int, int]], dict[str, str]] | None = None
 
     async def scan(self) -> AsyncIterator[Batch]:
@@ -102,9 +110,13 @@ class Scanner:
 
     def batches(self) -> Iterator[Batch]:
         """The same batches for a caller that may wait."""
-        listed = self._files()
+        before = self._kept.load() if self._kept is not None and self._seen is None else {}
+        if self._seen is None:
+            self._seen = {path: (state, heads, None) for path, (state, heads) in before.items()}
+        begun = dict(self._seen)
+        listed, copied = self._files(), self._copies()
         known: set[tuple[str, str]] = set()
-        for copies, files in ((False, listed), (True, self._copies())):
+        for copies, files in ((False, listed), (True, copied)):
             for start in range(0, len(files), _BATCH):
                 sessions: list[ForeignSession] = []
                 unread: list[Unread] = []
@@ -116,6 +128,17 @@ class Scanner:
                             known.add(head.key)
                             sessions.append(replace(head, copied=copies, profile=file.place.profile))
                 yield Batch(sessions, unread)
+        here = {file.path for file in (*listed, *copied)}
+        self._seen = {path: seen for path, seen in self._seen.items() if path in here}
+        if self._kept is not None and self._seen != begun:
+            # What could not be read, or what lacks its directory, may come without a change of its file.
+            self._kept.save(
+                {
+                    path: (state, heads)
+                    for path, (state, heads, failure) in self._seen.items()
+                    if not failure and all(head.cwd for head in heads)
+                }
+            )
 
     def _files(self) -> list[_File]:
         found: dict[str, _File] = {}
@@ -130,10 +153,15 @@ class Scanner:
     def _copies(self) -> list[_File]:
         return [_File(place, path, state) for place, path in self._also() if (state := _state(path))]
 
-    def _heads(self, file: _File) -> tuple[list[ForeignSession], Unread | None]:
+    def _heads(self, file: _File) -> tuple[Sequence[ForeignSession], Unread | None]:
+        assert self._seen is not None
         seen = self._seen.get(file.path)
-        if seen and seen[0] == file.state:
-            return seen[1], seen[2]
+        if seen is None or seen[0] != file.state:
+            seen = self._seen[file.path] = (file.state, *self._read(file))
+        heads = seen[1]
+        return self._named(file.place.root, heads) if file.place.tool is Tool.CODEX else heads, seen[2]
+
+    def _read(self, file: _File) -> tuple[Sequence[ForeignSession], Unread | None]:
         heads: list[ForeignSession] = []
         failure = None
         try:
@@ -141,14 +169,11 @@ class Scanner:
                 heads = opencode.heads(file.path)
             elif head := _READERS[file.place.tool].head(file.path):
                 heads = [head]
-            if file.place.tool is Tool.CODEX:
-                heads = self._named(file.place.root, heads)
         except UnreadableTranscript as error:
             failure = Unread(file.path, str(error))
-        self._seen[file.path] = (file.state, heads, failure)
         return heads, failure
 
-    def _named(self, root: Path, heads: list[ForeignSession]) -> list[ForeignSession]:
+    def _named(self, root: Path, heads: Sequence[ForeignSession]) -> Sequence[ForeignSession]:
         """Codex keeps the names of all its sessions in one file."""
         index = root / "session_index.jsonl"
         state = _state(index)

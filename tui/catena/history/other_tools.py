@@ -96,8 +96,8 @@ class OtherTools:
 
 def _session_files(settings: Settings) -> _SessionFiles:
     """Where other tools keep their sessions; called in a thread, since it imports what reads them."""
-    from catena.settings.sources import known_places, own_copies
+    from catena.settings.sources import known_places, own_copies, own_heads
     from catena_acp.transcripts.sources import Scanner
 
     copies = own_copies()
-    return _SessionFiles(Scanner(known_places(settings), also=copies.files), copies)
+    return _SessionFiles(Scanner(known_places(settings), also=copies.files, kept=own_heads()), copies)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from catena.errors import InvalidSettings
 from catena.settings.settings import Settings, load_settings
 from catena_acp.transcripts.copies import FOLDER, Copies
+from catena_acp.transcripts.kept_heads import FILE, KeptHeads
 from catena_acp.transcripts.session import ForeignSession, Tool
 from catena_acp.transcripts.sources import Batch, Scanner, SourcePlace, Unread, places
 from catena_store.database.database import data_directory
@@ -33,6 +34,11 @@ def own_copies() -> Copies:
     return Copies(data_directory() / FOLDER)
 
 
+def own_heads() -> KeptHeads:
+    """The heads of the last scan, in a file in our data folder."""
+    return KeptHeads(data_directory() / FILE)
+
+
 async def other_sessions() -> Batch:
     """The sessions that other tools keep, newest first, copied where the settings ask for it; and unreadable files.
 
@@ -45,7 +51,7 @@ async def other_sessions() -> Batch:
     copies = own_copies()
     sessions: list[ForeignSession] = []
     unread: list[Unread] = []
-    async for batch in Scanner(known_places(settings), also=copies.files).scan():
+    async for batch in Scanner(known_places(settings), also=copies.files, kept=own_heads()).scan():
         sessions += batch.sessions
         unread += batch.unread
     if settings.history.copies:
