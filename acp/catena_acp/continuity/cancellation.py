@@ -24,6 +24,22 @@ async def shielded(step: Coroutine[Any, Any, T]) -> T:
     return task.result()
 
 
+async def outlived(task: asyncio.Future[T]) -> T:
+    """Await a task that goes on if the caller is cancelled; nobody waits for what it raises then."""
+    try:
+        # Not `asyncio.shield`: from Python 3.14 on that reports what the task raises behind a cancellation.
+        await asyncio.wait({task})
+    except asyncio.CancelledError:
+        task.add_done_callback(_hear_out)
+        raise
+    return task.result()
+
+
+def _hear_out(task: asyncio.Future[Any]) -> None:
+    if not task.cancelled():
+        task.exception()
+
+
 def raise_if_cancelled() -> None:
     """Raise the cancellation that came while a step was brought to its end."""
     task = asyncio.current_task()

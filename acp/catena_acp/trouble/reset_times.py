@@ -81,13 +81,17 @@ _CLOCK = re.compile(
 )
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+\u2212-])(\d{1,2})(?::?(\d\d))?", re.IGNORECASE)
 
-# What the time zone database does not have by these names. IST and CST are other zones in other countries: what clocks
-# are called on this machine goes before it.
+# What the time zone database does not have by these names, or on some systems not any more. IST and CST are other zones
+# in other countries: what clocks are called on this machine goes before it.
 _PLACES: Final = {
     "PT": "America/Los_Angeles",
     "MT": "America/Denver",
     "CT": "America/Chicago",
     "ET": "America/New_York",
+    "US/PACIFIC": "America/Los_Angeles",
+    "US/MOUNTAIN": "America/Denver",
+    "US/CENTRAL": "America/Chicago",
+    "US/EASTERN": "America/New_York",
 }
 _BY_HOURS: Final = (
     (-10, "HST"), (-9, "AKST"), (-8, "AKDT PST"), (-7, "PDT MST"), (-6, "MDT CST"), (-5, "CDT EST"), (-4, "EDT AST"),

@@ -39,7 +39,7 @@ KEYS = {
 EMPTY_BOX = r"│ (?:Message|Ask \S|Reply to \S)"  # the composer, and nothing written in it
 # What pyte does not know, and would print.
 _UNKNOWN = re.compile(
-    rb"\x1b[P_].*?\x1b\\|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*\$p",
+    rb"\x1b[P_].*?\x1b\\|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[<=>][0-9;]*[a-zA-Z]|\x1b\[\?[0-9;]*(?:\$p|n)",
     re.DOTALL,
 )
 

@@ -163,7 +163,8 @@ class OutgoingTexts:
         task = asyncio.ensure_future(step)
         self._steps.add(task)
         task.add_done_callback(ended)
-        return await asyncio.shield(task)
+        await asyncio.wait({task})  # which is not cancelled with the caller
+        return task.result()
 
     async def restore_all(self, tabs: Sequence[Tab] = ()) -> None:
         """On exit, let each step end or cancel it, then restore every text that is left to its tab among ``tabs``."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from catena_acp.continuity.cancellation import outlived
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.forking import ask_for_fork
 from catena_acp.errors import AgentError, ForkWrong, ReadOnly
@@ -60,7 +61,7 @@ async def fork_apart(
     asked = ask_for_fork(context.services, source.agent, source.session_id, context.place, at)
     request = asyncio.ensure_future(context.services.opening_wait.bound(asked))
     try:
-        opened = await asyncio.shield(request)
+        opened = await outlived(request)
         if opened.session_id == source.session_id:
             raise ForkWrong(f"{context.title} answered the fork with the original session's id")
         if held := await _holder(context, opened):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
+from catena_acp.continuity.cancellation import outlived
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing.late_history import LateHistory
 from catena_acp.continuity.routing.replay_check import Verdict
@@ -217,17 +218,12 @@ class Sessions:
         """Await the making of a session; it goes on where the caller is cancelled, so that its link is stored."""
         task = asyncio.ensure_future(making)
         try:
-            return await asyncio.shield(task)
+            return await outlived(task)
         except asyncio.CancelledError:
             if not task.done():
                 self._unattended[task] = agent
-                task.add_done_callback(self._attended)
+                task.add_done_callback(lambda _: self._unattended.pop(task, None))
             raise
-
-    def _attended(self, task: asyncio.Future[Any]) -> None:
-        self._unattended.pop(task, None)
-        if not task.cancelled():
-            task.exception()  # of a session that did not come to be, for which nobody waits
 
     async def settle_unattended(self, agent: AgentPort | None = None) -> None:
         """Wait for the sessions that an agent, or any, still makes though their callers were cancelled.
@@ -272,11 +268,10 @@ class Sessions:
                 return live
             opening = asyncio.ensure_future(self._opened(link, agent, place, listener, made_here=made_here))
             try:
-                return await asyncio.shield(opening)
+                return await outlived(opening)
             except asyncio.CancelledError:
                 if not opening.done():
                     self._given_up[link.id] = opening
-                    opening.add_done_callback(_look_at)
                 raise
 
     async def _await_given_up(self, link: Link) -> None:
@@ -452,9 +447,3 @@ class Sessions:
     async def _habits(self, agent: AgentPort) -> ReplayHabits:
         async with self._services.db.read() as reader:
             return await read_habits(reader, agent.abilities)
-
-
-def _look_at(opening: asyncio.Future[Any]) -> None:
-    """Nobody waits for the error of an opening that was given up."""
-    if not opening.cancelled():
-        opening.exception()

@@ -13,6 +13,7 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from catena_acp.continuity.cancellation import outlived
 from catena_acp.continuity.conversation_events import MessageAdded
 from catena_acp.continuity.routing.prior_context import PriorContext
 from catena_acp.continuity.sending.context import SendContext
@@ -270,7 +271,7 @@ class Aside:
             # Whoever breaks off the question must not leave a session behind that nobody knows of.
             self._opening = asyncio.ensure_future(opening.open())
         assert self._opening is not None
-        return await asyncio.shield(self._opening)
+        return await outlived(self._opening)
 
     async def _asked(
         self, question_id: str, question: str, files: Sequence[Attachment]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from catena_acp.continuity.cancellation import shielded
+from catena_acp.continuity.cancellation import outlived, shielded
 from catena_acp.continuity.conversation_events import (
     Doing,
     MessageAdded,
@@ -58,7 +58,7 @@ class PromptConsumer:
         # Stopped before it began, it says nothing of its own.
         consumer.add_done_callback(lambda _: born.done() or born.cancel())
         try:
-            await asyncio.shield(born)
+            await outlived(born)
         except asyncio.CancelledError:
             if not born.cancelled():
                 consumer.cancel()  # whoever says it takes it back

@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import Coroutine
 from typing import Any
 
+from catena_acp.continuity.cancellation import outlived
 from catena_acp.continuity.parking.fork_probe import probe
 from catena_acp.continuity.parking.parking import park
 from catena_acp.continuity.sending.context import SendContext
@@ -84,7 +85,7 @@ class IdleWork:
             context, live = at_rest
             if wanted.probe:
                 # It is away from the next prompt: what an agent was asked for once is heard to its end.
-                await asyncio.shield(self._probing(context, live))
+                await outlived(asyncio.ensure_future(self._probing(context, live)))
             if wanted.park:
                 async with asyncio.timeout(_PATIENCE):
                     await park(context, live, turn, self._window_id, self._later)

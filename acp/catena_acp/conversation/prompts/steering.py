@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from catena_acp.continuity.cancellation import shielded, with_retries
+from catena_acp.continuity.cancellation import outlived, shielded, with_retries
 from catena_acp.continuity.conversation_events import Problem, Troubled
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.continuity.turns.turn import RunningTurn
@@ -68,7 +68,7 @@ class Steering:
         task.add_done_callback(lambda _: running.go_on())
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
-        return await asyncio.shield(task)
+        return await outlived(task)
 
     async def settled(self) -> None:
         """Wait until it is known what came of each; a turn does not end before."""
