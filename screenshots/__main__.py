@@ -16,7 +16,7 @@ FILMS = {f"{film.NAME}-{theme}": theme for theme in THEMES}  # each is a play of
 
 
 def main() -> None:
-    """Play each scene at each size in a folder that is thrown away, and write its pictures."""
+    """Play each scene in a folder that is thrown away, and write its pictures."""
     parser = argparse.ArgumentParser(
         prog="python -m screenshots", description="Draw the pictures of the documents."
     )
@@ -25,27 +25,21 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="only name the pictures")
     options = parser.parse_args()
     if options.list:
-        print(
-            *(name for scene in SCENES for size in SCENES[scene].sizes for name in names(scene, size)),
-            *FILMS,
-            sep="\n",
-        )
+        print(*(name for scene in SCENES for name in names(scene)), *FILMS, sep="\n")
         return
     for scene in options.scenes or [*SCENES, *FILMS]:
         if scene in FILMS:
             film.make_film(FILMS[scene], options.into)
             continue
-        for size in SCENES[scene].sizes:
-            with tempfile.TemporaryDirectory() as folder:
-                drawn = asyncio.run(pictures(SCENES[scene], Path(folder), size))
-            for name, picture in zip(names(scene, size), drawn, strict=True):
-                (options.into / f"{name}.svg").write_text(picture)
+        with tempfile.TemporaryDirectory() as folder:
+            drawn = asyncio.run(pictures(SCENES[scene], Path(folder)))
+        for name, picture in zip(names(scene), drawn, strict=True):
+            (options.into / f"{name}.svg").write_text(picture)
 
 
-def names(scene: str, size: tuple[int, int]) -> list[str]:
-    """The names of a scene's pictures at one size, one for each theme."""
-    columns, rows = size
-    return [f"{scene}-{columns}x{rows}-{theme}" for theme in THEMES]
+def names(scene: str) -> list[str]:
+    """The names of a scene's pictures, by size and theme."""
+    return [f"{scene}-{columns}x{rows}-{theme}" for columns, rows in SCENES[scene].sizes for theme in THEMES]
 
 
 if __name__ == "__main__":

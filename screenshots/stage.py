@@ -228,11 +228,16 @@ class Stage:
         return _WAITED.sub(r"\g<1>4", settled(self.app.export_screenshot(title="catena")))
 
 
-async def pictures(scene: Scene, folder: Path, size: tuple[int, int]) -> list[str]:
-    """Play a scene, and take a picture of its end in each theme."""
-    async with stage(folder, agent=scene.agent, size=size, kept=scene.kept, git=scene.git) as app:
+async def pictures(scene: Scene, folder: Path) -> list[str]:
+    """Play a scene at its first size, and take pictures of its end at each of its sizes, there in each theme."""
+    drawn = []
+    async with stage(folder, agent=scene.agent, size=scene.sizes[0], kept=scene.kept, git=scene.git) as app:
         await scene.play(app)
-        return [await app.picture_in(theme) for theme in THEMES.values()]
+        for size in scene.sizes:
+            await app.pilot.resize_terminal(*size)
+            await app.settle()
+            drawn += [await app.picture_in(theme) for theme in THEMES.values()]
+    return drawn
 
 
 @asynccontextmanager

@@ -18,9 +18,9 @@ _SCENES = tuple(SCENES)
 _COLOUR = re.compile("#[0-9a-fA-F]{6}")
 
 
-# To start is as dear as to draw a scene, so that one process draws three.
+# To start is as dear as to draw a scene, so that one process draws eight.
 @pytest.mark.timeout(540)
-@pytest.mark.parametrize("scenes", [_SCENES[at : at + 3] for at in range(0, len(_SCENES), 3)], ids="-".join)
+@pytest.mark.parametrize("scenes", [_SCENES[at : at + 8] for at in range(0, len(_SCENES), 8)], ids="-".join)
 def test_d01_a_picture_is_drawn_again_byte_for_byte(scenes: tuple[str, ...], tmp_path: Path) -> None:
     _make(*scenes, "--into", str(tmp_path), patience=510)
 
