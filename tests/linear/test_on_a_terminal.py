@@ -130,6 +130,28 @@ def test_g03_files_go_back_by_a_number_and_stay_on_enter(tmp_path: Path) -> None
         terminal.wait_for("To continue: ")
 
 
+def test_g10_where_all_files_are_the_persons_the_choice_names_them(tmp_path: Path) -> None:
+    notes, kept = tmp_path / "project" / "notes.txt", tmp_path / "data" / "catena.db"
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    with dumb(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.type("cue kept; write notes.txt first\n")
+        wait_until(lambda: turns_kept(kept) == 1)
+        give_cue(tmp_path, "kept")
+        wait_until(lambda: turns_kept(kept, ended=True) == 1)
+        notes.write_text("mine\n")
+        terminal.type("/edit 1\n")
+        terminal.wait_for("2: 1 file goes back, 1 removed; notes.txt changed since by someone else")
+        terminal.wait_for("1 to 2, Enter takes 1: ")
+        terminal.type("\n")
+        terminal.wait_for("You 1: ", times=2)
+        terminal.type("say Other.\n")
+        terminal.wait_for("You 3: ")
+        terminal.type("\x04")
+        terminal.wait_for("To continue: ")
+    assert notes.read_text() == "mine\n"
+
+
 def test_s06_a_hangup_and_a_kill_leave_everything_to_be_continued(tmp_path: Path) -> None:
     with dumb(tmp_path, "--agent", "rehearsal") as terminal:
         terminal.wait_for("You 1: ")

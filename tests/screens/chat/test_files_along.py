@@ -118,6 +118,33 @@ async def test_g04_a_conflict_is_named_and_left_and_the_price_of_the_prompt_stay
         assert files(project) == {"a": "one\n", "b": "mine\n"}
 
 
+async def test_g10_where_all_files_are_the_persons_the_price_names_them_with_and_without_the_key(
+    project: Path,
+) -> None:
+    mine = {"a": "mine\n", "b": "mine, too\n"}
+    for name, text in mine.items():
+        (project / name).write_text(text)
+    theirs = "a, b changed since by someone else"
+    async with at_shop(project, size=(120, 40)) as person:
+        await person.browse()
+        await person.press("r")
+        await person.is_asked()
+        await person.apart()
+        await person.sees(f"Files too: 2 files could go back, +1 −2; {theirs}: stay unless", "you choose so")
+        await person.press("f4")
+        await person.sees(f"✓ Files too: 2 files go back, +1 −2; {theirs}")
+        await person.press("escape")
+        await person.browse()
+        await person.press("e")
+        await person.sees("f4 2 files back, +1 −2, 2 of others")
+        await person.writing()
+        await person.press("f4")
+        await person.sees("2 files go back, +1 −2, 2 of others")
+        await person.press("f4")
+        await person.answered("say instead")
+        assert files(project) == mine
+
+
 async def test_p11_the_price_of_an_edit_is_a_question_until_the_agent_is_ready(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -140,13 +140,14 @@ def typed(catena: Catena) -> list[str]:
     return catena.write(read)
 
 
-def turns_kept(store: Path) -> int:
-    """How many turns there are whose files were kept at their beginning."""
+def turns_kept(store: Path, *, ended: bool = False) -> int:
+    """How many turns there are whose files were kept at their beginning, or at their end, too."""
     if not store.exists():
         return 0
     with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
         try:
-            return int(connection.execute("SELECT count(*) FROM turn_files").fetchone()[0])
+            counted = "count(after)" if ended else "count(*)"
+            return int(connection.execute(f"SELECT {counted} FROM turn_files").fetchone()[0])
         except sqlite3.OperationalError:  # it is just being made
             return 0
 

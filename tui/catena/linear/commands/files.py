@@ -10,7 +10,7 @@ from catena.workspace.files_along import Extent, FilesAlong, moved_words
 from catena.workspace.tab import Tab
 from catena_acp.snapshots.restoring import FileChoice
 
-_SIZE = re.compile(r"\+([\d,]+) −([\d,]+)")
+_SIZE = re.compile(r"(?<=, )(?:\+([\d,]+))?(?: ?−([\d,]+))?")
 _STAY = "Files stay as they are"
 
 
@@ -56,5 +56,10 @@ async def _choose(context: LinearContext, along: FilesAlong) -> bool:
 def _said(words: str) -> str:
     """Words on files, with what is added and removed as a person says it."""
     return _SIZE.sub(
-        lambda size: rows.size_words(*(int(each.replace(",", "")) for each in size.groups())), words
+        lambda size: (
+            rows.size_words(*(int((each or "0").replace(",", "")) for each in size.groups()))
+            if size[0]
+            else ""
+        ),
+        words,
     )
