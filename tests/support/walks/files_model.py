@@ -31,6 +31,7 @@ class TurnFiles:
     """One turn, or one act that moved files: what it changed."""
 
     parent: Node
+    found: Tree = field(default_factory=dict)  # the files as it began
     changed: Changes = field(default_factory=dict)
     unsure: set[str] = field(
         default_factory=set
@@ -60,7 +61,7 @@ class FilesModel:
     def turn(self, id: int, parent: Node, before: Tree, unsure: Iterable[str] = ()) -> None:
         """A turn ended below ``parent``, which began with the files ``before``."""
         changed = changes(before, self.tree)
-        self.turns[id] = TurnFiles(parent, changed, set(unsure) & set(changed))
+        self.turns[id] = TurnFiles(parent, before, changed, set(unsure) & set(changed))
         self.inside |= self.above(id)
 
     # Going
@@ -82,7 +83,7 @@ class FilesModel:
     def plan_return(self, then: Side, since: Side) -> dict[str, Step]:
         """What taking back an act would do that led from ``then`` to ``since``: turns since then are left with it."""
         later = [self.turns[id] for id in sorted(self.inside - since.inside, reverse=True)]
-        return self._steps([*later, TurnFiles(None, changes(then.tree, since.tree))], [])
+        return self._steps([*later, TurnFiles(None, then.tree, changes(then.tree, since.tree))], [])
 
     def go_back(self, then: Side, taken: Iterable[str], steps: Mapping[str, Step]) -> Side:
         """Take these paths back with an act; how it was until now."""
@@ -105,16 +106,23 @@ class FilesModel:
 
     def _steps(self, left: Sequence[TurnFiles], entered: Sequence[TurnFiles]) -> dict[str, Step]:
         """One rule for both directions: a path is in doubt where what is there is not what the turn that is left had
-        made of it, or not what the turn that is entered had found, or where another one may have written it."""
+        made of it, or not what the turn that is entered had found, or where another one may have written it. What
+        others changed between two entered turns was so after the last of them."""
         steps: dict[str, Step] = {}
         for path in {path for turn in (*left, *entered) for path in turn.changed}:
             value, doubt = self.tree.get(path), False
-            for turns, back in ((left, True), (entered, False)):
-                for turn in turns:
-                    if path in turn.changed:
-                        found, becomes = turn.changed[path][::-1] if back else turn.changed[path]
-                        doubt = doubt or value != found or path in turn.unsure
-                        value = becomes
+            for turn in left:
+                if path in turn.changed:
+                    before, after = turn.changed[path]
+                    doubt = doubt or value != after or path in turn.unsure
+                    value = before
+            touched = False
+            for turn in entered:
+                if touched or path in turn.changed:
+                    found = turn.found.get(path)
+                    doubt, value, touched = doubt or value != found, found, True
+                if path in turn.changed:
+                    doubt, value = doubt or path in turn.unsure, turn.changed[path][1]
             now = self.tree.get(path)
             if value != now:
                 steps[path] = Step(path, now, value, doubt)
