@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import shlex
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
+from catena.workspace.outgoing import unsaved_answer_lines
 from catena_acp.continuity.conversation_events import MessageAdded, TurnEnded
 from catena_store.errors import StoreBusy
 from catena_store.records import Kind, StopReason
+from support.clients.protocol import until
 from support.conversations.rehearsed import World
 from support.screen.terminal import KEYS, Place, Terminal
 from support.storage.lock_holder import can_write, stopped_writer
@@ -86,3 +89,20 @@ async def test_a_turn_outlasts_a_process_that_is_stopped_within_a_transaction(tm
         said = [row.text for row in await desk.branch() if row.kind is Kind.AGENT]
         assert said == ["one", "two"]
     assert not world.requests("session/cancel")
+
+
+async def test_an_answer_that_cannot_be_saved_before_the_client_ends_is_handed_to_its_surface(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    async with AsyncExitStack() as afterwards:
+        async with world.client() as desk:
+            desk.db._busy_seconds = 0.2
+            await desk.window.say("say one; cue go-on; tool; say two")
+            await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
+            pid = await afterwards.enter_async_context(stopped_writer(world.store))
+            world.cue("go-on")
+            await until(lambda: any(entry.get("event") == "turn ended" for entry in world.requests()))
+        ((answer, why),) = desk.conversations.unsaved_answers
+    assert answer == "two" and isinstance(why, StoreBusy) and why.pid == pid
+    assert unsaved_answer_lines([(answer, why)])[1:] == ["two"]

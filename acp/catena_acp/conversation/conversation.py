@@ -98,6 +98,11 @@ class Conversation:
         """True while any window's turn is under way."""
         return any(window.busy for window in self._windows.values())
 
+    @property
+    def unsaved_answers(self) -> list[tuple[str, StoreError]]:
+        """What agents said in turns whose ends the store did not take, and why."""
+        return [unsaved for window in self._windows.values() if (unsaved := window.unsaved_answer)]
+
     def subscribe(self, listener: Callable[[ConversationEvent], None]) -> Callable[[], None]:
         """Tell ``listener`` everything from now on; returns the end of it."""
         return self._runtime.subscribe(listener)

@@ -52,7 +52,7 @@ from catena.themes.dimming import DimSteps
 from catena.themes.stylesheet import SparingStylesheet
 from catena.themes.variables import has_dim_steps
 from catena.widgets.fields.text_fields import SafeInput, SafeTextArea, field_keys
-from catena.workspace.outgoing import OutgoingTexts, unsaved_draft_lines, unstored_lines
+from catena.workspace.outgoing import OutgoingTexts, unsaved_answer_lines, unsaved_draft_lines, unstored_lines
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -327,6 +327,7 @@ class CatenaApp(App[None], inherit_bindings=False):
                 if trouble := tabs.store_trouble:
                     self.unsent_lines.append(f"catena: {trouble}")
                 self.unsent_lines += unsaved_draft_lines(tabs.unsaved_drafts)
+            self.unsent_lines += unsaved_answer_lines(tabs.unsaved_answers)
         except Exception as error:  # noqa: BLE001 - the edge: any error of the services ends the app with a message
             self._end_with(error)
 

@@ -108,7 +108,12 @@ async def _serve(client: LinearClient, context: LinearContext, *, by_flag: bool)
     from catena.linear.client import parting_lines
     from catena.log import log_to_file
     from catena.settings.start_notes import StartNote, StartNotes
-    from catena.workspace.outgoing import OutgoingTexts, unsaved_draft_lines, unstored_lines
+    from catena.workspace.outgoing import (
+        OutgoingTexts,
+        unsaved_answer_lines,
+        unsaved_draft_lines,
+        unstored_lines,
+    )
     from catena.workspace.tab import waiting_prompt_lines
     from catena.workspace.tabs import OpenTabs
     from catena_store.database.database import Database, data_directory, default_path
@@ -150,4 +155,4 @@ async def _serve(client: LinearClient, context: LinearContext, *, by_flag: bool)
             last += unsaved_draft_lines(tabs.unsaved_drafts)
             last += unstored_lines(outgoing.unplaced)
             last += parting_lines(resume_id, by_flag=by_flag)
-    context.out.lines(last)
+    context.out.lines([*unsaved_answer_lines(tabs.unsaved_answers), *last])

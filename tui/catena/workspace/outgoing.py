@@ -191,6 +191,15 @@ def unsaved_draft_lines(unsaved_drafts: Sequence[tuple[str, StoreError]]) -> lis
     ]
 
 
+def unsaved_answer_lines(unsaved_answers: Sequence[tuple[str, StoreError]]) -> list[str]:
+    """Lines with the answers that could not be saved, each after the reason."""
+    return [
+        line
+        for answer, error in unsaved_answers
+        for line in (f"An answer could not be saved: {safe_line(str(error))}. The text:", safe(answer))
+    ]
+
+
 def unstored_lines(texts: Sequence[str]) -> list[str]:
     """Lines with the texts that no tab can keep."""
     typed = [safe(text) for text in texts if text.strip()]

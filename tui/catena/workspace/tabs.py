@@ -98,6 +98,11 @@ class OpenTabs:
         return self._directory
 
     @property
+    def unsaved_answers(self) -> list[tuple[str, StoreError]]:
+        """What agents said and the store did not take, and why; complete when the conversations are closed."""
+        return self._conversations.unsaved_answers
+
+    @property
     def store(self) -> Database:
         """The store that the tabs are of."""
         return self._db

@@ -70,6 +70,13 @@ class Recorder:
         """The monotonic time by which ``write`` must be called; None while nothing waits."""
         return self._due
 
+    @property
+    def unsaved_text(self) -> str:
+        """What the agent said, as far as no transaction has taken it."""
+        born, _, grown = _folded(self._pending)
+        said = [*map(str, grown.values()), *(row.text for row in born if row.kind is Kind.AGENT)]
+        return "\n\n".join(filter(None, said))
+
     async def take(self, events: Sequence[Event]) -> None:
         """Reduce events; commit at once where a row is born or closes, and what has waited long enough."""
         at_once = False

@@ -225,6 +225,11 @@ class Conversations:
         return tuple(self._live.values())
 
     @property
+    def unsaved_answers(self) -> list[tuple[str, StoreError]]:
+        """What agents said in turns whose ends the store did not take, and why; also when this is over."""
+        return [unsaved for conversation in self._live.values() for unsaved in conversation.unsaved_answers]
+
+    @property
     def busy(self) -> bool:
         """True while a turn of any conversation is under way."""
         return any(conversation.busy for conversation in self._live.values())

@@ -44,6 +44,7 @@ class PromptDelivery:
         self._ready = ready
         self._sending: PromptCarrier | None = None
         self._unclosed: tuple[RunningTurn, Ending] | None = None
+        self._refused: StoreError | None = None  # why the store did not take its end
         self.ended: Turn | None = None  # the last one, where nothing was wrong with it
         self.steering = Steering(runtime, window_id, queue)
         self.settings = QueuedSettings(runtime, window_id)
@@ -57,6 +58,12 @@ class PromptDelivery:
     def running(self) -> RunningTurn | None:
         """The same, once its text is out."""
         return self._sending.turn if self._sending and self._sending.text_is_out else None
+
+    @property
+    def unsaved(self) -> tuple[str, StoreError] | None:
+        """What the agent said in a turn whose end the store did not take, and why; None if nothing is missing."""
+        text = self._unclosed[0].recorder.unsaved_text if self._unclosed else ""
+        return (text, self._refused) if text and self._refused else None
 
     async def send(self, attempt: Attempt) -> bool:
         """Bring one prompt to the end of its turn; True if what waits may follow."""
@@ -79,6 +86,7 @@ class PromptDelivery:
                     PromptReturned(self._window_id, attempt.row.text, await self._files_of(attempt))
                 )
         except StoreError as error:
+            self._refused = error
             unsent = self.running is None
             problem = problem_about(Trouble.STORE, str(error), returned=unsent and attempt.typed)
             if unsent:
@@ -142,7 +150,9 @@ class PromptDelivery:
         if (running := self.running) is None:
             await self._restore(attempt, self.claimed)
             return None, None
+        self._unclosed = (running, Ending(StopReason.INTERRUPTED))
         turn, telling = await with_retries(lambda: running.end(Ending(StopReason.INTERRUPTED)))
+        self._unclosed = None
         return turn, problem_of_notice(telling) if telling else None
 
     async def _restore(self, attempt: Attempt, claimed: RunningTurn | None = None) -> None:

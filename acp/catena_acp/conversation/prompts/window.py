@@ -75,6 +75,11 @@ class Window:
         return self._schedule.sending
 
     @property
+    def unsaved_answer(self) -> tuple[str, StoreError] | None:
+        """What the agent said in a turn whose end the store did not take, and why; None if nothing is missing."""
+        return self._prompts.delivery.unsaved
+
+    @property
     def at_rest(self) -> bool:
         """True if a prompt can be sent at once."""
         return self._schedule.at_rest
