@@ -22,6 +22,9 @@ from support.screen.messages import taken_in
 from support.screen.themed import ThemedApp
 
 OPTIONS = (PermissionOption("yes", "Yes", "allow_once"), PermissionOption("no", "No", "reject_once"))
+DIFFS = [
+    {"type": "diff", "path": path, "oldText": "a", "newText": "b"} for path in ("/etc/passwd", "/etc/shadow")
+]
 NARROW = 36  # cells of a question's row on the smallest screen
 SIGNS = str.maketrans("", "", " \n⏎▌▄▀│")
 KINDS = ["read", "edit", "execute", "fetch", "search", "move", "other", None]
@@ -96,7 +99,12 @@ async def test_v02_the_screen_shows_all_that_is_asked_or_knows_that_it_does_not(
 ) -> None:
     cut = 0
     async with (stage := Stage()).run_test(size=size) as pilot:
-        for number, shape in enumerate([*CALLS[::12], *fuzzed(7, 24)]):
+        beside = [
+            {"kind": kind, "title": "Do it", "content": [*DIFFS[:number]]}
+            for kind in KINDS
+            for number in (1, 2)
+        ]
+        for number, shape in enumerate([*beside, *CALLS[::12], *fuzzed(7, 24)]):
             subject = subject_of(asked(shape), "/p")
             stage.panel.show([PermissionOpened("w", str(number), subject, OPTIONS)], directory="/p")
             await taken_in(pilot)
@@ -105,7 +113,8 @@ async def test_v02_the_screen_shows_all_that_is_asked_or_knows_that_it_does_not(
             if stage.panel._cut:
                 cut += 1
                 continue
-            seen = [text for text in told(subject) if text not in rows]
+            paths = [bare(diff.path) for diff in subject.diffs]
+            seen = [text for text in (*told(subject), *paths) if text not in rows]
             relative = [text for text in seen if text.removeprefix("/p/") not in rows]
             assert not relative, (shape, rows)
         assert cut
@@ -141,3 +150,20 @@ async def test_v02_d_shows_each_part_to_its_last_character() -> None:
             for text in told(subject):
                 assert text in drawn or text.removeprefix("/p/") in drawn, (shape, text[-80:])
             await block.remove()
+
+
+def test_v02_an_argument_that_says_the_same_as_another_is_shown_under_its_own_name() -> None:
+    diff = {"type": "diff", "path": "src/a.py", "oldText": "a", "newText": "b"}
+    more = {"dry_run": True, "wipe": True, "to": "ann", "bcc": "ann", "delete": "src/a.py", "run": "Do it"}
+    shape = {"kind": "edit", "title": "Do it", "rawInput": {"path": "src/a.py", **more}, "content": [diff]}
+    assert [part.label for part in subject_of(asked(shape), HERE).shown] == [*more]
+
+
+@pytest.mark.parametrize(("old", "new"), [("evil", "evil"), (None, ""), ("a\r\nb", "a\nb")])
+def test_v02_a_diff_that_shows_no_line_hides_nothing(old: str | None, new: str) -> None:
+    diff = {"type": "diff", "path": "/etc/passwd", "oldText": old, "newText": new}
+    shape = {"kind": "other", "rawInput": {"path": "/etc/passwd", "content": new}, "content": [diff]}
+    parts = {part.label: part.text for part in subject_of(asked(shape), HERE).shown}
+    assert (parts["path"], parts["content"]) == ("/etc/passwd", new)
+    bare_diff = {"kind": "edit", "content": [diff]}
+    assert "place: /etc/passwd" in list(subject_lines(subject_of(asked(bare_diff), HERE)))

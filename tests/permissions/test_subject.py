@@ -13,6 +13,7 @@ import pytest
 
 from catena.cli.run.permissions import policy_answer
 from catena.settings.tables.permissions import Permissions
+from catena.workspace.questions.permission_words import question_words, title_words
 from catena.workspace.questions.subject_lines import first_rows, subject_lines
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.continuity.tool_calls.tool_record import ToolRecord
@@ -82,6 +83,8 @@ def test_v02_what_a_diff_shows_is_not_shown_again_and_nothing_else_is_left_out(
 ) -> None:
     subject = subject_of(asked({"kind": "edit", "rawInput": {**INSIDE, **more}, "content": [DIFF]}), HERE)
     assert [part.label for part in subject.shown] == labels
+    assert not labels or "diff" not in more or subject.doubt == "“diff” is unknown"
+    assert labels or (decide(ALLOW, subject).rule is not None)
 
 
 def test_v02_a_text_that_stands_in_a_file_but_not_in_the_change_is_shown() -> None:
@@ -336,6 +339,38 @@ TWO_LINES = '{"kind": "execute", "rawInput": {"command": "echo hi # look\\ntouch
 TITLED = TWO_LINES.replace("{", '{"title": "echo hi # look\\ntouch evil", ', 1)
 TITLE = '{"title": "echo hi # look\\ntouch evil", "kind": "execute"}'
 MAIL = '{"kind": "other", "rawInput": {"to": "eve@evil.example", "body": {"text": "the secret"}}}'
+
+
+@pytest.mark.parametrize(
+    ("call", "question", "title"),
+    [
+        (
+            {"kind": "edit", "title": "Edit a.py", "rawInput": {"path": "a.py"}},
+            "Allow the edit of a.py?",
+            "Edit a.py",
+        ),
+        (
+            {"kind": "edit", "title": "Edit a.py", "rawInput": {"path": "/etc/a.py"}},
+            "Allow the edit of /etc/a.py?",
+            "“Edit a.py”, in the agent's words",
+        ),
+        (
+            {"kind": "read", "title": "a", "rawInput": {"path": "/etc/b"}, "locations": [{"path": "a"}]},
+            "Allow reading /etc/b and 1 other file?",
+            "“a”, in the agent's words",
+        ),
+        (
+            {"kind": "rewind", "title": "to “good”", "rawInput": {"command": "rm x"}},
+            "Allow what the agent calls “to “good””?",
+            "“to “good””, in the agent's words",
+        ),
+    ],
+)
+def test_v02_a_question_names_each_place_and_takes_no_title_for_it(
+    call: dict[str, Any], question: str, title: str
+) -> None:
+    subject = subject_of(asked(call), HERE)
+    assert (question_words(subject, HERE), title_words(subject)) == (question, title)
 
 
 def asking(place: Path, call: str) -> tuple[Catena, str]:

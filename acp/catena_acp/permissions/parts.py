@@ -14,6 +14,7 @@ from typing import Any
 
 from catena_acp.port.session_events import (
     ToolCallChanged,
+    ToolDiff,
     ToolOther,
     ToolTerminal,
     ToolText,
@@ -93,6 +94,8 @@ def parts_of(call: ToolCallChanged) -> Iterator[SubjectPart]:
         yield SubjectPart("place", place.path, PartRole.LOCATION)
     for content in call.content or ():
         match content:
+            case ToolDiff(path) if not shows_change(content):
+                yield SubjectPart("place", path, PartRole.LOCATION)
             case ToolText(text):
                 yield SubjectPart("text", text.strip(), PartRole.CONTENT)
             case ToolTerminal(terminal_id):
@@ -101,6 +104,11 @@ def parts_of(call: ToolCallChanged) -> Iterator[SubjectPart]:
                 yield SubjectPart("content", description, PartRole.CONTENT)
             case _:
                 pass
+
+
+def shows_change(diff: ToolDiff) -> bool:
+    """False for a diff of which no front has a line to show, and so not its file either."""
+    return (diff.old or "").splitlines() != diff.new.splitlines()
 
 
 def arguments_of(raw: Mapping[Any, Any]) -> Iterator[SubjectPart]:

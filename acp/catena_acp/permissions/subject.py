@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from catena_acp.diff import says_patch, shows_text
 from catena_acp.permissions.commands import Words, commands_of
 from catena_acp.permissions.kinds import PATH_KINDS
-from catena_acp.permissions.parts import PartRole, SubjectPart, parts_of, role_of
+from catena_acp.permissions.parts import PartRole, SubjectPart, parts_of, role_of, shows_change
 from catena_acp.port.session_events import ToolCallChanged, ToolDiff, ToolText
 
 _NO_PATH = "no path given"
@@ -54,7 +54,7 @@ class RequestSubject:
     call: ToolCallChanged
     words: AgentWords
     parts: tuple[SubjectPart, ...]  # all beside the diffs, each whole
-    diffs: tuple[ToolDiff, ...]
+    diffs: tuple[ToolDiff, ...]  # that change a line
     mentions: tuple[str, ...]  # every text of its input, whole: what it may be about if it is in doubt
     paths: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ def unresolved_subject(call: ToolCallChanged) -> RequestSubject:
         call,
         AgentWords(call.title or "", call.kind or "", description if isinstance(description, str) else ""),
         tuple(parts_of(call)),
-        tuple(content for content in call.content or () if isinstance(content, ToolDiff)),
+        tuple(part for part in call.content or () if isinstance(part, ToolDiff) and shows_change(part)),
         tuple(_mentions(call)),
         doubt="not looked at",
     )
@@ -128,10 +128,13 @@ def _doubt_of_keys(call: ToolCallChanged) -> str:
     """Why an argument may be more than its kind of tool tells; "" if each is known."""
     if not isinstance(call.raw_input, Mapping):
         return ""
+    diffs = [part for part in call.content or () if isinstance(part, ToolDiff)]
     known = _KNOWN.get(call.kind or "", _OF_FILES) | {PartRole.WORDS, PartRole.OPTION}
     for key, value in call.raw_input.items():
         role = role_of(key)
         if value and role not in known and not (call.kind == "fetch" and key in _OF_FETCH):
+            if _is_in_diffs(SubjectPart(str(key), str(value), role), diffs):
+                continue  # OpenCode's patch, which says the same as its diff
             return f"“{str(key)[:_LONGEST_NAME]}” is unknown"
         plain = str if role in (PartRole.FILE_TEXT, PartRole.WORDS) else object
         if value and (
@@ -141,13 +144,21 @@ def _doubt_of_keys(call: ToolCallChanged) -> str:
     return ""
 
 
+_BESIDE_INPUT = frozenset({PartRole.LOCATION, PartRole.CONTENT})
+_SAYS_ITSELF = _BESIDE_INPUT | {PartRole.COMMAND, PartRole.ADDRESS, PartRole.PLACE, PartRole.WORDS}
+
+
 def _unsaid(subject: RequestSubject) -> Iterator[SubjectPart]:
     title = subject.words.title
     said = {title} if title.isprintable() else {""}  # a title stands on one line, and hides its line breaks
     said |= {diff.path for diff in subject.diffs}
+    told: set[str] = set()  # by parts: what stands beside the input repeats it, and has no name of its own
     for part in subject.parts:
-        if part.text not in said and not _is_in_diffs(part, subject.diffs[:_MOST_DIFFS]):
-            said.add(part.text)
+        repeated = part.role in _SAYS_ITSELF and part.text in said
+        if part.role in _BESIDE_INPUT:
+            repeated = repeated or part.text in told
+        told.add(part.text)
+        if not repeated and not _is_in_diffs(part, subject.diffs[:_MOST_DIFFS]):
             yield part
 
 

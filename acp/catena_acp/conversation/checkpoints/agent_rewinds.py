@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from catena_acp.continuity.conversation_events import (
@@ -108,12 +108,12 @@ class RewindRequests:
             if checkpoint is None or checkpoint.conversation_id != runtime.record.id:
                 await self._note(request, RewindAnswer.FAILED)
                 continue
-            call = ToolCallChanged(
-                f"rewind {request.id}", title=words_of(checkpoint, runtime.services.clock()), kind="rewind"
-            )
+            words = words_of(checkpoint, runtime.services.clock())
+            call = ToolCallChanged(f"rewind {request.id}", words, "rewind", by_client=True)
+            subject = replace(unresolved_subject(call), doubt="")  # its words are Catena's
             asked = PermissionRequested(f"rewind {request.id}", call, _OPTIONS)
             question = _Question(self, window_id, request, checkpoint)
-            runtime.questions.add(window_id, "", question, asked, unresolved_subject(call))
+            runtime.questions.add(window_id, "", question, asked, subject)
 
     def answered(
         self, window_id: str, request: RewindRequest, checkpoint: Checkpoint, *, granted: bool

@@ -10,9 +10,10 @@ from catena.text.safe_text import BREAK, safe, safe_line
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import width_of, wrap_runs
-from catena.transcript.messages.tool_call import relative
+from catena.transcript.messages.tool_call import FILE_KINDS, relative
 from catena.transcript.messages.tool_rows import draw_excerpt, draw_more, excerpt_rows
 from catena_acp.diff import DiffLine
+from catena_acp.permissions.parts import PartRole
 from catena_acp.permissions.subject import RequestSubject
 from catena_acp.port.session_events import ToolDiff
 
@@ -69,8 +70,10 @@ def _arguments(subject: RequestSubject, options: RenderOptions) -> Iterator[str]
     directory = options.directory
     diffs = {relative(each.path, directory) for each in subject.diffs}
     lines = {place.path: place.line for place in subject.call.locations or ()}
+    if len(diffs) == 1 and subject.kind not in FILE_KINDS:  # else the question names it, or each is named
+        yield f"change: {''.join(diffs)}"
     for part in subject.shown:
-        if relative(part.text, directory) in diffs:
+        if part.role in (PartRole.PLACE, PartRole.LOCATION) and relative(part.text, directory) in diffs:
             continue
         text = safe(part.text)
         match part.label:

@@ -33,7 +33,7 @@ _VERBS = {
 }
 SUBAGENT_VERB = "Task"
 NO_VERB = "Tool"  # of a call of another kind
-_FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
+FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
 _GLYPHS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗"}
 _UNKNOWN = "◌"  # cancelled, or of unknown outcome
 UNLIKE = "!"  # done, and not what was asked for
@@ -169,7 +169,7 @@ def _object(
     directory: str,
 ) -> str:
     title = without_verb(call_line(record.title or text), kind)
-    if kind in _FILE_KINDS:
+    if kind in FILE_KINDS:
         if locations:
             more = len(set(locations)) - 1
             return f"{locations[0]} and {more} more" if more else locations[0]

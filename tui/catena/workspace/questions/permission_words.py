@@ -24,7 +24,6 @@ _WORDS = {
     "rewind": "Allow the rewind {}?",
 }
 _LABELS, _LABEL = 8, 60  # names of what was changed, and characters of one
-_OWN_TITLES = frozenset({"rewind"})  # kinds of calls that Catena itself asks about
 ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})
 
 
@@ -61,23 +60,27 @@ def _is_backed(subject: RequestSubject, named: str) -> bool:
     """True if a title says what the call is about, as its input tells, or if Catena itself gave it."""
     from catena_acp.permissions.deeds import about
 
-    if subject.kind in _OWN_TITLES or subject.call.by_client:
+    if subject.call.by_client:
         return True
     line, file = call_line(about(subject)), named.partition(" ")[2] or named
-    return bool(line) and (named == line or (subject.kind in ABOUT_FILES and line.endswith(f"/{file}")))
+    of_file = subject.kind in ABOUT_FILES and (file == line or subject.paths == (file,))
+    return bool(line) and (named == line or of_file)
 
 
 def question_words(subject: RequestSubject, directory: str) -> str:
     """The question in one sentence: about the files or the command of a call, else in the agent's words, as such."""
     from catena.transcript.messages.tool_call import relative, without_verb
+    from catena_acp.permissions.deeds import deeds_of
 
     call = subject.call
     kind, title = call.kind or "", call_line(call.title or "")
     words, named = _WORDS.get(kind, ""), without_verb(title, kind)
-    paths = [diff.path for diff in subject.diffs] or [place.path for place in call.locations or ()]
+    deeds = deeds_of(subject, directory)
+    changed = [deed.of for deed in deeds if deed.kind == "line"]
+    paths = list(dict.fromkeys((*changed, *(deed.text for deed in deeds if deed.kind == "place"))))
     if kind in ABOUT_FILES and paths:
         named = relative(paths[0], directory)
-        if others := len(set(paths)) - 1:
+        if others := len(paths) - 1:
             named += f" and {counted(others, 'other file')}"
     elif not title:
         return "Allow this tool call?"
