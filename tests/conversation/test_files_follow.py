@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from catena_acp.continuity.conversation_events import Remarked
+from catena_acp.conversation.branches.files import moved_words
 from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.errors import FilesNotKept
 from catena_acp.snapshots import keeping as keeping_module
@@ -272,10 +273,9 @@ async def test_g04_what_somebody_else_changed_is_left_and_named_and_goes_back_wh
         await four_turns(desk)
         first = await end_of_first(desk)
         (world.project / "b.txt").write_text("mine\n")
-        await desk.window.rewind(first, choice=TOO)
+        moved = await desk.window.rewind(first, choice=TOO)
         assert files(world) == {"a.txt": "one\n", "b.txt": "mine\n"}
-        told = await desk.until_told(Remarked)
-        assert told.text == "Changed since by someone else, so left: b.txt"
+        assert moved_words(moved) == "2 files came along. Changed since by someone else, so left: b.txt."
         undoing, scope = undo_of(desk)
         assert await undoing.undo(scope) is not None
         assert files(world) == {"b.txt": "mine\n", "c.txt": "three\n"}
@@ -320,7 +320,7 @@ async def test_g04_what_another_catena_s_agent_wrote_during_the_turn_is_left_unl
         await settled(desk)
         assert files(world) == {"theirs.txt": "theirs\n"}
         told = await desk.until_told(Remarked)
-        assert told.text == "Maybe changed by another agent, so left: theirs.txt"
+        assert told.text == "Maybe changed by another agent, so left: theirs.txt."
         theirs.unlink()
         across = await desk.conversation.files.plan(desk.window_id, left)
         assert across is not None

@@ -349,7 +349,7 @@ async def test_g04_a_checkpoint_says_what_becomes_of_files(project: Path) -> Non
         (project / "b").write_text("mine\n")  # after the price was said
         await person.press("enter")
         await person.back()
-        await person.sees("Back at “early”", "1 file came along. b changed since by someone else: left.")
+        await person.sees("Back at “early”", "1 file came along. Changed since by someone else, so left: b.")
         await person.sees_no("say second")
         await person.done()
         assert files(project) == {**BEFORE, "b": "mine\n"}

@@ -165,13 +165,17 @@ async def converse(
     script: Iterable[str],
     project: Path,
     *,
-    agent: str = "rehearsal",
+    conversation_id: str | None = None,
     level: LinearSetting = LinearSetting.NORMAL,
 ) -> str:
-    """All that stands on the terminal when the script is over; what was typed is behind its sign."""
+    """All that stands on the terminal when the script is over; what was typed is behind its sign.
+
+    It begins with a new conversation, unless one is named.
+    """
     settings, lines = load_settings(), ScriptedLines(script)
+    agent = None if conversation_id else find_agent("rehearsal", settings)
     context = LinearContext(
-        Start(str(project), agent=find_agent(agent, settings), settings=settings),
+        Start(str(project), agent=agent, conversation_id=conversation_id, settings=settings),
         LineOutput(lines.seen.append, rings=False),
         lines,
         level=level,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # before there is a plan none of them is needed
 
 FILES_STAY = "files stay as they are"
 NO_FILES = "No files to bring along here."
-_NAMED = 3  # files that are named in a line
 
 
 class Extent(Enum):
@@ -97,8 +96,11 @@ class FilesAlong:
         """What becomes of files, in one line; "" where there is nothing to say."""
         return self.words_with("")
 
-    def words_with(self, key: str) -> str:
-        """The same, with the ``key`` that takes files along while they would stay."""
+    def words_with(self, key: str, *, size: Callable[[int, int], str] | None = None) -> str:
+        """The same, with the ``key`` that takes files along while they would stay.
+
+        ``size`` says how many lines are added and removed, if that is not said by signs.
+        """
         plan = self.plan
         if plan is None or not plan.steps:
             return FILES_STAY if self.stay else ""
@@ -106,7 +108,7 @@ class FilesAlong:
         if steps:
             does = self.extent is not Extent.NONE and self._takes(steps)
             goes = _brings(plan, steps, key) if key and not does else _goes(plan, steps, does=does)
-            pieces.append(f"{goes}{_size(plan, steps)}")
+            pieces.append(f"{goes}{_size(plan, steps, size)}")
         if plan.conflicts:
             named = f"{_named(plan.conflicts)} {_whose(plan.conflicts)}"
             if self.extent is Extent.ALL:
@@ -150,14 +152,10 @@ class FilesAlong:
 
 
 def moved_words(moved: FilesMoved | None) -> str:
-    """What became of files that came along, as a sentence; "" where none did."""
-    if moved is None:
-        return ""
-    done = f"{counted(len(moved.done), 'file')} came along." if moved.done else ""
-    if not moved.left:
-        return done
-    left = f"{_named(moved.left)} {_whose(moved.left)}: left."
-    return f"{done} {left}".strip()
+    """What became of files that came along, as sentences in one safe line; "" where none did."""
+    from catena_acp.conversation.branches import files
+
+    return safe_line(files.moved_words(moved))
 
 
 def _whose(steps: Sequence[RestoreStep]) -> str:
@@ -184,15 +182,18 @@ def _goes(plan: RestorePlan, steps: Sequence[RestoreStep], *, does: bool) -> str
     return f"{counted(len(steps), 'file')} {verb}"
 
 
-def _size(plan: RestorePlan, steps: Sequence[RestoreStep]) -> str:
+def _size(
+    plan: RestorePlan, steps: Sequence[RestoreStep], size: Callable[[int, int], str] | None = None
+) -> str:
     from catena.text.changes_text import size_words
 
     paths = {step.path for step in steps}
     counts = [each for each in plan.line_counts() if each.path in paths]
-    words = size_words(sum(each.added or 0 for each in counts), sum(each.removed or 0 for each in counts))
-    return f", {words}" if words else ""
+    added, removed = sum(each.added or 0 for each in counts), sum(each.removed or 0 for each in counts)
+    return f", {(size or size_words)(added, removed)}" if added or removed else ""
 
 
 def _named(steps: Sequence[RestoreStep]) -> str:
-    named = ", ".join(safe_line(step.path) for step in steps[:_NAMED])
-    return f"{named} and {len(steps) - _NAMED:,} more" if len(steps) > _NAMED else named
+    from catena_acp.conversation.branches.files import named_files
+
+    return safe_line(named_files(steps))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import LeafMoved, Remarked
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.journal import files_followed, files_moved, move_window
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import FilesHalfMoved, FilesNotKept
@@ -37,6 +38,8 @@ from catena_store.snapshots.restoring import RestoreStep, count_done
 from catena_store.snapshots.unfinished import UnfinishedRestore, WindowMove
 from catena_store.windows import journal, windows
 from catena_store.windows.journal import Act, JournalEntry
+
+_NAMED = 3  # files that are named in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,6 @@ class BranchFiles:
         move = WindowMove(window_id, self._runtime.record.id, target, act)
         async with self._brought(plan, plan.chosen(choice), window_id, move) as moved:
             yield moved
-        self._tell_left(window_id, moved)
 
     @asynccontextmanager
     async def returned(
@@ -201,13 +203,10 @@ class BranchFiles:
                 yield moved
                 undoing.pop_all()
 
-    def _tell_left(self, window_id: str, moved: FilesMoved) -> None:
-        if moved.left:
-            named = ", ".join(step.path for step in moved.left[:3])
-            more = len(moved.left) - 3
-            listed = f"{named} and {more} more" if more > 0 else named
-            whose = whose_change(moved.left).capitalize()
-            self._runtime.publish(Remarked(window_id, f"{whose}, so left: {listed}"))
+    def tell_left(self, window_id: str, moved: FilesMoved | None) -> None:
+        """Tell which files did not go along with a prompt: nobody is handed what came of them, who would say it."""
+        if moved is not None and moved.left:
+            self._runtime.publish(Remarked(window_id, left_words(moved.left)))
 
     # --- what was cut off
 
@@ -275,6 +274,25 @@ class BranchFiles:
         if begun.owner.id == services.owner.id:
             return services.snapshots is not None and services.snapshots.is_restoring(begun.id)
         return is_running(begun.owner, begun.begun_at, services.clock())
+
+
+def moved_words(moved: FilesMoved | None) -> str:
+    """What became of files that went along, in sentences; "" if none did."""
+    if moved is None:
+        return ""
+    done = f"{counted(len(moved.done), 'file')} came along." if moved.done else ""
+    return f"{done} {left_words(moved.left)}".strip() if moved.left else done
+
+
+def left_words(left: Sequence[RestoreStep]) -> str:
+    """Which files did not go along, and why, as a sentence; their paths as they are."""
+    return f"{whose_change(left).capitalize()}, so left: {named_files(left)}."
+
+
+def named_files(steps: Sequence[RestoreStep]) -> str:
+    """The paths of some steps, and how many more there are."""
+    named = ", ".join(step.path for step in steps[:_NAMED])
+    return f"{named} and {len(steps) - _NAMED:,} more" if len(steps) > _NAMED else named
 
 
 async def move_behind_files(

@@ -101,6 +101,7 @@ class PromptRows:
             row = await self.add(tx, text, files)
             if kept_as is not None:
                 await queue.remove(tx, kept_as)
+        self._leaf.files.tell_left(self._window_id, moved)
         self._leaf.switch_agent(agent)
         return Attempt(row, came_from=row.parent_id, agent=agent), LeafMoved(self._window_id, row.id)
 

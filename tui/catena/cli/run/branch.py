@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from catena.errors import CommandRefused
+from catena_acp.conversation.branches.files import left_words
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.inspection.price import Price
@@ -46,6 +47,7 @@ class NewBranch:
     edited_id: str | None  # the prompt that it replaces
     price: Price
     files: RestorePlan | None = None  # what becomes of those that go along
+    left: str = ""  # which of them did not, as a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,9 @@ async def open_target(
         if (spec.name, spec.profile) != (source.record.agent, source.record.profile):
             await source.window(window_id).set_agent(spec)
         plan = await _planned(source, window_id, request.files, at=at, edited=edited)
+        moved = None
         if at is not None:
-            await source.window(window_id).go_to(at.id, choice=request.files)
+            moved = await source.window(window_id).go_to(at.id, choice=request.files)
         if at is None and edited is None:
             yield PromptTarget(source, window_id)
             return
@@ -90,6 +93,8 @@ async def open_target(
         price = await source.chain.price(source.window(window_id), leaf_id=leaf_id)
         act = "at" if edited is None else "edit"
         branch = NewBranch(act, source.id, leaf_id, edited.id if edited else None, price, plan)
+        if moved is not None and moved.left:
+            branch = replace(branch, left=left_words(moved.left))
         yield PromptTarget(source, window_id, branch)
 
 

@@ -195,6 +195,8 @@ class _HeadlessRun:
             self._output.conversation(conversation.record, new=new)
             if target.branch:
                 self._output.branch(target.branch)
+                if target.branch.left:
+                    self._output.remark(target.branch.left)
             rules = TurnRules(policy, terminal)
             if several:
                 self._turn = SeveralTurns(several, self._streams, self._interrupts)

@@ -20,6 +20,7 @@ from catena.text.formats import age, time_or_day, title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.asking import make_all_ready
 from catena.workspace.directories import existing_directory
+from catena.workspace.files_along import moved_words
 from catena.workspace.tab import Tab
 from catena.workspace.undo import UndoResult, done_again, undone, what
 from catena_acp.changes.hunks import diffs_of_files
@@ -28,6 +29,7 @@ from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.prompts.rows import clears
 from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.port.port import AgentSpec
+from catena_acp.snapshots.restoring import FilesMoved
 from catena_store.conversations import branches, messages
 from catena_store.conversations.tree import TreeNode
 from catena_store.errors import StoreError
@@ -35,7 +37,8 @@ from catena_store.ids import utc_now
 from catena_store.records import Kind, MessageState
 
 _KEPT = "The prompt is the draft of each tab: /send sends it, /draft reads it."
-_BACK = "Later messages stay in the tree; /undo goes back."
+_LATER = "Later messages stay in the tree"
+_BACK = f"{_LATER}; /undo goes back."
 _MOST_FILES = 20  # of a branch whose changes are read out
 _PREVIEW = 80  # characters of a prompt
 
@@ -207,7 +210,7 @@ class BranchCommands:
             if step and not await self.move(tab, lambda: tab.window.to_sibling(prompt.id, step)):
                 context.say("That version is gone.")
             elif step:
-                context.say(f"{_BACK.partition(';')[0]}.{await self._tabs.price_words(tab)}")
+                context.say(f"{_LATER}.{await self._tabs.price_words(tab)}")
                 await offer_files(context, tab)
             else:
                 context.say("You are already there.")
@@ -236,7 +239,7 @@ class BranchCommands:
         if not nodes:
             raise Refused("No prompts there.")
         listed = {node.id: at for at, node in enumerate(nodes, start=1)}
-        branched = f", {counted(layout.branches, 'branch').replace('branchs', 'branches')}"
+        branched = f", {counted(layout.branches, 'branch', 'branches')}"
         context.show(
             f"Tree: {counted(len(nodes), 'prompt')}{branched if layout.branches > 1 else ''}. "
             "/open and a number goes there.",
@@ -297,13 +300,16 @@ class BranchCommands:
         """Go to a row, and say what the next prompt needs there."""
 
         choice = await choose_files(self._context, tab, leaf_id)
+        moved: FilesMoved | None = None
 
         async def go() -> bool:
-            await tab.window.go_to(leaf_id, choice=choice)
+            nonlocal moved
+            moved = await tab.window.go_to(leaf_id, choice=choice)
             return True
 
         await self.move(tab, go)
-        self._context.say(f"{said}{await self._tabs.price_words(tab)} {_BACK}")
+        where = f"{said} {moved_words(moved)}".rstrip()
+        self._context.say(f"{where}{await self._tabs.price_words(tab)} {_BACK}")
 
     async def compare(self, argument: str) -> None:
         """Compare the branch that is read with that of a tab, by its number."""

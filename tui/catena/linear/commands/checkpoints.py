@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from catena.linear.commands.branches import BranchCommands
-from catena.linear.commands.files import choose_files
+from catena.linear.commands.files import UNCHANGED, choose_files
 from catena.linear.commands.prompts import numbered_message
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.text.checkpoint_text import (
@@ -16,7 +16,8 @@ from catena.text.checkpoint_text import (
     checkpoint_place,
 )
 from catena.text.formats import time_or_day
-from catena_acp.snapshots.restoring import FileChoice
+from catena.workspace.files_along import moved_words
+from catena_acp.snapshots.restoring import FilesMoved
 from catena_store.conversations.checkpoints import Checkpoint, Frequency
 from catena_store.ids import utc_now
 
@@ -85,36 +86,30 @@ class CheckpointCommands:
         if argument.isdecimal() and context.numbers.id_of(int(argument)):
             message = await numbered_message(context, argument)
 
-            choice = await choose_files(context, tab, await tab.window.leaf.fork_point(message.id))
-
-            async def go() -> bool:
-                await tab.window.rewind(message.id, choice=choice)
-                return True
-
-            await self._branches.move(tab, go)
-            price = (await tab.conversation.chain.price(tab.window)).words
-            context.say(f"Back at {argument}. Your next prompt: {price}. {_files(choice)}{_STAYED}")
+            await self._back_to(message.id, argument, point=await tab.window.leaf.fork_point(message.id))
             return
         await self._rewind(await tab.conversation.checkpoints.find(argument or None))
 
     async def _rewind(self, checkpoint: Checkpoint) -> None:
-        context, tab = self._context, self._context.here
-        if checkpoint.message_id == tab.leaf_id:
-            context.say(f"You are already at {checkpoint_name(checkpoint)}.")
-            return
+        message_id = checkpoint.message_id
+        if message_id == self._context.here.leaf_id:
+            self._context.say(f"You are already at {checkpoint_name(checkpoint)}.")
+        else:
+            await self._back_to(message_id, checkpoint_name(checkpoint), point=message_id)
 
-        choice = await choose_files(context, tab, checkpoint.message_id)
+    async def _back_to(self, message_id: str | None, named: str, *, point: str | None) -> None:
+        """Go back to a message, with the files of its ``point`` if the person wants that."""
+        context, tab = self._context, self._context.here
+        choice = await choose_files(context, tab, point)
+        moved: FilesMoved | None = None
 
         async def go() -> bool:
-            await tab.conversation.checkpoints.rewind(tab.window, checkpoint.id, choice=choice)
+            nonlocal moved
+            moved = await tab.window.rewind(message_id, choice=choice)
             return True
 
         await self._branches.move(tab, go)
         price = (await tab.conversation.chain.price(tab.window)).words
         context.say(
-            f"Back at {checkpoint_name(checkpoint)}. Your next prompt: {price}. {_files(choice)}{_STAYED}"
+            f"Back at {named}. Your next prompt: {price}. {moved_words(moved) or UNCHANGED} {_STAYED}"
         )
-
-
-def _files(choice: FileChoice | None) -> str:
-    return "Files are unchanged. " if choice is None else ""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from catena.linear import rows
 from catena.linear.context import LinearContext, Refused
 from catena.workspace.files_along import Extent, FilesAlong, moved_words
 from catena.workspace.tab import Tab
 from catena_acp.snapshots.restoring import FileChoice
 
-_SIZE = re.compile(r"(?<=, )(?:\+([\d,]+))?(?: ?−([\d,]+))?")
+UNCHANGED = "Files are unchanged."
 _STAY = "Files stay as they are"
 
 
@@ -33,7 +31,7 @@ async def offer_files(context: LinearContext, tab: Tab) -> None:
     if not context.input.terminal or await _choose(context, along):
         return
     if (choice := along.choice) is not None:
-        context.say(moved_words(await tab.window.bring_files(choice)) or "Files are unchanged.")
+        context.say(moved_words(await tab.window.bring_files(choice)) or UNCHANGED)
 
 
 async def _choose(context: LinearContext, along: FilesAlong) -> bool:
@@ -43,7 +41,10 @@ async def _choose(context: LinearContext, along: FilesAlong) -> bool:
     extents = [Extent.NONE, *([Extent.FREE] if plan.free else []), *([Extent.ALL] if plan.conflicts else [])]
     extents.sort(key=lambda extent: extent is not along.extent)  # what holds anyway comes first
     words = [
-        _STAY if each is Extent.NONE else _said(FilesAlong(plan=plan, chosen=each).words) for each in extents
+        _STAY
+        if each is Extent.NONE
+        else FilesAlong(plan=plan, chosen=each).words_with("", size=rows.size_words)
+        for each in extents
     ]
     chosen = await context.choose("Files:", words, first=True)
     if chosen is None:
@@ -51,15 +52,3 @@ async def _choose(context: LinearContext, along: FilesAlong) -> bool:
     if extents[chosen] is not along.extent:
         along.chosen = extents[chosen]
     return False
-
-
-def _said(words: str) -> str:
-    """Words on files, with what is added and removed as a person says it."""
-    return _SIZE.sub(
-        lambda size: (
-            rows.size_words(*(int((each or "0").replace(",", "")) for each in size.groups()))
-            if size[0]
-            else ""
-        ),
-        words,
-    )

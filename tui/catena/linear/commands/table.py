@@ -174,7 +174,7 @@ COMMANDS: tuple[LinearCommand, ...] = (
     ),
     LinearCommand(
         "rewind",
-        "go back to a message or a checkpoint (files stay)",
+        "go back to a message or a checkpoint: newest, or by label",
         lambda do, text: do.checkpoints.rewind(text),
         "[N|LABEL]",
     ),

@@ -79,7 +79,8 @@ class CheckpointActions:
     async def _rewind_named(self, argument: str, way: UnplacedDraft) -> None:
         with self._context.drafts.under_way(way):
             if tab := self._context.tab:
-                await self._rewind(tab, await tab.conversation.checkpoints.find(argument or None), way)
+                checkpoint = await tab.conversation.checkpoints.find(argument or None)
+                await self._rewind(tab, checkpoint, way, self._along.along().choice)
 
     async def _rewind(
         self, tab: Tab, checkpoint: Checkpoint, way: UnplacedDraft, files: FileChoice | None = None

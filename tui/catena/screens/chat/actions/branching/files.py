@@ -9,6 +9,7 @@ from catena.text.safe_text import safe_line
 from catena.workspace.files_along import NO_FILES, Extent, FilesAlong, cut_words, moved_words
 from catena.workspace.tab import FilesBehind, Tab
 from catena_acp.continuity.wording.counts import counted
+from catena_acp.conversation.branches.files import named_files
 from catena_acp.errors import AgentError
 from catena_acp.snapshots.restoring import RestorePlan, whose_change
 from catena_store.errors import StoreError
@@ -102,8 +103,7 @@ class AlongActions:
 
     async def _ask_about_conflicts(self, tab: Tab, plan: RestorePlan) -> Extent | None:
         free, others = counted(len(plan.free), "file"), plan.conflicts
-        named = ", ".join(safe_line(step.path) for step in others[:3])
-        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        named = safe_line(named_files(others))
         while True:
             key = await self._context.parts.fork.ask(
                 ForkQuestion(
@@ -114,7 +114,7 @@ class AlongActions:
                         ForkOption(FILES, f"Also {counted(len(others), 'file')} of others"),
                         ForkOption(SHOW, "Show what would change", "Show"),
                     ),
-                    f"{whose_change(others).capitalize()}: {named}{more}.",
+                    f"{whose_change(others).capitalize()}: {named}.",
                 )
             )
             if key != SHOW:
@@ -170,7 +170,7 @@ class AlongActions:
         if left is None:
             context.say("Another Catena has ended it.")
             return
-        named = ", ".join(safe_line(step.path) for step in left[:3])
+        named = safe_line(named_files(left))
         ended = "Finished." if key == FINISH else "Undone: the files are as they were before."
         context.say(f"{ended} Changed meanwhile by someone else, so left: {named}." if left else ended)
 

@@ -1,0 +1,71 @@
+"""Files that go back or along: what became of them is said once, and in the same words on every surface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from catena.settings.settings import load_settings
+from support.clients.command_line import Catena, newest, shown
+from support.clients.conversing import converse, furnish
+from support.screen.pilot import at_the_screen
+
+SAID = "1 file came along. Changed since by someone else, so left: notes.txt."
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project where files follow, with a checkpoint before two files that an agent wrote."""
+    with furnish(tmp_path, monkeypatch, "files_follow = true\n") as project:
+        yield project
+
+
+async def written(project: Path) -> str:
+    """Tell the agent to write the files; returns the id of the conversation."""
+    await converse(
+        ("▸say Before.", "▸/checkpoint first", "▸write notes.txt one", "▸write other.txt two"), project
+    )
+    return newest(Catena(project.parent))
+
+
+def texts(project: Path) -> list[Path]:
+    return list(project.glob("*.txt"))
+
+
+async def on_the_screen(project: Path, id: str, typed: str, *seen: str) -> str:
+    async with at_the_screen(str(project), settings=load_settings(), conversation_id=id) as person:
+        await person.first_tab()
+        await person.idle()
+        await person.say(typed)
+        await person.sees(*seen)
+        await person.idle()
+        return " ".join(person.text.split())
+
+
+async def test_g04_a_rewind_by_a_label_takes_files_along_where_they_follow_and_says_so_on_every_surface(
+    project: Path,
+) -> None:
+    id = await written(project)
+    said = await on_the_screen(project, id, "/rewind first", "2 files came along.")
+    assert "Files are unchanged" not in said
+    assert not texts(project)
+    told = await converse(("▸/undo", "▸/rewind first", "▸"), project, conversation_id=id)
+    assert told.count("2 files came along.") == 2 and "Files are unchanged" not in told
+    assert not texts(project)
+
+
+async def test_g04_what_is_left_is_said_once_and_alike_on_every_surface(project: Path) -> None:
+    id, catena = await written(project), Catena(project.parent)
+    (project / "notes.txt").write_text("mine\n")
+    said = await on_the_screen(project, id, "/rewind first", SAID)
+    assert said.count("so left") == 1
+    told = await converse(("▸/undo", "▸/rewind first", "▸"), project, conversation_id=id)
+    assert told.count(SAID) == told.count("so left") == 1
+    told = await converse(("▸/undo", "▸/tree", "▸/open 1", "▸"), project, conversation_id=id)
+    assert told.count(SAID) == told.count("so left") == 1
+    await converse(("▸/undo",), project, conversation_id=id)
+    answer = next(each["id"] for each in shown(catena, id)["messages"] if each["kind"] == "agent")
+    told = catena("run", "--resume", id, "--at", answer, "say After.").err
+    assert told.count("Changed since by someone else, so left: notes.txt.") == 1, told
