@@ -303,3 +303,27 @@ async def test_q04_however_many_turns_follow_only_the_rows_near_the_screen_stay_
         await person.sees("█ say turn 0")
         await person.press("end")
         await person.sees("▌ say turn 15")
+
+
+async def test_q04_who_reads_further_up_while_turns_follow_keeps_no_more_of_them_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presenter, "_MOST_ROWS", 20)
+    monkeypatch.setattr(presenter, "_FEWEST_CUT", 5)
+    monkeypatch.setattr(transcript, "_FAR", 3)
+    async with at_the_screen(str(tmp_path), size=(100, 12)) as person:
+        for number in range(6):
+            await person.answered(f"say turn {number}")
+        await person.browse()
+        await person.press("home")
+        await person.sees("say turn 0")
+        tab, drawn = person.tab, person.commands.context.presenter
+        for number in range(6, 20):
+            await tab.window.say(f"say turn {number}")
+            await person.until(lambda: person.is_over(tab), "the end of its turn")
+            held = [entry.message.depth for entry in person.transcript._column.entries]
+            assert held == list(drawn.loaded) and len(held) < 40
+        assert "say turn 0" in person.text
+        assert drawn.loaded.stop < 40 and person.transcript.below == 40 - drawn.loaded.stop
+        await person.press("end")
+        await person.sees("▌ say turn 19")

@@ -585,6 +585,7 @@ class TabPresenter:
                 self._over = self._over or bool(tab.todos)
                 self.stop_wanted_at = None
                 self._cut(-1)
+                self._cut(1)  # for who reads further up
             case Troubled(problem=problem):
                 if not problem.offers:  # else it stands in its panel
                     parts.hints.say(problem.text, wrong=True)
