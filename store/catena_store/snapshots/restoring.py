@@ -86,10 +86,12 @@ def plan(
     back = Course(repository, left)
     back.end(now)
     ahead = Course(repository, entered)
-    # Of a path that no left turn changed, what is there now.
-    elsewhere = {
-        change.path: change.new for change in (repository.changes(entered[0].before, now) if entered else ())
-    }
+    # Of a path that no left turn changed: what is there now, where that is not as the first entered one found it.
+    elsewhere: dict[str, TreeEntry | None] = {}
+    for began in dict.fromkeys(ahead.began[path] for path in ahead.first.keys() - back.first.keys()):
+        for change in repository.changes(began, now):
+            if ahead.began.get(change.path) == began:
+                elsewhere[change.path] = change.new
     steps = []
     for path in sorted(back.first.keys() | ahead.first.keys()):
         conflict = back.conflict(path)
@@ -142,12 +144,13 @@ def _without_guesses(
 class Course:
     """What became of the paths that some turns changed: before the first of them, and after the last.
 
-    ``others`` are paths that somebody else changed after one of the turns had; of those in ``doubts`` it cannot be told
-    whether a turn changed them.
+    ``began`` has the tree before the first, and ``others`` are paths that somebody else changed after one of the turns
+    had; of those in ``doubts`` it cannot be told whether a turn changed them.
     """
 
     def __init__(self, repository: SnapshotRepository, turns: Sequence[TurnSnapshots]) -> None:
         self.first: dict[str, TreeEntry | None] = {}
+        self.began: dict[str, str] = {}
         self.last: dict[str, TreeEntry | None] = {}
         self.others: dict[str, Why] = {}
         self.doubts: dict[str, Why] = {}
@@ -159,6 +162,7 @@ class Course:
             self._came_back_unseen(turn.before, changes)
             for change in changes:
                 self.first.setdefault(change.path, change.old)
+                self.began.setdefault(change.path, turn.before)
                 self.last[change.path] = change.new
             for began, ended in turn.shared:
                 for change in repository.changes(began, ended):

@@ -288,6 +288,25 @@ def test_g10_what_is_not_surely_the_turns_is_named_where_they_are_entered_as_whe
     }
 
 
+def test_g10_what_a_later_entered_turn_had_found_is_not_taken_for_what_is_there_now(tree: WorkTree) -> None:
+    tree.begin()
+    (tree / "a").write_text("of the first\n")
+    tree.end()
+    (tree / "c").write_text("somebody else's\n")
+    tree.begin()
+    (tree / "c").write_text("of the second\n")
+    tree.end()
+    for name in ("a", "c"):
+        (tree / name).unlink()
+    steps = plan(tree.repository, [], tree.capture(), tree.turns)
+    assert {step.path: (step.now, step.conflict) for step in steps} == {
+        "a": (None, None),
+        "c": (None, Why.CHANGED_SINCE),
+    }
+    assert restore(tree.repository, steps) == []
+    assert tree.files() == {"a": "of the first\n", "c": "of the second\n"}
+
+
 def test_g04_what_is_in_no_snapshot_is_named_and_cannot_be_chosen(tree: WorkTree) -> None:
     (tree / "grew").write_text("small\n")
     tree.begin()
