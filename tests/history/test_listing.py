@@ -174,3 +174,37 @@ def test_h02_whatever_stands_in_a_title_what_matched_lies_inside_it(title: str, 
             at = end
         if match.quality is Quality.TITLE_WORD and match.words:
             assert match.name_spans
+
+
+def test_h25_a_match_among_many_is_made_in_short_steps() -> None:
+    def busiest(count: int) -> int:
+        found = listing(*(entry(f"c{number}", f"Title {number}", minutes=number) for number in range(count)))
+        query, most = asked("7"), 0
+        steps = found.matching(query)
+        while True:
+            with calls_counted() as calls:
+                over = next(steps, "over") == "over"
+            most = max(most, calls.made)
+            if over:
+                return most
+
+    assert busiest(8_000) < 1.5 * busiest(2_000)
+
+
+@pytest.mark.parametrize("after", range(0, 40, 3))
+def test_h25_what_changes_between_two_steps_of_a_match_is_in_the_next_one(after: int) -> None:
+    found = listing(*(entry(f"c{number}", f"Title {number}", minutes=number) for number in range(6_000)))
+    steps = found.matching(asked("title 5"))
+    for _ in range(after):
+        next(steps, None)
+    found.remove(["c5"])
+    found.put([entry("new", "Title 5, new"), entry("c50", "Renamed")])
+    for _ in steps:
+        pass
+    wanted = {"new", *(f"c{number}" for number in range(6_000) if str(number).startswith("5"))}
+    matches = found.match(asked("title 5"))
+    words = {
+        key for key, each in zip(keys(matches), matches.qualities, strict=True) if each is Quality.TITLE_WORD
+    }
+    assert words == wanted - {"c5", "c50"}
+    assert found.count(HistoryScope.EVERYWHERE) == 6_000

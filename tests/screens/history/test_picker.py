@@ -13,6 +13,7 @@ import pytest
 import catena.screens.history.rows.list as history_list
 from catena.history.finding import ranked
 from catena.history.scopes import HistoryScope
+from catena.screens.history import picker
 from catena.screens.history.picker import HistoryScreen
 from catena.screens.history.rows.order import with_messages
 from catena.settings.file.writing import save_copies
@@ -497,3 +498,32 @@ async def test_h19_importing_a_copy_twice_gives_two_forks_of_a_session(
         await person.back()
         await person.until(lambda: person.tab.conversation.id not in (copy, source.id), "another fork")
         assert (await person.tab.conversation.branches.lineage()).source == source
+
+
+async def test_h25_enter_right_behind_letters_takes_what_they_find_also_where_many_are_matched_between_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(picker, "_AT_ONCE", 0)
+    monkeypatch.setattr(picker, "_STEPS", 0.0)
+    ids = await keep(str(tmp_path), [f"Title {number}" for number in range(1_500)], "What is it?", "A test.")
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        screen = await history(person)
+        await person.sees("Title 1499")
+        await person.press(*"title", "space", *"1077", "enter")
+        await person.until(lambda: person.tab.conversation.id == ids[1077], "the conversation that was typed")
+        assert not screen.is_attached
+
+
+async def test_h25_while_many_are_matched_the_rows_change_once_the_newest_text_is_matched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(picker, "_AT_ONCE", 0)
+    monkeypatch.setattr(picker, "_STEPS", 0.0)
+    await keep(str(tmp_path), [f"Title {number}" for number in range(1_200)], "What is it?", "A test.")
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        screen = await history(person)
+        await person.type("title")
+        await person.sees("1,200 of 1,200")
+        await person.type(" 777")
+        await person.until(lambda: screen._matched.is_set() and len(screen._matches) == 1, "the only one")
+        await person.sees("▌ Title 777", "1 of 1,200")

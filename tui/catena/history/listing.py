@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from operator import attrgetter
-from typing import NamedTuple, overload
+from operator import attrgetter, itemgetter
+from typing import NamedTuple, TypeVar, overload
 
 from catena.history.entries import EntryState, HistoryEntry
 from catena.history.query import HistoryQuery, Known, QueryFacts
@@ -21,8 +22,11 @@ from catena.history.ranking import (
 )
 from catena.history.scopes import HistoryScope, Repositories
 
+T = TypeVar("T")
+
 _WORD = re.compile(r"[^\W_]")
 _GROUPS = 4
+_STEP = 500  # entries that are looked at in one step: two milliseconds, or three
 _QUALITIES = tuple(Quality)
 
 
@@ -122,6 +126,8 @@ class HistoryListing:
         self._entries: dict[str, HistoryEntry] = {}
         self._texts: dict[str, _Texts] = {}
         self._ordered: list[_Row] | None = None
+        self._changes = 0  # of what the order is made of
+        self._tally: Counter[HistoryScope] = Counter()  # of the ordered entries, by their narrowest scope
         self._found: tuple[tuple[str, ...], list[tuple[_Row, Quality]]] | None = None  # by the last words
         self._opened: frozenset[str] = frozenset()
         self._own_sessions: frozenset[str] = frozenset()
@@ -136,6 +142,11 @@ class HistoryListing:
         """The entry of a key, with all that was read of it."""
         return self._entries.get(key)
 
+    @property
+    def own_keys(self) -> list[str]:
+        """The keys of the conversations of ours."""
+        return [key for key, entry in self._entries.items() if not entry.foreign]
+
     def put(self, entries: Iterable[HistoryEntry]) -> None:
         """Add entries, or replace those with the same keys."""
         for entry in entries:
@@ -147,14 +158,14 @@ class HistoryListing:
                 if known is not None and known.outlined and _place_of(entry) == _place_of(known):
                     continue  # more of it is known, and it stands where it stood
                 self._texts[entry.key] = _texts_of(entry)
-                self._ordered = None
+                self._disorder()
 
     def remove(self, keys: Iterable[str]) -> None:
         """Remove entries; keys that are not there do not matter."""
         for key in keys:
             if self._entries.pop(key, None) is not None:
                 del self._texts[key]
-                self._ordered = None
+                self._disorder()
 
     def set_opened(self, keys: Collection[str]) -> None:
         """Say which conversations have a tab here."""
@@ -167,7 +178,7 @@ class HistoryListing:
     def set_own_sessions(self, sessions: Collection[str]) -> None:
         """Say which sessions are links of ours: a foreign entry of one of them is our conversation, and is left out."""
         self._own_sessions = frozenset(sessions)
-        self._ordered = None
+        self._disorder()
 
     @property
     def directory(self) -> str:
@@ -180,7 +191,7 @@ class HistoryListing:
             [self._directory, *_directories(self._entries.values()), *self._counts]
         )
         if learnt:
-            self._ordered = None
+            self._disorder()
         return learnt
 
     @property
@@ -210,7 +221,8 @@ class HistoryListing:
     def count(self, scope: HistoryScope) -> int:
         """How many entries a scope holds; of those of ours that were not read yet by the counts that were given."""
         if not self._counts:
-            return sum(narrowest <= scope for *_, narrowest in self._in_order())
+            self._in_order()
+            return sum(count for narrowest, count in self._tally.items() if narrowest <= scope)
         foreign = (
             sum(each.foreign for each in self._entries.values()) if scope > HistoryScope.EVERYWHERE else 0
         )
@@ -233,10 +245,24 @@ class HistoryListing:
         First those that wait for the person, then those that run, then by how well they match, and the pinned ones and
         the newest first; letters alone come after all words, whatever the entry does. Archived ones are last.
         """
+        return _result(self.matching(query, scope, facts=facts, hold=hold))
+
+    def matching(
+        self,
+        query: HistoryQuery,
+        scope: HistoryScope = HistoryScope.EVERYWHERE,
+        *,
+        facts: QueryFacts | None = None,
+        hold: Hold | None = None,
+    ) -> Generator[None, None, Matches]:
+        """``match`` in steps of some milliseconds; entries that change between two of them may not be in it."""
         counted = [0] * len(HistoryScope)
         # Entries come in the order of time, so that each of these lists is in it, too.
         ranked: list[list[HistoryEntry]] = [[] for _ in range(2 * _GROUPS * len(_QUALITIES))]
-        for (entry, _, group, narrowest), quality in self._with_words(query.folded):
+        found = yield from self._with_words(query.folded)
+        for at, ((entry, _, group, narrowest), quality) in enumerate(found):
+            if not at % _STEP:
+                yield
             if query.filters and not query.passes(entry, facts):
                 continue
             counted[narrowest] += 1
@@ -252,17 +278,21 @@ class HistoryListing:
         counts = dict(zip(HistoryScope, accumulate(counted), strict=True))
         return Matches(entries, qualities, query.folded, counts, scope)
 
-    def _with_words(self, words: tuple[str, ...]) -> list[tuple[_Row, Quality]]:
+    def _with_words(self, words: tuple[str, ...]) -> Generator[None, None, list[tuple[_Row, Quality]]]:
         """The entries that have the words, and how well; a word that grew is only looked for where it was before."""
-        rows = self._in_order()
-        if self._found is not None and _narrow(self._found[0], words):
+        ordered = yield from self._ordering()
+        rows = ordered
+        if ordered is self._ordered and self._found is not None and _narrow(self._found[0], words):
             rows = [row for row, _ in self._found[1]]
         found: list[tuple[_Row, Quality]] = []
-        for row in rows:
+        for at, row in enumerate(rows):
+            if not at % _STEP:
+                yield
             quality = _quality(row[1], words)
             if quality is not Quality.NONE:
                 found.append((row, quality))
-        self._found = words, found
+        if ordered is self._ordered:
+            self._found = words, found
         return found
 
     def within(
@@ -286,21 +316,34 @@ class HistoryListing:
 
     def _in_order(self) -> list[_Row]:
         """All entries, the newest first, with what is looked at in each of them for every key."""
+        return _result(self._ordering())
+
+    def _disorder(self) -> None:
+        """Forget the order, since something that it is made of has changed."""
+        self._ordered = None
+        self._changes += 1
+
+    def _ordering(self) -> Generator[None, None, list[_Row]]:
+        """``_in_order`` in steps; what changes between two of them is in the next order."""
         if self._ordered is None:
-            self._found = None
+            changes = self._changes
             narrowest = {cwd: self._narrowest(cwd) for cwd in _directories(self._entries.values())}
             shown = [each for each in self._entries.values() if each.session not in self._own_sessions]
+            yield
             shown.sort(key=attrgetter("key"))
+            yield
             shown.sort(key=attrgetter("pinned", "updated_at"), reverse=True)
-            self._ordered = [
-                (
-                    each,
-                    self._texts[each.key],
-                    _group(each),
-                    HistoryScope.ALL_SOURCES if each.foreign else narrowest[each.cwd],
-                )
-                for each in shown
-            ]
+            ordered = list[_Row]()
+            for at, each in enumerate(shown):
+                if not at % _STEP:
+                    yield
+                if (texts := self._texts.get(each.key)) is not None:
+                    scope = HistoryScope.ALL_SOURCES if each.foreign else narrowest[each.cwd]
+                    ordered.append((each, texts, _group(each), scope))
+            if changes != self._changes:
+                return ordered
+            self._ordered, self._found = ordered, None
+            self._tally = Counter(map(itemgetter(3), ordered))
         return self._ordered
 
     def _narrowest(self, cwd: str) -> HistoryScope:
@@ -311,6 +354,16 @@ class HistoryListing:
         if repository is not None and repository == self._repositories.of(self._directory):
             return HistoryScope.REPOSITORY
         return HistoryScope.EVERYWHERE
+
+
+def _result(steps: Generator[None, None, T]) -> T:
+    """What comes of steps, all made at once."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 def _group(entry: HistoryEntry) -> int:
@@ -385,7 +438,7 @@ def _keep_at(entries: list[HistoryEntry], qualities: list[Quality], hold: Hold) 
 
 
 def _directories(entries: Iterable[HistoryEntry]) -> dict[str, None]:
-    return dict.fromkeys(entry.cwd for entry in entries)
+    return dict.fromkeys(map(attrgetter("cwd"), entries))
 
 
 def _distinct(entries: Iterable[HistoryEntry], name: str) -> tuple[str, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -48,6 +49,11 @@ from catena_store.errors import StoreError
 _SHORT = 15  # rows of a screen below which there are no headings
 _BESIDE = 140  # cells of a screen from which on the preview stands beside the list
 _PAUSE = 0.04  # seconds without another letter, after which messages are searched
+_AT_ONCE = (
+    10_000  # conversations that are matched in one go, in some 15 ms; more are matched between the keys,
+)
+_STEPS = 0.004  # so many seconds at a time,
+_BREATH = 0.001  # with so much between
 _FEW = 1_000  # conversations that are read at once, since nobody notices
 _LOOK = 1.5  # seconds between two looks at what others changed
 _LOOKED_AT = 200  # rows, for the widths of columns
@@ -113,6 +119,9 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         self._message_search = MessageSearch(sources.reader, sources.finder)
         self._search = Search()
         self._matches = Matches((), ())
+        self._matched = asyncio.Event()  # it is what the filter finds now
+        self._matched.set()
+        self._held = False  # the row under the cursor stays when what is matched now is shown
         self._marks = MarkedConversations(self, sources.listing, sources.reader)
         self._pages: AsyncIterator[int] | None = None  # that were not read yet; None while nobody may read on
         self._everything = asyncio.Event()  # was read
@@ -233,11 +242,11 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
                         self.list_again(held=self.row_list.taken_up)
                         listed = len(self._listing)
                 await self._listing.learn_places()
+                self._widen_if_empty()
                 self._listing.set_counts({})
             except StoreError as error:
                 self.say(str(error))
             self._everything.set()
-            self._widen_if_empty()
             self.list_again(held=self.row_list.taken_up)
 
     def on_history_list_near_end(self) -> None:
@@ -316,6 +325,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
                 if await self._message_search.learn_facts(search):
                     self._relist(held=True)
                 await self._message_search.find(search, self.scope)
+                await self._matched.wait()
                 if not (search.hits.found or len(self._matches)) and self.scope < HistoryScope.EVERYWHERE:
                     await self._message_search.count_everywhere(search)
         except StoreError as error:
@@ -330,10 +340,38 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
 
         Not ``again``: what matched is known, and only what was found in messages is new.
         """
-        search, rows = self._search, self.row_list
-        if again:
+        search = self._search
+        if again and len(self._listing) > _AT_ONCE:
+            self._held = held and (self._held or self._matched.is_set())
+            self._matched.clear()
+            steps = self._listing.matching(search.query, self.scope, facts=search.facts)
+            work: WorkType[None] = partial(self._match, steps)
+            self.run_worker(work, group="matching", exclusive=True)
+        elif again:
             self._matches = self._listing.match(search.query, self.scope, facts=search.facts)
-        matches = self._matches
+            self._show_matches(held=held)
+        elif self._matched.is_set():  # else it is shown with what is matched now
+            self._show_matches(held=held)
+
+    async def _match(self, steps: Generator[None, None, Matches]) -> None:
+        """Match many entries while keys are heard, and show them."""
+        until = time.monotonic() + _STEPS
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                self._matches = end.value
+                break
+            if time.monotonic() > until:
+                await asyncio.sleep(_BREATH)
+                until = time.monotonic() + _STEPS
+        self._matched.set()
+        with contextlib.suppress(NoMatches):  # the screen was closed
+            self._show_matches(held=self._held)
+
+    def _show_matches(self, *, held: bool) -> None:
+        """Show what matches, in its order; ``held``: the row under the cursor stays where it is."""
+        search, rows, matches = self._search, self.row_list, self._matches
         order = RowOrder(search.hits, search.query.folded, self._now, headed=self.app.size.height >= _SHORT)
         content = order.rows(self._listing, matches)
         if held and (chosen := rows.chosen) is not None:
@@ -492,7 +530,9 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
 
     def action_take(self) -> None:
         """Open the conversation under the cursor; where nothing was found yet, the first one that is."""
-        if (entry := self.row_list.chosen) is not None and entry.foreign:
+        if not self._matched.is_set():  # the rows are those of before
+            self._search.take = True
+        elif (entry := self.row_list.chosen) is not None and entry.foreign:
             self.action_acts()  # whether to continue the session itself, or a copy of it
         elif entry is not None:
             self._choose("open")
