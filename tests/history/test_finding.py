@@ -16,10 +16,11 @@ from catena.history.query import HistoryQuery
 from catena.history.ranking import Quality
 from catena.history.reading import HistoryReader
 from catena.history.scopes import HistoryScope, Repositories, repository_of
-from catena_store.conversations import conversations
+from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.finding import history
-from catena_store.records import Kind
+from catena_store.keeping.pruning import prune
+from catena_store.records import Kind, MessageState
 from support.counted_work import calls_counted, queries_counted
 from support.storage.rows import Clock, new_conversation, say, store
 
@@ -113,6 +114,37 @@ async def test_h01_pages_bring_what_stands_first_with_the_newest_and_the_archive
     assert first[:3] == ["c001", "c000", "c102"]
     assert [count async for count in pages] == [1, 2]
     assert [match.key for match in shelf.listing.match(HistoryQuery())][-3:] == ["c003", "c050", "c002"]
+
+
+async def test_h20_a_refresh_leaves_out_what_was_removed_for_good_and_still_hears_of_what_comes_after(
+    shelf: Shelf,
+) -> None:
+    for number in range(20):
+        await shelf.add(f"c{number:03}", "x", "y")
+    await shelf.read()
+    async with shelf.db.write() as tx:
+        for number in range(5, 15):
+            await conversations.set_title(tx, f"c{number:03}", "removed soon")
+    assert await shelf.reader.refresh()
+    await prune(shelf.db, [f"c{number:03}" for number in range(5, 15)], lambda _: True)
+    async with shelf.db.write() as tx:
+        await conversations.set_title(tx, "c003", "renamed")
+    assert await shelf.reader.refresh()
+    assert len(shelf.listing) == 10 and shelf.listing.get("c010") is None
+    renamed = shelf.listing.get("c003")
+    assert renamed is not None and renamed.title == "renamed"
+
+
+async def test_h25_what_an_agent_says_changes_no_row_of_the_list(shelf: Shelf) -> None:
+    await shelf.add("c1", "x", "y")
+    await shelf.add("c2", "x", "y")
+    async with shelf.db.write() as tx:
+        before = await history.look(tx)
+        await say(tx, "c1-a2", "c1-a", "It", conversation="c1", kind=Kind.AGENT, state=MessageState.OPEN)
+        for _ in range(3):
+            await messages.append(tx, "c1-a2", " goes on")
+        await messages.update(tx, "c1-a2", state=MessageState.FINAL)
+        assert (await history.look(tx)).revision == before.revision
 
 
 async def test_h20_a_refresh_reads_what_changed_and_not_the_whole_history(shelf: Shelf) -> None:

@@ -180,6 +180,7 @@ class HistoryLook:
     at: datetime  # when a person last came to a conversation or left one
     message_id: str | None  # the newest message, None where there is none
     revision: int  # of the conversation whose own row changed last
+    conversations: int  # how many there are, deleted ones included
 
 
 async def look(r: Reader) -> HistoryLook:
@@ -187,10 +188,10 @@ async def look(r: Reader) -> HistoryLook:
     row = await r.one(
         "SELECT coalesce((SELECT max(at) FROM conversation_seen), 0),"
         " (SELECT uid FROM message ORDER BY id DESC LIMIT 1),"
-        " coalesce((SELECT max(revision) FROM conversation), 0)"
+        " coalesce((SELECT max(revision) FROM conversation), 0), (SELECT count(*) FROM conversation)"
     )
     assert row is not None
-    return HistoryLook(from_milliseconds(row[0]), row[1], row[2])
+    return HistoryLook(from_milliseconds(row[0]), *row[1:])
 
 
 async def changed_since(r: Reader, before: HistoryLook) -> list[str]:
@@ -204,6 +205,15 @@ async def changed_since(r: Reader, before: HistoryLook) -> list[str]:
         " UNION SELECT conversation_id FROM conversation_seen WHERE at >= ?1"
         " UNION SELECT id FROM conversation WHERE revision > ?3",
         (to_milliseconds(before.at), before.message_id, before.revision),
+    )
+    return [id for (id,) in found]
+
+
+async def gone(r: Reader, ids: Sequence[str]) -> list[str]:
+    """Those of the conversations that were removed for good."""
+    found = await r.all(
+        "SELECT value FROM json_each(?) WHERE NOT EXISTS (SELECT 1 FROM conversation WHERE id = value)",
+        (rows.as_list(ids),),
     )
     return [id for (id,) in found]
 

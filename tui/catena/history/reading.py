@@ -94,14 +94,16 @@ class HistoryReader:
             wanted = (
                 self._standing | frozenset(ids) | frozenset(await history.changed_since(reader, self._look))
             )
-            self._look = await history.look(reader)
+            before, self._look = self._look, await history.look(reader)
+            if self._look.conversations < before.conversations:
+                wanted |= frozenset(await history.gone(reader, self._listing.own_keys))
             found = await history.of_conversations(reader, sorted(wanted))
-        before = {key: self._listing.get(key) for key in wanted}
+        known = {key: self._listing.get(key) for key in wanted}
         await self._put(found)
         self._listing.remove(wanted - {row.id for row in found})
         entries = {key: entry for key in wanted if (entry := self._listing.get(key)) is not None}
         self._standing = frozenset(key for key, entry in entries.items() if entry.waits or entry.state)
-        return any(entries.get(key) != entry for key, entry in before.items())
+        return any(entries.get(key) != entry for key, entry in known.items())
 
     async def read(self, ids: Sequence[str]) -> None:
         """Read the entries of these conversations, and no others, into the listing."""
