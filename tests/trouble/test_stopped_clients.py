@@ -10,12 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from catena.workspace.outgoing import unsaved_answer_lines
+from catena.workspace.outgoing import OutgoingTexts, unsaved_answer_lines
+from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.conversation_events import MessageAdded, TurnEnded
+from catena_acp.conversation.conversations.conversations import Conversations
+from catena_store.database.database import Database
 from catena_store.errors import StoreBusy
+from catena_store.ids import new_id
 from catena_store.records import Kind, StopReason
 from support.clients.protocol import until
 from support.conversations.rehearsed import World
+from support.conversations.room import room
 from support.screen.terminal import KEYS, Place, Terminal
 from support.storage.lock_holder import can_write, stopped_writer
 
@@ -106,3 +111,25 @@ async def test_an_answer_that_cannot_be_saved_before_the_client_ends_is_handed_t
         ((answer, why),) = desk.conversations.unsaved_answers
     assert answer == "two" and isinstance(why, StoreBusy) and why.pid == pid
     assert unsaved_answer_lines([(answer, why)])[1:] == ["two"]
+
+
+async def test_tabs_come_back_when_a_process_goes_on_that_was_stopped_within_a_transaction(
+    tmp_path: Path,
+) -> None:
+    world = World(tmp_path)
+    async with room(world) as before:
+        tab = await before.tabs.open_new(before.agent)
+        await tab.window.say("say one")
+        await tab.window.wait_idle()
+    async with (
+        Database.open(world.store, busy_seconds=0.2) as db,
+        Conversations.serve(db, specs={"rehearsal": world.spec()}, client_version="test") as served,
+    ):
+        tabs = OpenTabs(db, served, outgoing=OutgoingTexts(), directory=str(world.project), new_id=new_id)
+        async with stopped_writer(world.store):
+            coming = asyncio.create_task(tabs.restore(waits=True))
+            await until(lambda: db._gave_up is not None)
+            assert not coming.done()
+        await coming
+        assert len(tabs.tabs) == 1 and tabs.workspace_is_ours
+        await tabs.leave()

@@ -15,6 +15,7 @@ from catena.workspace.panes import Pane, Panes, TabEvents
 from catena.workspace.tab import Tab, TurnsElsewhere
 from catena.workspace.tab_branches import TabBranches
 from catena.workspace.undo import TabUndo
+from catena_acp.continuity.cancellation import with_retries
 from catena_acp.continuity.conversation_events import ConversationEvent, PromptReturned
 from catena_acp.conversation import journal
 from catena_acp.conversation.conversations.conversations import Conversations
@@ -132,24 +133,36 @@ class OpenTabs:
         """The workspace of these tabs; None if another Catena has it."""
         return self._workspace_id
 
-    async def restore(self) -> None:
-        """Restore this directory's tabs, unless another living Catena has them."""
-        owner = self._conversations.owner
+    async def restore(self, *, waits: bool = False) -> None:
+        """Restore this directory's tabs, unless another living Catena has them.
+
+        With ``waits`` it goes on as soon as the process lets it that keeps the store busy, however long that takes.
+        """
         if self._db.read_only:
             await self._restore_to_read()
             return
-        async with self._db.write() as tx:
-            await inputs.keep_newest(tx, self._inputs_kept)
-            workspace = await windows.ensure_workspace(tx, self._directory, new_id=self._new_id)
-            taken = await windows.take_workspace(tx, workspace.id, owner, is_dead=self._is_abandoned)
-            if not taken:
-                return
-            self._workspace_id = workspace.id
-            restored = await windows.of_workspace(tx, workspace.id)
+        taken = await (
+            with_retries(self._take_workspace, waits=lambda: True) if waits else self._take_workspace()
+        )
+        if taken is None:
+            return
+        workspace, restored = taken
         for window in restored:
             with contextlib.suppress(NotFound):  # one conversation that is gone must not keep the others away
                 await self._add(window)
         self._restore_panes(workspace, restored)
+
+    async def _take_workspace(self) -> tuple[Workspace, list[WindowRecord]] | None:
+        """Take the directory with its windows; None if another living Catena has it."""
+        owner = self._conversations.owner
+        async with self._db.write() as tx:
+            await inputs.keep_newest(tx, self._inputs_kept)
+            workspace = await windows.ensure_workspace(tx, self._directory, new_id=self._new_id)
+            if not await windows.take_workspace(tx, workspace.id, owner, is_dead=self._is_abandoned):
+                return None
+            restored = await windows.of_workspace(tx, workspace.id)
+        self._workspace_id = workspace.id
+        return workspace, restored
 
     async def _restore_to_read(self) -> None:
         """Restore the tabs from a store that may only be read; nothing of them is saved."""

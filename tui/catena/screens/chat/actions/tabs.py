@@ -54,7 +54,7 @@ class TabActions:
 
     async def _begin(self, way: UnplacedDraft, history: Callable[[], Awaitable[None]]) -> None:
         context, start = self._context, self._context.start
-        await context.tabs.restore()
+        await context.tabs.restore(waits=True)
         if context.tabs.read_only:
             await self._begin_to_read(way, history)
             return
