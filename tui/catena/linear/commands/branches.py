@@ -9,7 +9,7 @@ from functools import partial
 from catena.errors import CommandRefused
 from catena.linear import rows
 from catena.linear.commands.files import choose_files, offer_files
-from catena.linear.commands.prompts import PromptCommands, numbered_message, prompt_of
+from catena.linear.commands.prompts import BUSY, PromptCommands, numbered_message, prompt_of
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.screens.tree.layout import TreeLayout
@@ -18,7 +18,7 @@ from catena.text.chain_text import kin_name
 from catena.text.changes_text import shown_path
 from catena.text.formats import age, time_or_day, title_of
 from catena.text.safe_text import safe_line
-from catena.workspace.asking import make_all_ready
+from catena.workspace.asking import NO_OTHER, make_all_ready, refusal_to_ask
 from catena.workspace.directories import existing_directory
 from catena.workspace.files_along import moved_words
 from catena.workspace.tab import Tab
@@ -26,7 +26,6 @@ from catena.workspace.undo import UndoResult, done_again, undone, what
 from catena_acp.changes.hunks import diffs_of_files
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.conversation.prompts.rows import clears
 from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FilesMoved
@@ -34,7 +33,7 @@ from catena_store.conversations import branches, messages
 from catena_store.conversations.tree import TreeNode
 from catena_store.errors import StoreError
 from catena_store.ids import utc_now
-from catena_store.records import Kind, MessageState
+from catena_store.records import Kind, Message, MessageState
 
 _KEPT = "The prompt is the draft of each tab: /send sends it, /draft reads it."
 _LATER = "Later messages stay in the tree"
@@ -92,14 +91,11 @@ class BranchCommands:
             price = (await tab.conversation.chain.price(tab.window, leaf_id=point, apart=True)).words
         except ReadOnly:
             price = "price shown after the takeover"
-        what_is_forked = (
-            f"before {number}; its text becomes the draft"
-            if at_prompt
-            else f"after {number}"
-            if number
-            else "here"
-        )
+        what_is_forked = f"before {number}" if at_prompt else f"after {number}" if number else "here"
         there = f" into {safe_line(directory)}" if directory else ""
+        there += " in a new tab" if beside else ""
+        there += "; its text becomes the draft" if at_prompt else ""
+        there += "; the running turn continues here" if tab.at_work else ""
         if not await context.confirm(f"Fork {what_is_forked}{there}: {price}.", "fork"):
             return
         shown, cost = await context.tabs.fork(
@@ -141,16 +137,34 @@ class BranchCommands:
         )
 
     async def ask(self, argument: str) -> None:
-        """Send a prompt to this agent and to others at once, each in a tab of its own."""
+        """Send a prompt, else the draft, to this agent and to others at once, each in a tab of its own.
+
+        Without either, send the last prompt to the others.
+        """
         context, tab = self._context, self._context.here
         specs, text = leading_agents(argument, context.settings)
-        if not specs or not text or clears(text):
-            raise Refused("/ask AGENT [AGENT...] PROMPT asks this agent and the others the same.")
-        if tab.at_work:
-            raise Refused("The agent is still working; /stop stops it.")
-        point = await tab.window.leaf.fork_point()
+        text = text or tab.draft
+        last = await context.tabs.branches.prompt_of(tab.leaf_id) if tab.leaf_id else None
+        if why := refusal_to_ask(text, last):
+            raise Refused(why)
+        prompt = None if text.strip() else last
+        if prompt is None and tab.at_work:
+            raise Refused(BUSY)
+        point = prompt.parent_id if prompt else await tab.window.leaf.fork_point()
         price = tab.conversation.chain.price
-        context.out.line(f"{context.title}: {(await price(tab.window)).words}")
+
+        async def prices(offered: Sequence[AgentSpec]) -> list[str]:
+            return [(await price(tab.window, spec=spec, leaf_id=point, apart=True)).words for spec in offered]
+
+        if not specs:
+            chosen = await self._tabs.choose_agent(
+                "Choose: ask which agent the same prompt?", (tab.agent, tab.profile), prices
+            )
+            if chosen is None:
+                return
+            specs = [chosen]
+        if prompt is None:
+            context.out.line(f"{context.title}: {(await price(tab.window)).words}")
         for spec in specs:
             words = (await price(tab.window, spec=spec, leaf_id=point, apart=True)).words
             context.out.line(f"{safe_line(tab.title_of(spec))}: {words}")
@@ -158,37 +172,46 @@ class BranchCommands:
             "All of them work in the same directory, and may change the same files.", "ask them"
         ):
             return
-        others = await self._forks_of(tab, specs, text)
+        if text == tab.draft:
+            tab.draft = ""
+        others = await self._forks_of(tab, specs, text, prompt)
         try:
-            await make_all_ready((tab, *others), kept=_KEPT)
+            await make_all_ready(others if prompt else (tab, *others), kept=_KEPT)
         except (AgentError, StoreError):
-            tab.restore(text)
-            await context.tabs.keep(tab)
+            if prompt is None:
+                tab.restore(text)
+                await context.tabs.keep(tab)
             raise
-        files = tab.draft_files
         for other in others:
-            other.draft = ""
-            await self._prompts.say(text, tab=other, files=files)
+            asked, other.draft = other.draft, ""
+            await self._prompts.say(asked, tab=other)
             await context.tabs.keep(other)
-        await self._prompts.say(text)
+        if prompt is None:
+            await self._prompts.say(text)
+            await context.tabs.keep(tab)
 
-    async def _forks_of(self, tab: Tab, specs: Sequence[AgentSpec], text: str) -> list[Tab]:
-        """A tab for each of the agents, with the prompt as its draft.
+    async def _forks_of(
+        self, tab: Tab, specs: Sequence[AgentSpec], text: str, prompt: Message | None
+    ) -> list[Tab]:
+        """A tab for each of the agents, with the text, else the ``prompt``, as its draft.
 
         Raises AgentError, StoreError: then there are none.
         """
         tabs, others = self._context.tabs, list[Tab]()
         try:
             for spec in specs:
-                other, _ = await tabs.fork(tab, at=None, beside=True, agent=spec)
+                at = prompt.id if prompt else None
+                other, _ = await tabs.fork(tab, at=at, beside=True, agent=spec)
                 others.append(other)
-                other.draft, other.draft_files = text, tab.draft_files
-                await tabs.keep(other)
+                if prompt is None:
+                    other.draft, other.draft_files = text, tab.draft_files
+                    await tabs.keep(other)
         except (AgentError, StoreError):
             for other in others:
                 await tabs.close(other)
-            tab.restore(text)
-            await tabs.keep(tab)
+            if prompt is None:
+                tab.restore(text)
+                await tabs.keep(tab)
             raise
         return others
 
@@ -312,8 +335,16 @@ class BranchCommands:
         self._context.say(f"{where}{await self._tabs.price_words(tab)} {_BACK}")
 
     async def compare(self, argument: str) -> None:
-        """Compare the branch that is read with that of a tab, by its number."""
-        context, tab = self._context, self._context.here
+        """Compare the branch that is read with that of a tab, by its number, or with another version of a prompt."""
+        tab = self._context.here
+        compared = self._tab_of(tab, argument) if argument else await self._compared_with(tab)
+        if compared is None or tab.leaf_id is None:
+            return
+        await self._say_comparison(tab, tab.leaf_id, *compared)
+
+    def _tab_of(self, tab: Tab, argument: str) -> tuple[str, str]:
+        """The leaf of a tab by its number, and what it is called. Raises Refused."""
+        context = self._context
         tabs = context.tabs.tabs
         if not (argument.isdecimal() and 1 <= int(argument) <= len(tabs)) or tabs[int(argument) - 1] is tab:
             raise Refused("/compare N compares this branch with that of another tab; /tabs lists them.")
@@ -322,11 +353,43 @@ class BranchCommands:
             raise Refused("There is nothing to compare yet.")
         if other not in context.tabs.kin(tab):
             raise Refused("These two share no beginning.")
-        found = await tab.conversation.tree.compare(tab.leaf_id, other.leaf_id)
+        return other.leaf_id, f"Tab {argument}"
+
+    async def _compared_with(self, tab: Tab) -> tuple[str, str] | None:
+        """The leaf and the name of what there is to compare with: other tabs, else other versions of a prompt.
+
+        Where there are several, the person chooses. Raises Refused.
+        """
+        context, tabs = self._context, self._context.tabs
+        offered = [
+            (each.leaf_id, f"Tab {tabs.tabs.index(each) + 1}", safe_line(each.name()))
+            for each in tabs.kin(tab)
+            if each.leaf_id is not None
+        ]
+        if not offered:
+            await tab.conversation.settle()
+            offered = [
+                (each.leaf_id, f"Version {number}", _shortened(f"{each.agent} {each.text}".strip()))
+                for number, each in enumerate(await tabs.branches.versions(tab), start=1)
+                if not each.here
+            ]
+        if not offered:
+            raise Refused(NO_OTHER)
+        at: int | None = 0
+        if len(offered) > 1:
+            at = await context.choose(
+                "Choose: compare with which?", [f"{name}, {words}" for _, name, words in offered]
+            )
+        return None if at is None else offered[at][:2]
+
+    async def _say_comparison(self, tab: Tab, leaf_id: str, other_id: str, other_name: str) -> None:
+        context = self._context
+        await tab.conversation.settle()
+        found = await tab.conversation.tree.compare(leaf_id, other_id)
         scope = ChangeScope(Since.CHECKPOINT, found.shared)
-        read = [await tab.conversation.changes.read(leaf, scope) for leaf in (tab.leaf_id, other.leaf_id)]
+        read = [await tab.conversation.changes.read(leaf, scope) for leaf in (leaf_id, other_id)]
         context.say(f"Both share {counted(found.shared_prompts, 'prompt')}.")
-        tails = ((found.left, "Here"), (found.right, f"Tab {argument}"))
+        tails = ((found.left, "Here"), (found.right, other_name))
         for (tail, name), changes in zip(tails, read, strict=True):
             spoken = [row for row in tail.rows if row.kind in (Kind.USER, Kind.AGENT)]
             context.out.line(

@@ -40,7 +40,9 @@ class CheckpointCommands:
 
     async def label(self, argument: str) -> None:
         """Name the newest checkpoint."""
-        kept = await self._context.here.conversation.checkpoints.name(argument or None)
+        if not argument:
+            raise Refused("/label LABEL names the newest checkpoint.")
+        kept = await self._context.here.conversation.checkpoints.name(argument)
         self._context.say(f"Newest checkpoint renamed to {checkpoint_name(kept)}.")
 
     async def list(self, argument: str) -> None:

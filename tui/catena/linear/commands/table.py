@@ -152,10 +152,13 @@ COMMANDS: tuple[LinearCommand, ...] = (
         aliases=("source", "forks"),
     ),
     LinearCommand(
-        "ask", "ask other agents the same", lambda do, text: do.branches.ask(text), "AGENT [AGENT...] PROMPT"
+        "ask", "ask other agents the same", lambda do, text: do.branches.ask(text), "[AGENT...] [PROMPT]"
     ),
     LinearCommand(
-        "compare", "compare with the branch of another tab", lambda do, text: do.branches.compare(text), "N"
+        "compare",
+        "compare with the branch of another tab, or with another version",
+        lambda do, text: do.branches.compare(text),
+        "[N]",
     ),
     LinearCommand("undo", "undo the last edit, fork, rename or close", lambda do, _: do.branches.undo()),
     LinearCommand("redo", "redo what was undone", lambda do, _: do.branches.redo()),

@@ -17,23 +17,17 @@ from catena.settings.agents import leading_agents
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row
-from catena.workspace.asking import make_all_ready
+from catena.workspace.asking import NO_OTHER, make_all_ready, refusal_to_ask
 from catena.workspace.outgoing import Stage
 from catena.workspace.tab import Tab
-from catena_acp.conversation.prompts.rows import clears
 from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
 from catena_store.records import Attachment, Message
 
 _WHICH = "Ask which agent the same prompt?"
-_NOTHING_TO_ASK = "Write a prompt first, or put it behind the agent: /ask AGENT PROMPT"
-_STEERED = (
-    "The last prompt was sent into a running turn. Write the prompt behind the agent: /ask AGENT PROMPT"
-)
 _EDITED = "Send the edited prompt first, or leave the edit with {stop}."
 _KEPT = "The prompt waits in each composer."
-_NO_OTHER = "No prompt here has another version, and no other branch is open in a tab."
 
 
 class AskActions:
@@ -219,7 +213,7 @@ class AskActions:
         versions = {f"{number}": version for number, version in enumerate(found, start=1)}
         others = [number for number, version in versions.items() if not version.here]
         if not others or len(others) == len(versions):
-            context.say(_NO_OTHER)
+            context.say(NO_OTHER)
             return
         chosen: str | None = others[0]
         if len(others) > 1:
@@ -278,13 +272,8 @@ class AskActions:
 
 def _refusal(tab: Tab, prompt: Message | None) -> str:
     """Why nobody can be asked now, in words; "" if they can."""
-    if not tab.draft.strip():
-        if prompt is None:
-            return _NOTHING_TO_ASK
-        return _STEERED if prompt.data.get("steered") else ""
-    if clears(tab.draft):
-        return _NOTHING_TO_ASK
-    return BUSY if tab.at_work else ""
+    why = refusal_to_ask(tab.draft, prompt)
+    return why or (BUSY if tab.draft.strip() and tab.at_work else "")
 
 
 def _listed(titles: Sequence[str]) -> str:

@@ -243,7 +243,7 @@ class EditActions:
         """Retry the last prompt, with another agent if one is named, after its price was shown."""
         if (tab := self._context.tab) is None:
             return
-        if tab.busy:
+        if tab.at_work:
             self._context.say(self._context.keys.said(BUSY))
         elif prompt := await self.prompt_at(tab, None):
             spec = find_agent(argument, self._context.settings) if argument else None

@@ -1,0 +1,64 @@
+"""What may be done, and when, is the same on every surface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from catena.settings.settings import load_settings
+from catena_acp.continuity.conversation_events import Doing
+from support.clients.command_line import Catena, newest
+from support.clients.conversing import converse, furnish
+from support.screen.pilot import at_the_screen
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    with furnish(tmp_path, monkeypatch) as project:
+        yield project
+
+
+async def test_e08_a_retry_waits_for_no_agent_that_only_starts_on_any_surface(project: Path) -> None:
+    told = await converse(("▸say Before.", "◂/agent slow", "▹/retry", "▹n", "▹/agent rehearsal"), project)
+    assert "Retry 1: " in told and "still working" not in told
+    id = newest(Catena(project.parent))
+    async with at_the_screen(str(project), settings=load_settings(), conversation_id=id) as person:
+        await person.first_tab()
+        await person.idle()
+        await person.say("/agent slow")
+        await person.until(lambda: person.tab.doing is Doing.STARTING, "the agent to start")
+        await person.say("/retry")
+        await person.sees("Retry this prompt?")
+
+
+async def test_w17_without_a_number_what_there_is_is_compared_on_every_surface(project: Path) -> None:
+    told = await converse(
+        ("▸/compare", "▸say One.", "▸/compare", "▸/edit", "▸say Two.", "▸/compare"), project
+    )
+    nothing = "No prompt here has another version, and no other branch is open in a tab."
+    assert told.count(nothing) == 2
+    assert "Version 1, You: say One." in told and "Here, You: say Two." in told
+    id = newest(Catena(project.parent))
+    async with at_the_screen(str(project), settings=load_settings(), conversation_id=id) as person:
+        await person.first_tab()
+        await person.idle()
+        await person.say("/compare")
+        await person.sees("Version 1", "say One.", "say Two.")
+
+
+async def test_w17_without_a_prompt_the_draft_or_the_last_one_is_asked_on_every_surface(
+    project: Path,
+) -> None:
+    nothing = "Write a prompt first, or put it behind the agent: /ask AGENT PROMPT"
+    told = await converse(("▸/ask two", "▸say One.", "▸/ask two", "▸y", "▸/tab 2", "▸/chain"), project)
+    assert told.count(nothing) == 1
+    behind = told[told.index("▸/tab 2") :]
+    assert "Two 2: One." in behind or "two 2: One." in behind, told
+    async with at_the_screen(str(project), settings=load_settings()) as person:
+        await person.first_tab()
+        await person.new_tab()
+        await person.idle()
+        await person.say("/ask two")
+        await person.sees(nothing)
