@@ -9,6 +9,7 @@ from typing import Final
 
 from catena.linear.sentences import SpokenLine, spoken_lines
 from catena.text.formats import duration_text, size_in_words
+from catena.text.image_text import image_facts
 from catena.text.prompt_notes import prompt_notes
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.messages.tool_call import UNLIKE, ToolCall, relative
@@ -188,7 +189,7 @@ def failure_lines(call: ToolCall) -> Iterator[str]:
 
 def note_lines(call: ToolCall) -> Iterator[str]:
     """Where what a call did is not what the person was asked for."""
-    yield from (f"Note: {note[0].upper()}{note[1:]}" for note in call.notes)
+    yield from (f"Note: {spoken(note[0].upper() + note[1:])}" for note in call.notes)
 
 
 def tool_details(call: ToolCall, directory: str, *, most: int | None = None) -> Iterator[str]:
@@ -211,9 +212,8 @@ def tool_details(call: ToolCall, directory: str, *, most: int | None = None) -> 
 
 def image_lines(call: ToolCall) -> Iterator[str]:
     """The images of a tool call; a file can be made of them."""
-    for line in call.images:
-        words = line.partition(" · o ")[0].removeprefix("image · ")
-        yield f"Image: {spoken(words)}. /save N FILE writes it."
+    for image in call.images:
+        yield f"Image: {image_facts(image)}. /save N FILE writes it."
 
 
 def changed_lines(diffs: Sequence[ToolDiff]) -> tuple[int, int]:

@@ -111,4 +111,4 @@ def lineage_line(lineage: Lineage, forked_at: datetime) -> str:
         parts.append(f"forked: “{kin_name(lineage.forks[0])}”")
     elif lineage.forks:
         parts.append(f"{len(lineage.forks)} forks")
-    return f"↳ {' · '.join(parts)} · {_HOW}" if parts else ""
+    return " · ".join((*parts, _HOW)) if parts else ""

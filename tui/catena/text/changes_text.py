@@ -36,8 +36,8 @@ def size_words(added: int, removed: int) -> str:
     return " ".join([*pieces, f"−{removed:,}"] if removed else pieces)
 
 
-def state_words(file: ChangedFile, directory: str) -> str:
-    """What became of a file, and what of it is not known; "" for a plain change."""
+def state_words(file: ChangedFile, directory: str, *, between: str = " · ") -> str:
+    """What became of a file, and what of it is not known; "" for a plain change. ``between``: what parts its facts."""
     words = []
     match file.state:
         case FileState.NEW:
@@ -60,7 +60,7 @@ def state_words(file: ChangedFile, directory: str) -> str:
     if file.unsure:
         words.append("result unknown")
     words += filter(None, [_since(file)])
-    return " · ".join(words)
+    return between.join(words)
 
 
 def note_words(file: ChangedFile) -> str:

@@ -35,11 +35,11 @@ def checkpoint_place(listed: Listed) -> str:
     return f"{'before' if listed.before else 'in the turn of'} {shortened(safe_line(listed.prompt), 40)}"
 
 
-def checkpoint_facts(checkpoint: Checkpoint) -> str:
+def checkpoint_facts(checkpoint: Checkpoint) -> list[str]:
     """How much a checkpoint holds, and the model of its turn, as far as they are known."""
     count, model = checkpoint.data.get("messages"), checkpoint.data.get("model")
     messages = counted(count, "message") if isinstance(count, int) else ""
-    return " · ".join(filter(None, (messages, safe_line(str(model)) if model else "")))
+    return [fact for fact in (messages, safe_line(str(model)) if model else "") if fact]
 
 
 def context_text(price: Price) -> str:

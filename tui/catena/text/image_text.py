@@ -8,9 +8,14 @@ from catena_acp.port.images import ImageNote
 
 def image_words(image: ImageNote, key: str = "Enter") -> str:
     """The line of an image; ``key`` opens it while its message is browsed."""
+    return f"image · {image_facts(image)} · {key} opens, s saves"
+
+
+def image_facts(image: ImageNote) -> str:
+    """What is known of an image: `PNG 640×480, 29 B`."""
     kind = image.mime.removeprefix("image/").upper()
     pixels = f" {image.width}×{image.height}" if image.width and image.height else ""
-    return f"image · {kind}{pixels}, {size_in_words(image.size)} · {key} opens, s saves"
+    return f"{kind}{pixels}, {size_in_words(image.size)}"
 
 
 def link_words(description: str) -> str:

@@ -86,7 +86,7 @@ def login_wait_text(title: str, method: AuthMethod) -> str:
 
 def terminal_login_lines(argv: Sequence[str]) -> list[str]:
     """The command of a login in the terminal, and how to leave it: some of them start a server and never end."""
-    return [f"$ {safe_line(shlex.join(argv))}", "Ctrl+C stops it and returns."]
+    return [safe_line(shlex.join(argv)), "Ctrl+C stops it and returns."]
 
 
 def variable_lines(

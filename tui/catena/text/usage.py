@@ -62,8 +62,8 @@ def money(cost: float, currency: str) -> str:
     return f"{sign}{cost:,.4f}" if 0 < cost < _SMALL else f"{sign}{cost:,.2f}"
 
 
-def usage_text(spent: Sequence[Expense], what: str = "turn") -> str:
-    """One line with turns, cost and tokens, as far as agents report them."""
+def usage_text(spent: Sequence[Expense], what: str = "turn", *, between: str = " · ") -> str:
+    """One line with turns, cost and tokens, as far as agents report them; ``between``: what parts them."""
     turns = sum(each.turns for each in spent)
     parts = [f"{turns:,} {what}{'' if turns == 1 else 's'}"]
     amounts = costs(spent)
@@ -72,27 +72,27 @@ def usage_text(spent: Sequence[Expense], what: str = "turn") -> str:
     parts += _tokens(spent)
     if not amounts and len(parts) == 1:
         parts.append("cost and tokens not reported")
-    return " · ".join(parts)
+    return between.join(parts)
 
 
-def usage_lines(spending: Spending) -> Iterator[tuple[str, str]]:
-    """Yield title and text of each part; an empty title continues the previous part."""
+def usage_lines(spending: Spending, *, between: str = " · ") -> Iterator[tuple[str, str]]:
+    """Yield title and text of each part; an empty title continues the previous part. ``between`` parts facts."""
     if not spending.conversation and not spending.asides:
         yield "", "No usage yet."
         return
-    yield "last turn", usage_text(spending.turn)
+    yield "last turn", usage_text(spending.turn, between=between)
     if spending.context:
         yield "context", "{:,} of {:,} tokens in its session".format(*spending.context)
-    yield "this branch", usage_text(spending.branch)
-    yield "all branches", usage_text(spending.conversation)
+    yield "this branch", usage_text(spending.branch, between=between)
+    yield "all branches", usage_text(spending.conversation, between=between)
     if spending.asides:
-        yield "side questions", usage_text(spending.asides, "question")
+        yield "side questions", usage_text(spending.asides, "question", between=between)
         if amounts := costs([*spending.conversation, *spending.asides]):
             yield "total", _amounts(amounts)
     if len(costs([*spending.conversation, *spending.asides])) > 1:
         yield "", "Several currencies: listed separately, not added up."
-    for index, (who, spent) in enumerate(_by_agent(spending.conversation)):
-        yield "per model" if index == 0 else "", f"{who}: {usage_text(spent)}"
+    for index, (who, spent) in enumerate(_by_agent(spending.conversation, between)):
+        yield "per model" if index == 0 else "", f"{who}: {usage_text(spent, between=between)}"
 
 
 def spending_shape(spent: Sequence[Expense]) -> dict[str, Any]:
@@ -136,9 +136,11 @@ def _tokens(spent: Sequence[Expense]) -> Iterator[str]:
         yield f"{least}{total:,} tokens"
 
 
-def _by_agent(spent: Sequence[Expense]) -> Iterator[tuple[str, list[Expense]]]:
+def _by_agent(spent: Sequence[Expense], between: str) -> Iterator[tuple[str, list[Expense]]]:
     groups: dict[str, list[Expense]] = {}
     for each in spent:
         who = f"{each.agent} ({each.profile})" if each.profile else each.agent
-        groups.setdefault(safe_line(" · ".join(part for part in (who, each.model) if part)), []).append(each)
+        groups.setdefault(safe_line(between.join(part for part in (who, each.model) if part)), []).append(
+            each
+        )
     yield from groups.items()

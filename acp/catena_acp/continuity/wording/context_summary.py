@@ -105,9 +105,8 @@ def seam_text(
     ``opened``: how the session came to what it held before it was told the rest. ``abridged``: it was told the
     beginning only in part, when it was told. ``again``: it is told once more, after a turn that came to nothing.
     """
-    how = how_words(summary, opened=opened, again=again)
-    if cause and summary.told_total:
-        how = how.partition(" · ")[2]
+    session, told = _how(summary, opened, again)
+    how = told if cause and summary.told_total else " · ".join(filter(None, (session, told)))
     return " · ".join(filter(None, (cause, f"{how} ({SHORTENED})" if abridged else how)))
 
 
@@ -116,6 +115,11 @@ _NOT_REOPENED = (ContextSource.CONTINUED, ContextSource.FORKED, ContextSource.FO
 
 def how_words(summary: ContextSummary, *, opened: ContextSource | None = None, again: bool = False) -> str:
     """How a turn's context reached the agent; ``opened`` and ``again`` as of ``seam_text``."""
+    return " · ".join(filter(None, _how(summary, opened, again)))
+
+
+def _how(summary: ContextSummary, opened: ContextSource | None, again: bool) -> tuple[str, str]:
+    """What session it was, and what that was told."""
     caught_up = summary.how is ContextSource.CAUGHT_UP
     match opened if caught_up and opened in _NOT_REOPENED else summary.how:
         case ContextSource.CONTINUED:
@@ -131,7 +135,7 @@ def how_words(summary: ContextSummary, *, opened: ContextSource | None = None, a
         case ContextSource.TOLD | ContextSource.FRESH:
             session = "same session" if again else "new session"
     told = [*(summary.replayed_words(again=again) or summary.tools_words), *summary.left_out_words]
-    return " · ".join(filter(None, (session, ", ".join(told))))
+    return session, ", ".join(told)
 
 
 def price_words(
@@ -141,20 +145,27 @@ def price_words(
 
     ``all_of_it``: with what is never replayed.
     """
+    return ", ".join(price_clauses(summary, reason=reason, abridged=abridged, all_of_it=all_of_it))
+
+
+def price_clauses(
+    summary: ContextSummary, *, reason: str = "", abridged: bool = False, all_of_it: bool = True
+) -> list[str]:
+    """The same, clause by clause, the most important first."""
     parts = []
     if summary.native:
         fresh = summary.how is ContextSource.FRESH
-        parts.append("new session, nothing to replay" if fresh else "same context, nothing replayed")
+        parts += ["new session", "nothing to replay"] if fresh else ["same context", "nothing replayed"]
     parts += (*summary.replayed_words(), *summary.tools_words, *summary.left_out_words)
     if reason:
-        parts[0] += f", since {reason}"
+        parts.insert(2 if summary.native else 1, f"since {reason}")
     if summary.tokens:
         parts.append(f"~{_rounded(summary.tokens):,} tokens")
     if not summary.native and all_of_it:
         parts.append(NEVER_REPLAYED)
     if abridged:
         parts.append(SHORTENED)
-    return ", ".join(parts)
+    return parts
 
 
 def _rounded(tokens: int) -> int:

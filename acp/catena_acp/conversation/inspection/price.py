@@ -13,7 +13,7 @@ from catena_acp.continuity.routing.prior_context import Budget, PriorContext, re
 from catena_acp.continuity.sending.context import SendContext, read_situation
 from catena_acp.continuity.sessions.agent_pool import kept_powers
 from catena_acp.continuity.sessions.sessions import Sessions
-from catena_acp.continuity.wording.context_summary import ContextSummary, price_words
+from catena_acp.continuity.wording.context_summary import ContextSummary, price_clauses
 from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE, said_before_logout
 from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.port.port import AgentPort, AgentSpec
@@ -42,7 +42,7 @@ class Price(ContextSummary):
     @property
     def in_brief(self) -> str:
         """The price in its first clause; one that is only probable is a question."""
-        return replace(self, exact=True).words.partition(",")[0] + ("" if self.exact else "?")
+        return self._clauses()[0] + ("" if self.exact else "?")
 
     @property
     def least_words(self) -> str:
@@ -56,11 +56,18 @@ class Price(ContextSummary):
 
     def _worded(self, least: str, *, all_of_it: bool = True) -> str:
         likely = "" if self.exact else "probably "
-        taken_along = f"{SAID_BEFORE}, " if self.before_logout else ""  # first: a narrow screen cuts the end
-        words = price_words(self, reason=self.reason, abridged=self.abridged, all_of_it=all_of_it)
+        *taken_along, first = self._clauses(all_of_it=all_of_it)[: 1 + self.before_logout]
+        rest = self._clauses(all_of_it=all_of_it)[1 + self.before_logout :]
+        return ", ".join((*taken_along, f"{likely}{least}{first}", *rest))
+
+    def _clauses(self, *, all_of_it: bool = True) -> list[str]:
         if self.copied and self.native:
-            words = f"same context, {self.copied}"
-        return taken_along + likely + least + words
+            clauses = ["same context", self.copied]
+        else:
+            clauses = price_clauses(self, reason=self.reason, abridged=self.abridged, all_of_it=all_of_it)
+        return (
+            [SAID_BEFORE, *clauses] if self.before_logout else clauses
+        )  # first: a narrow screen cuts the end
 
 
 def price_of_any(prices: Sequence[Price]) -> str:

@@ -185,7 +185,8 @@ async def _authenticate(agent: Agent, spec: AgentSpec, method: AuthMethod) -> No
 
 async def _run_login(spec: AgentSpec, method: AuthMethod) -> int:
     login = terminal_login(spec, method, _directory(), os.environ)
-    lines = login_text.terminal_login_lines(login.argv)
+    command, leaving = login_text.terminal_login_lines(login.argv)
+    lines = [f"$ {command}", leaving]
     if terminal := Terminal.find():
         if await terminal.choose([*lines, "  1 run it", "  2 cancel"], 2) != 0:
             return ExitStatus.STOPPED

@@ -203,8 +203,8 @@ class AgentCommands:
         login = await tab.conversation.logins.terminal(tab.window, method.id)
         command, leaving = login_text.terminal_login_lines(login.argv)
         if not context.echoes:
-            raise Refused(f"This is no terminal; run {command.removeprefix('$ ')} in one.")
-        if not await context.confirm(f"Log in in this terminal: {command} {leaving}", "run it"):
+            raise Refused(f"This is no terminal; run {command} in one.")
+        if not await context.confirm(f"Log in in this terminal: $ {command} {leaving}", "run it"):
             return False
         context.input.suspend()
         try:

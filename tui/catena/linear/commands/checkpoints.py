@@ -72,7 +72,7 @@ class CheckpointCommands:
                                 time_or_day(each.checkpoint.created_at, utc_now())
                                 if each.checkpoint.label
                                 else "",  # it is called by its time
-                                checkpoint_facts(each.checkpoint).replace(" · ", ", "),
+                                *checkpoint_facts(each.checkpoint),
                             ),
                         )
                     ),

@@ -259,8 +259,8 @@ class ReadingCommands:
         async with self._context.tabs.store.read() as reader:
             spent = await spending(reader, tab.conversation.id, tab.leaf_id)
         self._context.out.lines(
-            f"Usage: {title}{', ' if title else ''}{words.replace(' · ', ', ')}"
-            for title, words in usage_lines(spent)
+            f"Usage: {title}{', ' if title else ''}{words}"
+            for title, words in usage_lines(spent, between=", ")
         )
 
     async def plan(self) -> None:
@@ -337,7 +337,7 @@ def _file_words(file: UnreadFile, directory: str) -> str:
     if read is None:
         return shown_path(file.path, directory)
     diff = diff_of_file(read)
-    state = state_words(read, directory).replace(" · ", ", ")
+    state = state_words(read, directory, between=", ")
     counts = rows.size_words(diff.added, diff.removed) if diff.hunks else ""
     return ", ".join(filter(None, (shown_path(read.path, directory), state, counts)))
 

@@ -179,7 +179,7 @@ class TabCommands:
         name = "a new conversation" if tab.untouched else safe_line(tab.name())
         context.out.line(f"Open: {name}, {', '.join(pieces)}")
         if line := await context.tabs.lineage_line(tab):
-            context.out.line(f"Note: {rows.spoken(line.removeprefix('↳ '))}")
+            context.out.line(f"Note: {rows.spoken(line)}")
         if conversation.read_only:
             from catena_acp.continuity.wording.leases import hold_words
 

@@ -33,11 +33,11 @@ _BROWSED = {
 _STILL_FRAME = 0.1  # seconds between two drawings over a slow line
 
 
-def mode_words(browsed: Record | None) -> str:
+def mode_words(browsed: Record | None) -> tuple[str, str]:
     """The mode that the keys are in while a message is browsed, and which one that is."""
     if browsed is None:
-        return "BROWSE"
-    return f"BROWSE · {_BROWSED.get(browsed.kind, 'note')} of {browsed.created_at.astimezone():%H:%M}"
+        return "BROWSE", ""
+    return "BROWSE", f"{_BROWSED.get(browsed.kind, 'note')} of {browsed.created_at.astimezone():%H:%M}"
 
 
 class ConversationArea(Vertical):
@@ -220,10 +220,10 @@ class ConversationArea(Vertical):
         return self.transcript.current if self.browsing and self.transcript is not None else None
 
     @property
-    def mode_words(self) -> str:
-        """The mode word and what it is about; "" while nothing is browsed."""
+    def mode_words(self) -> tuple[str, str]:
+        """The mode word and what it is about; both are "" while nothing is browsed."""
         if not self.browsing or self.transcript is None:
-            return ""
+            return "", ""
         return mode_words(self.transcript.record(self.transcript.current))
 
     @property

@@ -392,7 +392,7 @@ class TabPresenter:
                 return
             scroll = tab.scroll
         self.shown, tab.scroll = tab, scroll
-        self._parts.lineage.show(lineage)
+        self._parts.lineage.show(f"↳ {lineage}" if lineage else "")
         self._page = page
         self._rows = {row.id: row for row in page.rows}
         self._end = {row.id: row for row in page.end} if page.below else None

@@ -186,10 +186,10 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
     def _say_price(self) -> None:
         checkpoint = self._chosen
         price = self._prices.get(checkpoint.message_id) if checkpoint else None
-        facts = checkpoint_facts(checkpoint) if checkpoint else ""
+        facts = checkpoint_facts(checkpoint) if checkpoint else []
         key = keys_of(self).said("{checkpoint_rewind}")
         act = f"{key} goes back to it: {price.words}." if price else ""
-        self.say(" · ".join(filter(None, (facts, act, self._along.words))))
+        self.say(" · ".join(filter(None, (*facts, act, self._along.words))))
         self._message = False
 
     async def _look_at_files(self, at: str | None) -> None:

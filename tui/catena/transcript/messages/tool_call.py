@@ -10,7 +10,6 @@ from itertools import islice
 from pathlib import PurePosixPath
 
 from catena.text.formats import duration_of
-from catena.text.image_text import image_words
 from catena.text.safe_text import call_line, safe, safe_line
 from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
 from catena_acp.continuity.wording.call_notes import call_notes, is_unlike
@@ -69,7 +68,7 @@ class ToolCall:
     rule: str = ""  # of the person's: what answered its permission request
     rejected: bool = False  # its permission request was
     notes: tuple[str, ...] = ()  # where what was done is not what was asked for
-    images: tuple[str, ...] = ()  # a line for each
+    images: tuple[ImageNote, ...] = ()
 
     @property
     def body(self) -> str:
@@ -142,7 +141,7 @@ class ToolCall:
             rule="" if "became" in message.data else _rule(message.data.get("rule")),
             rejected=status == "rejected",
             notes=tuple(map(call_line, call_notes(message.data))),
-            images=tuple(image_words(note, "o") for note in notes_in(message.data)),
+            images=tuple(notes_in(message.data)),
         )
 
 

@@ -13,6 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from catena.text.formats import duration_text, seconds_since_start, taken_text
+from catena.text.image_text import image_words
 from catena.text.safe_text import safe
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of, with_mark
 from catena.transcript.drawing.output_colours import fit_runs, runs_of
@@ -23,7 +24,6 @@ from catena.transcript.messages.images import image_part
 from catena.transcript.messages.parts import LINES, Part, one_row, text_parts
 from catena.transcript.messages.tool_call import ToolCall, relative
 from catena_acp.diff import DiffLine
-from catena_acp.port.images import notes_in
 from catena_acp.port.session_events import ToolDiff
 from catena_acp.terminals.screen_text import without_colours
 from catena_store.records import Message
@@ -276,7 +276,8 @@ def _preview_parts(call: ToolCall, directory: str) -> Iterator[Part]:
 
 
 def _image_parts(call: ToolCall, message: Message) -> Iterator[Part]:
-    for words, note in zip(call.images, notes_in(message.data), strict=True):
+    for note in call.images:
+        words = image_words(note, "o")
         yield _preview(partial(_draw_output, [words], False), words, 1)
         yield image_part(message.id, note, lambda options: options.second_axis)
 

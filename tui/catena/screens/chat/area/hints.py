@@ -39,7 +39,7 @@ class AreaHints:
             hints = with_vi_modes(hints, inserting=self._prompt.composer.inserting)
         right, left = keys.hints(hints), keys.hints(LEFT_HINTS.get(place, ()))
         self._prompt.hint(right, left, of_composer=place in WRITING)
-        self._prompt.edges.show_browsed(self._conversation.mode_words)
+        self._prompt.edges.show_browsed(*self._conversation.mode_words)
 
     def _waits_for(self, tab: Tab | None) -> str:
         """What stands beside the composer while it has the keys."""

@@ -108,7 +108,7 @@ class ComposerEdges:
         self.elsewhere: TurnsElsewhere | None = None
         self._frame = 0  # of the spinner
         self._queued = 0
-        self._browsed = ""
+        self._browsed = ("", "")  # the mode word, and which message is browsed
         self._vim_mode = ""
         self._shell = False
         self._line = ""  # with the cursor, where a composer of one row hides the others
@@ -170,10 +170,10 @@ class ComposerEdges:
         self._frame = (self._frame + 1) % len(SPINNER)
         self.draw()
 
-    def show_browsed(self, browsed: str) -> None:
+    def show_browsed(self, mode: str, message: str) -> None:
         """Show the mode word, and which message is browsed; "" while none is."""
-        if browsed != self._browsed:
-            self._browsed = browsed
+        if (mode, message) != self._browsed:
+            self._browsed = (mode, message)
             self.draw()
 
     def show_mode(self, word: str) -> None:
@@ -264,7 +264,7 @@ class ComposerEdges:
         """Agent, model and mode; then context and cost."""
         status = self.status
         left = []
-        if self._browsed:
+        if self._browsed[0]:
             left += self._mode_word()
         else:
             if self._vim_mode:
@@ -284,7 +284,7 @@ class ComposerEdges:
 
     def _mode_word(self) -> list[EdgeWord]:
         """The mode that the keys are in, and which message is browsed."""
-        mode, _, message = self._browsed.partition(" · ")
+        mode, message = self._browsed
         words = [EdgeWord(Content.styled(mode, "bold $accent"), 9)]
         return [*words, EdgeWord(Content.styled(message, "$muted"), 2)] if message else words
 
@@ -305,7 +305,7 @@ class ComposerEdges:
     def _behind(self) -> list[EdgeWord]:
         """What is behind the field of a composer of one row."""
         words = self._what()[:1]
-        if self._browsed:
+        if self._browsed[0]:
             words = self._mode_word()
         elif self.files is not None:  # with the edit that they go along with
             files = replace(_about_files(self.files.in_brief), weight=7)

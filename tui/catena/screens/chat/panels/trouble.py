@@ -30,7 +30,7 @@ KEY_ACTIONS: dict[Offer, str] = {  # of the table of keys
     Offer.LAST_LINES: "trouble_stderr",
     Offer.TAKE_OVER: "trouble_takeover",
 }
-_IN_BRIEF = {"Wait": "Wait", "Continue": "Other agent"}  # where offers share rows, by their first word
+_IN_BRIEF = {Offer.WAIT: "Wait", Offer.OTHER_AGENT: "Other agent"}  # where offers share rows
 _LONGEST_NAP = 30.0  # seconds between two looks at the clock; it may have been set, or the machine slept
 _NEXT_SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=[A-Z`“])")
 
@@ -158,7 +158,7 @@ class TroublePanel(Band, can_focus=True):
                 keys.shown(KEY_ACTIONS[offer]),
                 does,
                 price=prices.get(offer, ""),
-                short=_IN_BRIEF.get(does.partition(" ")[0], ""),
+                short=_IN_BRIEF.get(offer, ""),
             )
             for offer, does in words.offers
         )

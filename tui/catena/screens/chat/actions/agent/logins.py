@@ -103,7 +103,7 @@ class LoginActions:
         question = Picker(
             f"Log in to {safe_line(_title(tab))} in this terminal?",
             [Row("run", "run it"), Row("stay", "cancel")],
-            note=f"{command}\nIt uses this terminal until it exits. {leaving}",  # wrapped: a row would cut the command
+            note=f"$ {command}\nIt uses this terminal until it exits. {leaving}",  # a row would cut it
         )
         if await self._context.app.push_screen_wait(question) != "run":
             return False
@@ -122,7 +122,7 @@ class LoginActions:
         except TerminalUnavailable:
             self._say(
                 tab,
-                f"This terminal cannot be used; run {command.removeprefix('$ ')} in another one.",
+                f"This terminal cannot be used; run {command} in another one.",
                 wrong=True,
             )
             return False
