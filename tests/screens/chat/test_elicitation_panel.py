@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 
 from catena.screens.chat.panels.elicitation import ElicitationPanel
 from catena.terminal.key_pace import KeyPace
+from catena.widgets.band import Band
 from catena.widgets.fields.form_fields import ChoiceList, FieldInput
 from catena.workspace.questions.form_draft import FormDraft
 from catena_acp.continuity.conversation_events import ElicitationOpened
@@ -57,6 +58,7 @@ class Stage(ThemedApp):
         await taken_in(pilot)
         self.panel.enter()
         await taken_in(pilot)
+        self.panel.standing.drawn(float("-inf"))
         return self.drawn
 
     @property
@@ -327,6 +329,24 @@ async def test_w12_no_letter_or_enter_decides_anything_right_behind_another_key(
         pace._alone = True
         await press(pilot, "d")
         assert [event.answer.action for event in stage.answers] == ["decline"]
+
+
+async def test_v03_neither_enter_nor_a_click_answers_what_has_just_taken_the_place_of_something_else() -> (
+    None
+):
+    async with (stage := Stage()).run_test(size=(100, 30)) as pilot:
+        await stage.ask(pilot, page("https://example.org/"))
+        second = ElicitationOpened("w", "2", "Claude", page("https://evil.example/"))
+        stage.panel.show([second], lambda _: None)
+        stage.panel.enter()
+        stage.panel.post_message(Band.Chosen("enter"))
+        await press(pilot, "enter")
+        await taken_in(pilot)
+        assert not stage.answers and not stage.wanted
+        assert stage.mistyped == ["This was asked just now. Read it, then press again."] * 2
+        stage.panel.standing.drawn(float("-inf"))
+        await press(pilot, "enter")
+        assert stage.wanted == ["https://evil.example/"]
 
 
 async def test_w12_a_secret_is_warned_of_masked_and_not_returned_to_the_draft() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from textual.events import Key
 
+JUST_ASKED = "This was asked just now. Read it, then press again."
 APART = 0.3  # seconds between two printable keys of which the second can be meant for itself
 
 
@@ -40,3 +42,22 @@ class KeyPace:
         self.printable = key.is_printable
         if key.is_printable:
             self._last = now
+
+
+class Standing:
+    """Knows whether what is asked has stood on the screen, as it is, long enough to be answered."""
+
+    def __init__(self) -> None:
+        self._since = inf  # until it is drawn, it does not stand
+
+    def changed(self) -> None:
+        """Something else is asked now."""
+        self._since = inf
+
+    def drawn(self, now: float) -> None:
+        """It is on the screen, as it is, from now on."""
+        self._since = now
+
+    def holds(self, at: float) -> bool:
+        """False for a key or a click that may be meant for what stood there before."""
+        return at - self._since >= APART

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from catena.keys.bindings import bindings, keys_of
-from catena.terminal.key_pace import APART, KeyPace
+from catena.terminal.key_pace import APART, JUST_ASKED, KeyPace, Standing
 from catena.text.safe_text import safe, safe_line
 from catena.widgets.band import SHORT, Band, BandText, BandWords, Choice
 from catena.widgets.scroll_bar import thin_scroll_bar
@@ -145,6 +145,7 @@ class ElicitationPanel(Vertical, can_focus=True):
         self._draft: FormDraft | None = None
         self._sent = ""  # the id of what was answered here and is not closed yet
         self._waiting = 0
+        self.standing = Standing()
         self._stray = float("-inf")  # when a letter came that means nothing here
         self._rows: list[FieldRow] = []
         self.pace = KeyPace()  # of the keys, wherever they went
@@ -182,7 +183,13 @@ class ElicitationPanel(Vertical, can_focus=True):
         if ask is None or before is None or ask.ask_id != before.ask_id:
             self._draft = draft_of(ask) if ask else None
             self._make_rows()
+            self.standing.changed()
+            self.call_after_refresh(self._stand, ask)
         self._lay_out()
+
+    def _stand(self, ask: ElicitationOpened | None) -> None:
+        if ask is self._ask:
+            self.standing.drawn(self._clock())
 
     def _make_rows(self) -> None:
         """Make the rows of the form."""
@@ -402,8 +409,15 @@ class ElicitationPanel(Vertical, can_focus=True):
         """Send the form, or open the page; not by an Enter right behind a letter that means nothing here."""
         if self._clock() - self._stray < APART:
             self.post_message(self.Mistyped(_TOO_FAST))
-        else:
+        elif self._stands(self.pace.read_at or self._clock()):
             self._take()
+
+    def _stands(self, pressed_at: float) -> bool:
+        """False for a key or a click that may be meant for what stood there before."""
+        stands = self.standing.holds(pressed_at)
+        if not stands:
+            self.post_message(self.Mistyped(JUST_ASKED))
+        return stands
 
     def _take(self) -> None:
         ask, draft = self._ask, self._draft
@@ -455,7 +469,7 @@ class ElicitationPanel(Vertical, can_focus=True):
         """Decline, if the key was meant for itself."""
         if not self.pace.alone:
             self.post_message(self.Mistyped(_TOO_FAST))
-        else:
+        elif self._stands(self.pace.read_at or self._clock()):
             self._decline()
 
     def _decline(self) -> None:
@@ -469,10 +483,12 @@ class ElicitationPanel(Vertical, can_focus=True):
         """Treat a click on an option as its key; a click beside the options focuses the form."""
         event.stop()
         match event.name:
-            case "enter":
+            case "enter" if self._stands(self._clock()):
                 self._take()
-            case "d":
+            case "d" if self._stands(self._clock()):
                 self._decline()
+            case "enter" | "d":
+                pass
             case _ if not self.has_focus_within:
                 self.enter()
             case _:

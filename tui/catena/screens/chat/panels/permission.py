@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -14,7 +13,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from catena.keys.bindings import bindings, keys_of
-from catena.terminal.key_pace import APART, KeyPace
+from catena.terminal.key_pace import JUST_ASKED, KeyPace, Standing
 from catena.widgets.band import SHORT, Band, BandWords, Choice
 from catena.widgets.fields.text_fields import SafeInput
 from catena.workspace.questions.permission_words import (
@@ -34,7 +33,6 @@ if TYPE_CHECKING:  # not needed before there is a question
 
 
 _TOO_FAST = "Press again to confirm."
-_JUST_ASKED = "This was asked just now. Read it, then press again."
 _NOT_ALL = "Not all of it is shown. {} shows the rest; press again to allow it unread."
 _DIFF, _REASON, _ALWAYS = "d", "r", "a"
 _MOST_NUMBERS = 9
@@ -115,7 +113,7 @@ class PermissionPanel(Vertical, can_focus=True):
         self._clock = clock
         self._cut = False  # not all of what is asked is on the screen
         self._read: PermissionOpened | None = None  # in full, or allowed once though it was not
-        self._stands_since = inf  # the question as it is now; until it is drawn, it does not stand
+        self._standing = Standing()
         self._ask: PermissionOpened | None = None
         self._waiting = 0
         self._directory = ""
@@ -150,7 +148,7 @@ class PermissionPanel(Vertical, can_focus=True):
         before, self._ask, self._waiting, self._directory = self._ask, ask, len(asks), directory
         self.set_class(ask is not None, "-asked")
         if changed:
-            self._stands_since = inf
+            self._standing.changed()
             self.call_after_refresh(self._stand, ask)
             if before is not None and self.reason:
                 self.post_message(self.ReasonLeft(before, self.reason))
@@ -163,7 +161,7 @@ class PermissionPanel(Vertical, can_focus=True):
     def _stand(self, ask: PermissionOpened | None) -> None:
         """Begin to count how long the question stands: it is drawn now."""
         if ask is self._ask:
-            self._stands_since = self._clock()
+            self._standing.drawn(self._clock())
 
     def _show_subject(self) -> None:
         """Show what the request is about: the change, the command, the places."""
@@ -336,9 +334,9 @@ class PermissionPanel(Vertical, can_focus=True):
 
     def _stands(self, pressed_at: float) -> bool:
         """False for a key or a click that may be meant for what stood there before the question as it is."""
-        stands = pressed_at - self._stands_since >= APART
+        stands = self._standing.holds(pressed_at)
         if not stands:
-            self.post_message(self.Mistyped(_JUST_ASKED))
+            self.post_message(self.Mistyped(JUST_ASKED))
         return stands
 
     def _take_kind(self, *, allow: bool) -> None:
