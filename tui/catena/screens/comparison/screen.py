@@ -149,7 +149,9 @@ def _drawn(diffs: Sequence[FileDiff], files: int, directory: str) -> list[Widget
         elif file.changes:
             parts = tuple(ToolDiff(file.path, each.old, each.new or "") for each in file.changes)
             drawn.append(
-                SubjectBlock(unresolved_subject(ToolCallChanged("", content=parts)), directory, whole=True)
+                SubjectBlock(
+                    unresolved_subject(ToolCallChanged("", kind="edit", content=parts)), directory, whole=True
+                )
             )
         elif note := note_words(file):
             drawn.append(_note(note))
