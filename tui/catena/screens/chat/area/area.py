@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
@@ -448,8 +449,12 @@ class ChatArea(Vertical):
         if self.commands.shown is not self.commands.tab:  # the request is about to belong to another tab
             return
         asked = question is not None and question.ask_id == ask_id
-        if asked and self.place == "composer" and self.prompt.composer.blank:
+        if not asked or self.place != "composer" or not self.prompt.composer.blank:
+            return
+        if self.panels.has_stood(time.monotonic()):
             self.panels.focus_question()
+        else:  # it was drawn late: no key would answer it yet
+            self.set_timer(_QUESTION_PAUSE, lambda: self._let_answer(ask_id))
 
     def _attention(self, tab: Tab, event: Notification, lasted: float) -> None:
         self._call_person(event, lasted)

@@ -79,6 +79,11 @@ class QuestionColumn(Vertical):
         """The open question of the agent that is shown."""
         return self.permission.ask or self.elicitation.ask
 
+    def has_stood(self, now: float) -> bool:
+        """True if the open question is answered by a key of now."""
+        panel = self.permission if self.permission.ask is not None else self.elicitation
+        return panel.standing.holds(now)
+
     @property
     def asks(self) -> bool:
         """True while one of the panels is open."""

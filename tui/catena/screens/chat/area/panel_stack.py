@@ -152,6 +152,10 @@ class PanelStack(Vertical):
         if self._columns is not None:
             self._questions.enter()
 
+    def has_stood(self, now: float) -> bool:
+        """True if the open question is answered by a key of now."""
+        return self._questions.has_stood(now)
+
     def focus_question(self) -> None:
         """Focus the agent's open question, or the field of its form that had the keys last."""
         self._questions.focus_question()

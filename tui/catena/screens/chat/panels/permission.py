@@ -113,7 +113,7 @@ class PermissionPanel(Vertical, can_focus=True):
         self._clock = clock
         self._cut = False  # not all of what is asked is on the screen
         self._read: PermissionOpened | None = None  # in full, or allowed once though it was not
-        self._standing = Standing()
+        self.standing = Standing()
         self._ask: PermissionOpened | None = None
         self._waiting = 0
         self._directory = ""
@@ -148,7 +148,7 @@ class PermissionPanel(Vertical, can_focus=True):
         before, self._ask, self._waiting, self._directory = self._ask, ask, len(asks), directory
         self.set_class(ask is not None, "-asked")
         if changed:
-            self._standing.changed()
+            self.standing.changed()
             self.call_after_refresh(self._stand, ask)
             if before is not None and self.reason:
                 self.post_message(self.ReasonLeft(before, self.reason))
@@ -161,7 +161,7 @@ class PermissionPanel(Vertical, can_focus=True):
     def _stand(self, ask: PermissionOpened | None) -> None:
         """Begin to count how long the question stands: it is drawn now."""
         if ask is self._ask:
-            self._standing.drawn(self._clock())
+            self.standing.drawn(self._clock())
 
     def _show_subject(self) -> None:
         """Show what the request is about: the change, the command, the places."""
@@ -334,7 +334,7 @@ class PermissionPanel(Vertical, can_focus=True):
 
     def _stands(self, pressed_at: float) -> bool:
         """False for a key or a click that may be meant for what stood there before the question as it is."""
-        stands = self._standing.holds(pressed_at)
+        stands = self.standing.holds(pressed_at)
         if not stands:
             self.post_message(self.Mistyped(JUST_ASKED))
         return stands
