@@ -10,11 +10,11 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from bench import branching, keeping, mentions, reviewing, slow_line, snapshots, sources, streaming
+from bench import branching, growing, keeping, mentions, reviewing, slow_line, snapshots, sources, streaming
 from bench.endurance import long_branches, queues, streams, tabs
 from bench.goals import Measured, table
 from bench.process import kind_of_machine, versions
@@ -52,7 +52,10 @@ WITHOUT_SCREEN: tuple[Callable[[Path], Figures], ...] = (
     keeping.prior_context,
     keeping.very_long_reads,
     sources.other_tools,
+    growing.messages_grow,
+    growing.sessions_grow,
 )
+GROWING: tuple[Callable[[Subject, Path], Figures], ...] = (growing.places_grow, growing.conversations_grow)
 LASTING = (
     streams.hour_of_answers,
     streams.hour_in_one_answer,
@@ -73,10 +76,19 @@ does out of the box. CPU is that of the client alone, without the agent. On a sh
 CPU, not seconds.
 """
 
+GROWTH = """\
+## As work grows
+
+The same act at three sizes, each ten times the one before, by the CPU time that it takes to its end; a command's
+from its start. The *ratio of cost to size* is how much more the largest costs than the one before, divided by how
+much larger it is: 0.10 for what does not depend on the size, 1.00 for what has to read everything."""
+
 
 def main() -> int:
     """Run what the command line names, everything by default."""
-    names = [scenario.__name__ for scenario in (*ON_ANY_SUBJECT, *ON_CATENA, *WITHOUT_SCREEN, *LASTING)]
+    names = [
+        scenario.__name__ for scenario in (*ON_ANY_SUBJECT, *ON_CATENA, *WITHOUT_SCREEN, *GROWING, *LASTING)
+    ]
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Catena.")
     parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(names))
     parser.add_argument(
@@ -89,7 +101,7 @@ def main() -> int:
     parser.add_argument("--goals", action="store_true", help="only say what is to be reached")
     options = parser.parse_args()
     if options.goals:
-        print("\n".join(table([])))
+        print("\n".join(_lines([])))
         return 0
     if unknown := set(options.scenarios) - set(names):
         parser.error(f"no such scenario: {', '.join(sorted(unknown))}")
@@ -110,7 +122,7 @@ def main() -> int:
                 continue
             measured.append(result)
             _note(result)
-    lines = table(measured)
+    lines = _lines(measured)
     print(versions())
     print("\n".join(lines))
     if not options.scenarios and not options.no_baseline:
@@ -119,6 +131,10 @@ def main() -> int:
         )
         RESULTS.write_text("\n".join([header, *lines]) + "\n")
     return 1 if unusable else 0
+
+
+def _lines(measured: Sequence[Measured]) -> list[str]:
+    return [*table(measured), "", *GROWTH.splitlines(), "", *growing.growth_table(measured)]
 
 
 def _warm_up(subjects: tuple[Subject, ...]) -> None:
@@ -142,6 +158,7 @@ def _runs(
     runs += [(CATENA.name, scenario.__name__, on(CATENA, scenario)) for scenario in ON_CATENA]
     if first:  # they have many samples each, and a million messages take minutes to write
         runs += [(CATENA.name, scenario.__name__, scenario) for scenario in WITHOUT_SCREEN]
+        runs += [(CATENA.name, scenario.__name__, on(CATENA, scenario)) for scenario in GROWING]
         runs += [
             (CATENA.name, scenario.__name__, partial(scenario, CATENA, short=short)) for scenario in LASTING
         ]

@@ -189,11 +189,11 @@ def table(measured: Sequence[Measured]) -> list[str]:
         ours = found.get(("catena", goal.scenario, goal.figure))
         theirs = found.get(("baseline", goal.scenario, goal.figure))
         ratio = ours / theirs if ours is not None and theirs else None
-        allowed = f"{goal.at_most} × the widget" if goal.times_baseline else _number(goal.at_most)
+        allowed = f"{goal.at_most} × the widget" if goal.times_baseline else number(goal.at_most)
         verdict = _verdict(goal, ratio if goal.times_baseline else ours)
         lines.append(
-            f"| {goal.what}, {goal.unit} | {_number(ours)} | {allowed} | {verdict} "
-            f"| {_number(theirs)} | {'' if ratio is None else f'{ratio:.2f}'} |"
+            f"| {goal.what}, {goal.unit} | {number(ours)} | {allowed} | {verdict} "
+            f"| {number(theirs)} | {'' if ratio is None else f'{ratio:.2f}'} |"
         )
     return lines
 
@@ -204,7 +204,8 @@ def _verdict(goal: Goal, value: float | None) -> str:
     return "met" if value <= goal.at_most else "**short**"
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """A figure with as many digits as say something; "" where there is none."""
     if value is None:
         return ""
     if value >= 100 or value == int(value):

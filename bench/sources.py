@@ -24,7 +24,7 @@ def other_tools(folder: Path) -> Figures:
     """500 transcripts of a megabyte: listed, listed again unchanged, and one of them adopted."""
     home = folder / "home"
     for number in range(FILES):
-        _write_session(home, number)
+        write_session(home, number)
     return asyncio.run(_listed(home, folder / "catena.db"))
 
 
@@ -53,8 +53,8 @@ async def _listed(home: Path, store: Path) -> Figures:
     }
 
 
-def _write_session(home: Path, number: int) -> None:
-    """A transcript as Claude Code writes it: prompts, answers, and records that are none of both."""
+def write_session(home: Path, number: int, size: int = FILE_BYTES) -> None:
+    """A transcript of some bytes as Claude Code writes it: prompts, answers, and records that are none of both."""
     session = f"00000000-0000-4000-8000-{number:012}"
     path = home / ".claude" / "projects" / f"-srv-project-{number % 20}" / f"{session}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,5 +78,5 @@ def _write_session(home: Path, number: int) -> None:
             }
             above = record["uuid"]
             file.write(json.dumps(record) + "\n")
-            if file.tell() > FILE_BYTES and at % 2:
+            if file.tell() > size and at % 2:
                 break
