@@ -62,3 +62,36 @@ async def test_w17_without_a_prompt_the_draft_or_the_last_one_is_asked_on_every_
         await person.idle()
         await person.say("/ask two")
         await person.sees(nothing)
+
+
+async def test_e13_going_back_in_the_undo_history_says_what_was_redone_on_every_surface(
+    project: Path,
+) -> None:
+    script = ("▸say One.", "▸/rename First", "▸/undo", "▸/reflog", "▸/open 1", "▸/undo")
+    told = await converse(script, project)
+    redone = "Redone: the title “First”."
+    assert told.count(redone) == 1 and told.count("Undone: the title “First”.") == 2
+    id = newest(Catena(project.parent))
+    async with at_the_screen(str(project), settings=load_settings(), conversation_id=id) as person:
+        await person.first_tab()
+        await person.idle()
+        await person.say("/reflog")
+        await person.sees("Undo history", "the title “First”")
+        await person.press("enter")
+        await person.sees(redone)
+
+
+async def test_e13_an_undo_that_brings_back_what_was_said_before_a_logout_warns_on_every_surface(
+    project: Path,
+) -> None:
+    script = ("▸say One.", "▸say Two.", "▸/retry", "▸y", "▸/logout", "▸y", "▸/undo")
+    told = await converse(script, project)
+    assert "Your next prompt includes messages from before you logged out. Undone: the retry." in told
+    id = newest(Catena(project.parent))
+    async with at_the_screen(str(project), settings=load_settings(), conversation_id=id) as person:
+        await person.first_tab()
+        await person.idle()
+        await person.say("/redo")
+        await person.sees("Redone: the retry.")
+        await person.say("/undo")
+        await person.sees("Your next prompt includes messages from before you logged out. Undone: the retry.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, assert_never
 from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.files_along import moved_words
+from catena_acp.errors import AgentMissing, ReadOnly
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, Reader
 from catena_store.windows.journal import Act, JournalEntry
@@ -36,6 +37,12 @@ class UndoResult:
     next: JournalLine | None
     look_at: Tab | None  # the tab to show afterwards
     files: FilesMoved | None = None  # those that came along with the last of the acts
+
+
+NOTHING = "Nothing to undo."
+NOTHING_AGAIN = "Nothing to redo."
+_NOT_AGAIN = "Cannot redo: something else was changed since. It is still in the history and the tree."
+_TAKEN_ALONG = "Your next prompt includes messages from before you logged out. "
 
 
 class MovableTabs(Protocol):
@@ -214,6 +221,25 @@ def done_again(taken: UndoResult) -> str:
     """Text on what was redone, and what one more `/redo` would redo."""
     coming = f"/redo again for: {what(taken.next)}." if taken.next else ""
     return f"Redone: {_acts(taken)}. {_files(taken)}{coming}".rstrip()
+
+
+def gone_back(taken: UndoResult | None, to: JournalLine) -> str:
+    """Text on going back to an act, which undoes it, or does it again if it was undone."""
+    if taken is not None:
+        return done_again(taken) if to.entry.undone else undone(taken)
+    return _NOT_AGAIN if to.entry.undone else NOTHING
+
+
+async def warning(taken: UndoResult | None) -> str:
+    """Say if the branch has messages from before a logout, which the next prompt would send on; "" if not."""
+    tab = taken.look_at if taken is not None else None
+    if tab is None or tab.conversation.read_only:
+        return ""
+    try:
+        price = await tab.conversation.chain.price(tab.window)
+    except (AgentMissing, ReadOnly):
+        return ""
+    return _TAKEN_ALONG if price.before_logout else ""
 
 
 def _files(taken: UndoResult) -> str:

@@ -22,7 +22,17 @@ from catena.workspace.asking import NO_OTHER, make_all_ready, refusal_to_ask
 from catena.workspace.directories import existing_directory
 from catena.workspace.files_along import moved_words
 from catena.workspace.tab import Tab
-from catena.workspace.undo import UndoResult, done_again, undone, what
+from catena.workspace.undo import (
+    NOTHING,
+    NOTHING_AGAIN,
+    JournalLine,
+    UndoResult,
+    done_again,
+    gone_back,
+    undone,
+    warning,
+    what,
+)
 from catena_acp.changes.hunks import diffs_of_files
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
@@ -412,25 +422,25 @@ class BranchCommands:
         """Undo the newest act."""
         taken = await self._context.tabs.undoing.undo(self._context.tab)
         await self._after(taken)
-        self._context.say(undone(taken) if taken else "Nothing to undo.")
+        self._context.say(await warning(taken) + undone(taken) if taken else NOTHING)
 
     async def redo(self) -> None:
         """Redo what was undone."""
         taken = await self._context.tabs.undoing.redo(self._context.tab)
         await self._after(taken)
-        self._context.say(done_again(taken) if taken else "Nothing to redo.")
+        self._context.say(await warning(taken) + done_again(taken) if taken else NOTHING_AGAIN)
 
     async def reflog(self) -> None:
         """List what can be undone; `/open` goes back to a point."""
         context = self._context
         listed = await context.tabs.undoing.acts(context.tab)
         if not listed:
-            raise Refused("Nothing to undo.")
+            raise Refused(NOTHING)
 
-        async def go(entry_id: int) -> None:
-            taken = await context.tabs.undoing.go_back_to(context.tab, entry_id)
+        async def go(done: JournalLine) -> None:
+            taken = await context.tabs.undoing.go_back_to(context.tab, done.entry.id)
             await self._after(taken)
-            context.say("Nothing to undo." if taken is None else undone(taken))
+            context.say(await warning(taken) + gone_back(taken, done))
 
         context.show(
             "Undo history: /open and a number undoes or redoes to there.",
@@ -438,7 +448,7 @@ class BranchCommands:
                 ListRow(
                     f"{what(done)}, {time_or_day(done.entry.at, utc_now())}"
                     f"{', undone' if done.entry.undone else ''}",
-                    partial(go, done.entry.id),
+                    partial(go, done),
                 )
                 for done in listed
             ],

@@ -14,14 +14,20 @@ from catena.widgets.row_list import Row
 from catena.workspace.keeping import upstream_words
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
-from catena.workspace.undo import JournalLine, UndoResult, done_again, undone, what
-from catena_acp.errors import AgentMissing, ReadOnly
+from catena.workspace.undo import (
+    NOTHING,
+    NOTHING_AGAIN,
+    JournalLine,
+    UndoResult,
+    done_again,
+    gone_back,
+    undone,
+    warning,
+    what,
+)
 from catena_store.windows.journal import Act
 
-_NOTHING = "Nothing to undo."
-_NOTHING_AGAIN = "Nothing to redo."
 _IN_EDIT = "Finish or cancel the edit first ({Send} or {Stop})."
-_TAKEN_ALONG = "Your next prompt includes messages from before you logged out. "
 _EVERYWHERE = "everywhere"
 _DELETE_USAGE = (
     "/delete deletes this conversation here; /delete everywhere also at its agents, which cannot be undone."
@@ -43,7 +49,7 @@ class UndoActions:
 
     async def _undo(self, way: UnplacedDraft) -> None:
         taken = await self._moving(self._context.tabs.undoing.undo(self._as_it_is()), way)
-        self._context.say(await self._warning(taken) + undone(taken) if taken else _NOTHING)
+        self._context.say(await warning(taken) + undone(taken) if taken else NOTHING)
 
     def redo(self) -> Awaitable[None]:
         """Redo the act that was undone last."""
@@ -51,14 +57,14 @@ class UndoActions:
 
     async def _redo(self, way: UnplacedDraft) -> None:
         taken = await self._moving(self._context.tabs.undoing.redo(self._as_it_is()), way)
-        self._context.say(await self._warning(taken) + done_again(taken) if taken else _NOTHING_AGAIN)
+        self._context.say(await warning(taken) + done_again(taken) if taken else NOTHING_AGAIN)
 
     async def reflog(self) -> None:
         """List every act of the journal; Enter undoes down to an act, or redoes up to it."""
         context = self._context
         listed = await context.tabs.undoing.acts(context.tab)
         if not listed:
-            context.say(_NOTHING)
+            context.say(NOTHING)
             return
         now = context.clock()
         rows = [
@@ -87,15 +93,7 @@ class UndoActions:
         context = self._context
         going = context.tabs.undoing.go_back_to(self._as_it_is(), done.entry.id)
         taken = await self._moving(going, self._set_out())
-        if taken is None:
-            context.say(
-                "Cannot redo: something else was changed since. It is still in the history and the tree."
-                if done.entry.undone
-                else _NOTHING
-            )
-        else:
-            said = done_again(taken) if done.entry.undone else undone(taken)
-            context.say(await self._warning(taken) + said)
+        context.say(await warning(taken) + gone_back(taken, done))
 
     async def pin(self) -> None:
         """Pin this conversation, so that it stands first in the history and is never pruned, or unpin it."""
@@ -171,18 +169,6 @@ class UndoActions:
             else:  # the person went to another tab meanwhile, and stays there
                 presenter.refresh()
             return taken
-
-    @staticmethod
-    async def _warning(taken: UndoResult) -> str:
-        """Warn if the branch has messages from before a logout: the next prompt sends them on."""
-        tab = taken.look_at
-        if tab is None or tab.conversation.read_only:
-            return ""
-        try:
-            price = await tab.conversation.chain.price(tab.window)
-        except (AgentMissing, ReadOnly):
-            return ""
-        return _TAKEN_ALONG if price.before_logout else ""
 
     def _as_it_is(self) -> Tab | None:
         """The active tab, with the scroll position of the shown one saved."""
