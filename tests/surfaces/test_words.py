@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from catena.linear.rows import duration_words
+from catena.text.formats import duration_text, program_of
 from catena_acp.continuity.wording.context_summary import seam_text
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.price import Price
@@ -42,3 +44,22 @@ def test_several_things_are_called_by_their_own_plural(number: int, words: str) 
 def test_a_seam_with_a_cause_says_what_was_replayed_and_not_in_what_session() -> None:
     assert seam_text(MANY, "rate limit") == "rate limit · 1,200 of 1,500 messages replayed"
     assert seam_text(MANY, None) == "new session · 1,200 of 1,500 messages replayed"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text", "words"),
+    [
+        (1, "1 s", "1 second"),
+        (62, "1 min 2 s", "1 minute 2 seconds"),
+        (120, "2 min", "2 minutes"),
+        (3_600, "1 h", "1 hour"),
+        (7_500, "2 h 5 min", "2 hours 5 minutes"),
+    ],
+)
+def test_a_duration_is_drawn_and_spoken_from_the_same_parts(seconds: float, text: str, words: str) -> None:
+    assert duration_text(seconds, precise=False) == text
+    assert duration_words(seconds) == words
+
+
+def test_an_agent_that_is_a_command_is_called_by_its_program() -> None:
+    assert [program_of(each) for each in ("claude", "command:/opt/two --name Two")] == ["claude", "two"]

@@ -109,7 +109,7 @@ class Questions:
             case _:
                 assert_never(asked)
         out.lines(f"{number}: {choice.words}" for number, choice in enumerate(self._choices, start=1))
-        out.last_line(self._ways(asked))
+        out.last_line(self._ways(asked) if not self._choices else f"Choose: {self._ways(asked)}")
 
     def _ways(self, asked: Question) -> str:
         if not self._choices:
@@ -120,7 +120,7 @@ class Questions:
             ways += ["n rejects"] if _rejection(asked) else []
             ways += ["d reads the change"] if asked.subject.diffs else []
             ways += ["d reads all"] if not asked.subject.diffs and self._is_cut(asked) else []
-        return f"Choose: {', '.join(ways)}. Enter alone reads this again."
+        return f"{', '.join(ways)}. Enter alone reads this again."
 
     # --- permission requests
 
@@ -190,7 +190,7 @@ class Questions:
         choice, reason = self._choice(asked, text)
         if choice is None:
             context.say(
-                f"That is no answer: “{_shown(text)}”. {self._ways(asked).removeprefix('Choose: ')} A space "
+                f"That is no answer: “{_shown(text)}”. {self._ways(asked)} A space "
                 "before a text sends it as a prompt, /stop stops the agent."
             )
         elif isinstance(asked, PermissionOpened) and self._is_unread(asked, choice):

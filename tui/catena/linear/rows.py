@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from catena.linear.sentences import SpokenLine, spoken_lines
-from catena.text.formats import duration_text, size_in_words
+from catena.text.formats import duration_parts, size_in_words
 from catena.text.image_text import image_facts
 from catena.text.prompt_notes import prompt_notes
 from catena.text.safe_text import safe, safe_line
@@ -97,6 +97,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9 ._-]*")
 _LABEL = re.compile(r"\s*(?P<word>[\w .-]{0,40}?)(?:\s\d+)?\s*(?P<colon>[:.：])")
 _ABOUT = re.compile(r"~(?=\d)")
 _COUNTED = re.compile(r"(?:line \d+ \w+|step \d+,[^:]*|field \d+ of \d+|left out|\d+)\s*:", re.IGNORECASE)
+_UNITS = {"s": "second", "min": "minute", "h": "hour"}
 _STATES = {
     "completed": "done",
     "failed": "failed",
@@ -264,11 +265,7 @@ def duration_words(seconds: float) -> str:
     """A duration as it is spoken: `42 seconds`, `3 minutes 12 seconds`."""
     if seconds < 1:
         return "under 1 second"
-    words = duration_text(seconds, precise=False)
-    spoken = []
-    for number, unit in re.findall(r"(\d+) (s|min|h)\b", words):
-        spoken.append(counted(int(number), {"s": "second", "min": "minute", "h": "hour"}[unit]))
-    return " ".join(spoken)
+    return " ".join(counted(number, _UNITS[unit]) for number, unit in duration_parts(seconds))
 
 
 def plan_line(entries: Sequence[tuple[str, str]]) -> str:

@@ -116,14 +116,24 @@ def duration_text(seconds: float, *, precise: bool = True) -> str:
     """Return `0.3 s`, `42 s`, `3 min 12 s` or `2 h 5 min`; not ``precise``: in whole seconds from 1 s on."""
     if seconds < 9.95 and precise:
         return f"{seconds:.1f} s"
-    whole = max(1, round(seconds))
-    if whole < 60:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
+    return " ".join(f"{number} {unit}" for number, unit in duration_parts(seconds))
+
+
+def duration_parts(seconds: float) -> list[tuple[int, str]]:
+    """A duration in seconds (`s`, one at least), in `min` and `s` from 60 on, in `h` and `min` from an hour on."""
+    minutes, rest = divmod(max(1, round(seconds)), 60)
     if minutes < 60:
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+        parts = [(minutes, "min"), (rest, "s")]
+    else:
+        hours, minutes = divmod(minutes, 60)
+        parts = [(hours, "h"), (minutes, "min")]
+    return [(number, unit) for number, unit in parts if number]
+
+
+def program_of(agent: str) -> str:
+    """What a stored agent is called that has no title: by its name, or by the program of its command."""
+    command = agent.removeprefix("command:")
+    return agent if command == agent else command.split()[0].rpartition("/")[2]
 
 
 def taken_text(seconds: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, assert_never
 
-from catena.text.formats import title_of
+from catena.text.formats import program_of, title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.files_along import moved_words
 from catena_acp.errors import AgentMissing, ReadOnly
@@ -254,6 +254,6 @@ def _acts(taken: UndoResult) -> str:
 
 
 def _agent(values: Any) -> str:
-    name = str(values.get("agent", ""))
+    name = program_of(str(values.get("agent", "")))
     profile = values.get("profile")
     return safe_line(f"{name} ({profile})" if profile else name)

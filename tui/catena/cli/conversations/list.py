@@ -14,7 +14,7 @@ from typing import Any
 
 from catena.errors import ExitStatus
 from catena.settings.agents import titles_in_settings
-from catena.text.formats import age, cell_width, truncate
+from catena.text.formats import age, cell_width, program_of, truncate
 from catena.text.json_shapes import dumps, record_shape, time_shape
 from catena.text.safe_text import safe_line
 from catena_acp.transcripts.session import ForeignSession
@@ -164,8 +164,7 @@ def agent_name(agent: str, profile: str, title_of: Callable[[str, str], str | No
     """The agent's title of the settings, else its catalogue name, or the program of any other command."""
     if title := title_of(agent, profile):
         return safe_line(title)
-    name = agent.removeprefix("command:")
-    return safe_line(name if name == agent else name.split()[0].rpartition("/")[2])
+    return safe_line(program_of(agent))
 
 
 def _name(each: Listed) -> str:

@@ -19,7 +19,7 @@ from catena.linear.commands.branches import BranchCommands
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.text.changes_text import shown_path
-from catena.text.formats import from_home, time_or_day
+from catena.text.formats import from_home, program_of, time_or_day
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording.counts import counted
 from catena_store.conversations import branches, conversations
@@ -162,7 +162,7 @@ def _words(found: FoundConversation) -> str:
         safe_line(entry.name),
         str(entry.state),
         time_or_day(entry.updated_at, utc_now()),
-        safe_line(entry.agent.removeprefix("command:")),
+        safe_line(program_of(entry.agent)),
         from_home(safe_line(entry.cwd)),
         "open here" if entry.opened else "",
         "pinned" if entry.pinned else "",

@@ -22,6 +22,7 @@ from catena.screens.history.picker import HistoryScreen
 from catena.screens.history.sources import HistorySources
 from catena.settings.agents import titles_of
 from catena.settings.replays import replay_budget
+from catena.text.formats import program_of
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
@@ -117,7 +118,9 @@ class HistoryActions:
                 others,
                 _save_copies,
             ),
-            agent_title=lambda agent, profile: titles(agent, profile) or known.get(agent) or _program(agent),
+            agent_title=lambda agent, profile: (
+                titles(agent, profile) or known.get(agent) or program_of(agent)
+            ),
             clock=context.clock,
             scope=self._scope,
             still=context.screen.still,
@@ -264,9 +267,3 @@ def _save_copies(wanted: bool) -> None:
     from catena.settings.file.writing import save_copies  # the history opens without it
 
     save_copies(wanted)
-
-
-def _program(agent: str) -> str:
-    """What stands for an agent without a title: the program of its command."""
-    command = agent.removeprefix("command:")
-    return agent if command == agent else command.split()[0].rpartition("/")[2]
