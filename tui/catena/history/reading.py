@@ -18,7 +18,7 @@ from catena_store.ids import from_milliseconds
 from catena_store.records import Lease
 
 FIRST = 100  # conversations that a list shows without reading on
-_MORE = 1_000  # outlines
+_MORE = 400  # outlines: no key waits longer than for these
 _FOREIGN_SILENCE = timedelta(seconds=60)
 
 Lives = Callable[[Lease], bool]

@@ -324,6 +324,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
                 await self._everything.wait()  # which conversations pass the filters is known by then
                 if await self._message_search.learn_facts(search):
                     self._relist(held=True)
+                await self._matched.wait()  # so that nothing has to be put in order for it in one go
                 await self._message_search.find(search, self.scope)
                 await self._matched.wait()
                 if not (search.hits.found or len(self._matches)) and self.scope < HistoryScope.EVERYWHERE:
