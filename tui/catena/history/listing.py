@@ -128,7 +128,7 @@ class HistoryListing:
         self._ordered: list[_Row] | None = None
         self._changes = 0  # of what the order is made of
         self._tally: Counter[HistoryScope] = Counter()  # of the ordered entries, by their narrowest scope
-        self._found: tuple[tuple[str, ...], list[tuple[_Row, Quality]]] | None = None  # by the last words
+        self._found: tuple[tuple[str, ...], list[_Row]] | None = None  # by the last words
         self._opened: frozenset[str] = frozenset()
         self._own_sessions: frozenset[str] = frozenset()
         self._counts: Mapping[
@@ -259,10 +259,11 @@ class HistoryListing:
         counted = [0] * len(HistoryScope)
         # Entries come in the order of time, so that each of these lists is in it, too.
         ranked: list[list[HistoryEntry]] = [[] for _ in range(2 * _GROUPS * len(_QUALITIES))]
-        found = yield from self._with_words(query.folded)
-        for at, ((entry, _, group, narrowest), quality) in enumerate(found):
+        found, how_well = yield from self._with_words(query.folded)
+        for at, (entry, _, group, narrowest) in enumerate(found):
             if not at % _STEP:
                 yield
+            quality = how_well[at]
             if query.filters and not query.passes(entry, facts):
                 continue
             counted[narrowest] += 1
@@ -278,22 +279,24 @@ class HistoryListing:
         counts = dict(zip(HistoryScope, accumulate(counted), strict=True))
         return Matches(entries, qualities, query.folded, counts, scope)
 
-    def _with_words(self, words: tuple[str, ...]) -> Generator[None, None, list[tuple[_Row, Quality]]]:
+    def _with_words(self, words: tuple[str, ...]) -> Generator[None, None, tuple[list[_Row], list[Quality]]]:
         """The entries that have the words, and how well; a word that grew is only looked for where it was before."""
         ordered = yield from self._ordering()
         rows = ordered
         if ordered is self._ordered and self._found is not None and _narrow(self._found[0], words):
-            rows = [row for row, _ in self._found[1]]
-        found: list[tuple[_Row, Quality]] = []
+            rows = self._found[1]
+        # Two lists: fifty thousand pairs would have Python look for garbage among all that there is.
+        found, how_well = list[_Row](), list[Quality]()
         for at, row in enumerate(rows):
             if not at % _STEP:
                 yield
             quality = _quality(row[1], words)
             if quality is not Quality.NONE:
-                found.append((row, quality))
+                found.append(row)
+                how_well.append(quality)
         if ordered is self._ordered:
             self._found = words, found
-        return found
+        return found, how_well
 
     def within(
         self, query: HistoryQuery, scope: HistoryScope, *, facts: QueryFacts | None = None

@@ -115,6 +115,7 @@ def time_headings(entries: Sequence[HistoryEntry], now: datetime) -> dict[int, s
         (midnight - timedelta(days=_WEEK - 1), "Last 7 days"),
         (midnight - timedelta(days=_MONTH - 1), "Last 30 days"),
     )
+    oldest = bounds[-1][0]
     headings: dict[int, str] = {}
     last = ""
     for at, entry in enumerate(entries):
@@ -128,7 +129,7 @@ def time_headings(entries: Sequence[HistoryEntry], now: datetime) -> dict[int, s
             group = PINNED
         else:
             then = entry.updated_at
-            group = next((word for since, word in bounds if then >= since), "Earlier")
+            group = "Earlier" if then < oldest else next(word for since, word in bounds if then >= since)
         if group != last:
             headings[at] = last = group
     return headings
