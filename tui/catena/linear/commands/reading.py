@@ -285,8 +285,8 @@ class ReadingCommands:
         for each in touched:
             pieces = [shown_path(each.path, tab.conversation.record.cwd)]
             if each.changed:
-                words = rows.size_words(each.added, each.removed)
-                pieces.append(f"changed {counted(each.changed, 'time')}, {words}")
+                pieces.append(f"changed {counted(each.changed, 'time')}")
+                pieces += [rows.size_words(each.added, each.removed)] if each.added or each.removed else []
             if each.unsure:
                 pieces.append(f"possibly changed {counted(each.unsure, 'time')}")
             if each.read:
