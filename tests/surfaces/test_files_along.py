@@ -69,3 +69,11 @@ async def test_g04_what_is_left_is_said_once_and_alike_on_every_surface(project:
     answer = next(each["id"] for each in shown(catena, id)["messages"] if each["kind"] == "agent")
     told = catena("run", "--resume", id, "--at", answer, "say After.").err
     assert told.count("Changed since by someone else, so left: notes.txt.") == 1, told
+
+
+async def test_g04_files_that_go_back_before_an_edit_or_a_retry_are_said_where_nobody_is_asked(
+    project: Path,
+) -> None:
+    id, catena = await written(project), Catena(project.parent)
+    said = catena("--linear", "--resume", id, stdin="/edit 6\nsay Otherwise.\n/undo\n/retry 6\ny\n").out
+    assert said.count("1 file goes back, 1 removed.") == 2, said

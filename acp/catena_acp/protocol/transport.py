@@ -362,7 +362,7 @@ class StdioTransport:
                 f"The agent sent a {reason}: it was dropped, and what it asked for or told is lost."
             )
         if self.dropped[reason] == 1:
-            self._log(f"the agent wrote a {reason}; it is dropped, and so are others like it")
+            self._log(f"dropped what the agent wrote: {reason}; others like it are dropped, too")
 
     @property
     def has_room(self) -> bool:

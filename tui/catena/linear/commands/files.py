@@ -12,15 +12,22 @@ UNCHANGED = "Files are unchanged."
 _STAY = "Files stay as they are"
 
 
-async def choose_files(context: LinearContext, tab: Tab, target: str | None) -> FileChoice | None:
+async def choose_files(
+    context: LinearContext, tab: Tab, target: str | None, *, says: bool = False
+) -> FileChoice | None:
     """Let the person choose what becomes of files on the way to a row; None where they stay.
 
-    Enter takes what the settings have. Where nobody types, that is taken unasked. Raises Refused where the input ends.
+    Enter takes what the settings have. Where nobody types, that is taken unasked, and said if ``says``: for acts that
+    say nothing of it afterwards. Raises Refused where the input ends.
     """
     along = FilesAlong(by_default=context.settings.files_follow)
     await along.look(tab.conversation.files, tab.window_id, target)
-    if context.input.terminal and await _choose(context, along):
-        raise Refused("Nothing was changed.")
+    if context.input.terminal:
+        if await _choose(context, along):
+            raise Refused("Nothing was changed.")
+    elif says and along.offered and along.choice is not None:
+        words = along.words_with("", size=rows.size_words)
+        context.say(f"{words[:1].upper()}{words[1:]}.")
     return along.choice
 
 

@@ -147,7 +147,7 @@ class PromptCommands:
         first, *more = safe(prompt.text).split("\n")
         context.out.line(f"You {number}, now: {first}")
         context.out.lines(rows.set_in(line) for line in more if line.strip())
-        choice = await choose_files(context, tab, prompt.parent_id)
+        choice = await choose_files(context, tab, prompt.parent_id, says=True)
         stops = " Sending it stops the running turn." if tab.at_work else ""
         context.say(
             f"The next line is the new prompt; an empty one cancels. It needs: {price.words}.{stops} "
@@ -188,7 +188,7 @@ class PromptCommands:
         whom = f" with {safe_line(tab.title_of(spec))}" if spec else ""
         said = context.numbers.of(prompt.id)
         if await context.confirm(f"Retry {said}{whom}: {price.words}.", "retry it"):
-            choice = await choose_files(context, tab, prompt.parent_id)
+            choice = await choose_files(context, tab, prompt.parent_id, says=True)
             await self._retry(tab, prompt, spec, choice)
 
     async def _retry(
