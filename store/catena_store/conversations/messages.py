@@ -263,6 +263,7 @@ async def tools_of_turns(r: Reader, turn_ids: Collection[str], text: str, limit:
 
 
 # Of the row `a` below the row `p`, and of the row of a walk.
+_SHORTEST = 4  # letters of an id that name a message
 _COUNTS = "(a.tools > p.tools)"
 _IS_COUNTED = (
     "(SELECT a.tools > coalesce((SELECT tools FROM ancestry p WHERE p.id = a.parent_id), 0)"
@@ -493,7 +494,8 @@ def _message(new: NewMessage, depth: int, now: int) -> Message:
 async def find(r: Reader, conversation_id: str, text: str) -> Message:
     """The message of an id or of the beginning of one, in a conversation and what it inherits from its source.
 
-    Raises NotFound, and Ambiguous where several begin so.
+    A beginning has at least four letters: fewer may be meant as a number. Raises NotFound, and Ambiguous where several
+    begin so.
     """
     if not text:
         raise NotFound("message", text)
@@ -513,6 +515,8 @@ async def find(r: Reader, conversation_id: str, text: str) -> Message:
     exact = next((uid for uid in matches if uid == text), None)
     if exact is None and len(matches) > 1:
         raise Ambiguous("message", text, matches[:MOST_MATCHES])
+    if exact is None and len(text) < _SHORTEST:
+        raise NotFound("message", text)
     one = await get(r, exact or matches[0]) if matches else None
     if one is None:
         raise NotFound("message", text)

@@ -127,6 +127,16 @@ async def test_a_message_is_found_by_the_beginning_of_its_id_within_its_conversa
                 await messages.find(tx, conversation, id)
 
 
+async def test_a_message_is_not_found_by_what_may_be_meant_as_a_number(tmp_path: Path) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await a_family(tx)
+        await say(tx, "512meh67hw5pgvgm", "a3", "the fourth prompt")
+        assert (await messages.find(tx, "c1", "512m")).text == "the fourth prompt"
+        for number in ("5", "512"):
+            with pytest.raises(NotFound):
+                await messages.find(tx, "c1", number)
+
+
 async def test_t01_the_tree_has_a_node_for_every_prompt(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await a_family(tx)
