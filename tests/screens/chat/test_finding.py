@@ -176,6 +176,27 @@ async def test_h24_keys_do_not_wait_for_the_search_and_the_newest_text_wins(tmp_
         assert person.transcript.hit_position == (1, 1)
 
 
+@pytest.mark.parametrize("columns", [100, 40])
+async def test_h24_that_nothing_matches_is_said_once_the_whole_branch_is_looked_through(
+    tmp_path: Path, columns: int
+) -> None:
+    conversation = await branch()
+    async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(columns, 30)) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        async with person.commands.context.tabs.store.read_concurrently():  # every search waits for this
+            await look_for(person, "zzznothing")
+            await person.until(lambda: "…" in counted(person), "the sign of a search that goes on")
+            assert "no match" not in counted(person)
+        await person.until(lambda: "no match" in counted(person), "that nothing matches")
+        await person.press("enter")
+        await person.idle()
+        assert "no match" in counted(person)
+        await person.press("ctrl+u")
+        await person.until(lambda: "no match" not in counted(person), "nothing to be said of no text")
+        await person.type("message 42 of")
+        await person.until(lambda: "1 of 1" in counted(person), "the count")
+
+
 async def test_h24_closing_the_find_bar_ends_the_search(tmp_path: Path) -> None:
     conversation = await branch()
     async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:

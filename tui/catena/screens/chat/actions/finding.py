@@ -116,13 +116,16 @@ class FindActions:
             self._say()
 
     def _say(self) -> None:
-        """Say which of how many hits is shown."""
-        at, total = self._context.parts.transcript.hit_position
+        """Say which of how many hits is shown, or that there is none."""
+        transcript = self._context.parts.transcript
+        at, total = transcript.hit_position
         if self._cut:
             known = self._place_known and at <= MOST_HITS
             words = f"{at:,} of {MOST_HITS:,}+" if known else f"{MOST_HITS:,}+"
         elif self._counting:
             words = "…"
+        elif total:
+            words = f"{at:,} of {total:,}"
         else:
-            words = f"{at:,} of {total:,}" if total else ""
+            words = "no match" if transcript.search is not None else ""
         self._context.parts.find.found(words)

@@ -85,7 +85,7 @@ class FindBar(Vertical):
         self.post_message(self.Toggled())
 
     def found(self, text: str) -> None:
-        """Say which of how many."""
+        """Say which of how many is shown, or that nothing is found."""
         count = [EdgeWord(Content.styled(text, "$muted"), 1)] if text else []
         self._box.upper.show([EdgeWord(Content.styled("Find", "bold $foreground"), 2)], count)
         self._box.behind.show(count)
