@@ -52,10 +52,12 @@ async def held(db: Database) -> AsyncIterator[asyncio.Event]:
 
 async def waits(task: asyncio.Future[Any], db: Database) -> None:
     """Until the task has asked for the store that is held."""
-    asked = len(db._lock._waiters or ())
-    async with asyncio.timeout(60):
-        while len(db._lock._waiters or ()) == asked and not task.done():  # noqa: ASYNC110 - nothing tells it
-            await asyncio.sleep(0)
+
+    def asked() -> int:
+        return len(db._lock._waiters or ()) + len(db._writers._waiters or ())
+
+    before = asked()
+    await until(lambda: asked() > before or task.done())
     assert not task.done()
 
 

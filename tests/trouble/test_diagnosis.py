@@ -756,7 +756,7 @@ def test_what_a_row_keeps_may_be_anything() -> None:
         (["deploy"], "`deploy` may or may not have finished: check before you retry."),
         (
             ["deploy", "make  all\nof it"],
-            "`deploy` and `make all of it` may or may not have finished: check before you retry.",
+            "`deploy` and `make all ⏎ of it` may or may not have finished: check before you retry.",
         ),
         (
             ["a", None, "c", "d", "e"],

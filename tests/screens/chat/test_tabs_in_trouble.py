@@ -318,7 +318,7 @@ async def test_r01_w_waits_for_the_end_of_the_limit_and_sends_it_then_whatever_t
         assert not person.area.panels.trouble.open
         person.commands.actions.trouble._clock = much_later
         await person.until(lambda: scene.middle.unread and not scene.middle.busy, "the answer")
-        assert scene.middle.trouble.standing is None
+        await person.until(lambda: scene.middle.trouble.standing is None, "the end of the trouble")
         await person.to_tab(2, "ctrl+pageup")
         await person.sees("  well after all")
         await scene.untouched_elsewhere()
