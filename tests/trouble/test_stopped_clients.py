@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shlex
+import subprocess
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
+from catena.errors import ExitStatus
 from catena.workspace.outgoing import OutgoingTexts, unsaved_answer_lines
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.conversation_events import MessageAdded, TurnEnded
@@ -18,6 +21,7 @@ from catena_store.database.database import Database
 from catena_store.errors import StoreBusy
 from catena_store.ids import new_id
 from catena_store.records import Kind, StopReason
+from support.clients.command_line import Catena
 from support.clients.protocol import until
 from support.conversations.rehearsed import World
 from support.conversations.room import room
@@ -39,6 +43,16 @@ async def add_slowly(tx, *rest):
     await add(tx, *rest)
 
 inputs.add = add_slowly
+from catena.__main__ import main
+sys.exit(main())
+"""
+
+# The client, which waits for half a second for a process that is writing.
+_IMPATIENT = """
+import functools, sys
+from catena_store.database.database import Database
+
+Database.open = functools.partial(Database.open, busy_seconds=0.5)
 from catena.__main__ import main
 sys.exit(main())
 """
@@ -133,3 +147,27 @@ async def test_tabs_come_back_when_a_process_goes_on_that_was_stopped_within_a_t
         await coming
         assert len(tabs.tabs) == 1 and tabs.workspace_is_ours
         await tabs.leave()
+
+
+@pytest.mark.parametrize("surface", ["--linear", "run"])
+async def test_a_script_fails_if_a_stopped_process_keeps_it_from_opening_its_conversation(
+    tmp_path: Path, surface: str
+) -> None:
+    catena = Catena(tmp_path)
+    async with Database.open(catena.store):
+        pass
+    async with stopped_writer(catena.store) as pid:
+        client = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", _IMPATIENT, surface, "--agent", "rehearsal"),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=catena.project,
+            env=catena.environment,
+        )
+        said = (await client.communicate(b"say one\nsay two\n"))[0].decode().splitlines()
+    assert client.returncode == ExitStatus.USAGE
+    why = f"{catena.store} is locked by process {pid}, which is stopped: `kill -CONT {pid}` resumes it"
+    waiting, failed = said[-2:]
+    assert re.sub("^(Note|catena): ", "", waiting) == f"Waiting while {why}."
+    assert re.sub("^(Trouble|catena): ", "", failed) == why

@@ -456,7 +456,7 @@ class Database:
             raise busy
         if waited >= _TOLD_AFTER * self._busy_seconds and not self._told_of_wait and self._tell:
             self._told_of_wait = True
-            self._tell(f"Waiting: {busy}.")
+            self._tell(f"Waiting while {busy}.")
 
     async def _finish(self, step: Coroutine[Any, Any, None]) -> None:
         try:

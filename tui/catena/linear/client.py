@@ -53,12 +53,15 @@ class LinearClient:
     # --- its life
 
     async def run(self, tabs: OpenTabs) -> None:
-        """Serve the person until they leave, or the input ends."""
+        """Serve the person until they leave, or the input ends.
+
+        Raises StoreError if the first conversation of a script cannot be opened: its lines would be about nothing.
+        """
         self._context.tabs = tabs
         narrating = asyncio.create_task(self._narrator.run())
         watching = asyncio.create_task(tabs.watch_store(self._say_trouble))
         try:
-            await self._do(self._commands.tabs.begin())
+            await self._do(self._commands.tabs.begin(), needed=not self._context.input.terminal)
             if self._context.start.picker:
                 await self._do(self._commands.history.history(""))
             while not self._over:
@@ -201,9 +204,12 @@ class LinearClient:
         else:
             self._context.say(unknown_text(name, announced))
 
-    async def _do(self, act: Coroutine[Any, Any, None]) -> None:
-        """Do something to its end, unless it is interrupted, and say what goes wrong."""
-        self._command = task = asyncio.create_task(self._guarded(act))
+    async def _do(self, act: Coroutine[Any, Any, None], *, needed: bool = False) -> None:
+        """Do something to its end, unless it is interrupted, and say what goes wrong.
+
+        If it is ``needed`` for all that follows, it raises StoreError instead.
+        """
+        self._command = task = asyncio.create_task(self._guarded(act, needed=needed))
         try:
             await asyncio.wait({task})
         finally:
@@ -214,7 +220,7 @@ class LinearClient:
         elif (error := task.exception()) is not None:
             raise error
 
-    async def _guarded(self, act: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, act: Coroutine[Any, Any, None], *, needed: bool = False) -> None:
         try:
             await act
         except GivenUp:
@@ -222,6 +228,8 @@ class LinearClient:
         except Refused as refused:
             self._context.say(str(refused))
         except (AgentError, StoreError, ReadOnly, NotAttachable) as error:
+            if needed and isinstance(error, StoreError):
+                raise
             text = _KEYS.sub("/stop stops it", safe_line(str(error)))
             self._context.out.line(f"Trouble: {spoken(text)}")
 
