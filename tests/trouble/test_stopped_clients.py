@@ -121,7 +121,8 @@ async def test_an_answer_that_cannot_be_saved_before_the_client_ends_is_handed_t
             await desk.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
             pid = await afterwards.enter_async_context(stopped_writer(world.store))
             world.cue("go-on")
-            await until(lambda: any(entry.get("event") == "turn ended" for entry in world.requests()))
+            # All that the agent said is taken in, and the end of its turn is to be stored.
+            await until(lambda: desk.window._prompts.delivery._unclosed is not None)
         ((answer, why),) = desk.conversations.unsaved_answers
     assert answer == "two" and isinstance(why, StoreBusy) and why.pid == pid
     assert unsaved_answer_lines([(answer, why)])[1:] == ["two"]
