@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import shlex
 import sys
@@ -53,6 +54,9 @@ def test_c05_the_help_of_a_command_says_what_it_said(name: str, monkeypatch: pyt
     assert is_golden(TABLE.parser(name).format_help(), golden)
 
 
+@pytest.mark.skipif(
+    "CATENA_GOLDENS" not in os.environ, reason="when events come depends on the machine: CATENA_GOLDENS=check"
+)
 def test_c05_the_json_of_every_command_is_what_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
