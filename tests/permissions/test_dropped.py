@@ -65,7 +65,7 @@ def test_v05_a_message_that_cannot_be_read_is_said_in_its_turn_in_the_log_and_by
     assert (ran.status, ran.out) == (0, "went on\n") and said in ran.err
     assert f"! {said}" in catena("show", catena("list", "--json").json[0]["id"]).out
     (log,) = tmp_path.rglob("catena.log")
-    assert f"the agent wrote a {what}" in log.read_text()
+    assert f"dropped what the agent wrote: {what}" in log.read_text()
 
 
 def test_v02_a_question_without_an_answer_says_so_and_how_to_go_on(tmp_path: Path) -> None:
