@@ -19,6 +19,7 @@ _MASKS = (
     (r"(?:\b\d{4}-\d\d-\d\d )?\b\d\d:\d\d(?::\d\d)?\b(?! UTC)|\byesterday\b", "14:09"),
     (r"\b\d+ (?:min|h)\b(?=\n)", "now"),
     (r"(about |~)[\d,]+ tokens", r"\g<1>200 tokens"),
+    (r'("(?:inputTokens|totalTokens|input_tokens|total_tokens|context_used)": )\d{4,}', r"\g<1>1400"),
     (r"--resume \w{16}", "--resume ID"),
     (r"without a label: /rewind \w+", "without a label: /rewind ID"),
     (r'"ask_id": "[\d.]+"', '"ask_id": "ID"'),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from pathlib import Path
 
@@ -22,9 +21,6 @@ def script_of(story: str) -> list[str]:
     return [typed or shell for typed, shell in _TYPED.findall(story)]
 
 
-@pytest.mark.skipif(
-    "CATENA_GOLDENS" not in os.environ, reason="when events come depends on the machine: CATENA_GOLDENS=check"
-)
 @pytest.mark.parametrize("story", STORIES, ids=[each.stem for each in STORIES])
 def test_s04_linear_mode_says_what_it_said(
     story: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
