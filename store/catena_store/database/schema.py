@@ -28,9 +28,18 @@ class Migration:
 
 
 def shipped() -> tuple[Migration, ...]:
-    """The migrations of this version of Catena, oldest first."""
+    """The migrations of this version of Catena, oldest first; ``schema.sql`` is what they come to."""
     scripts = sorted((Path(__file__).parent / "migrations").glob("[0-9]*.sql"))
     return tuple(Migration(int(script.name.partition("_")[0]), script) for script in scripts)
+
+
+def _for_new_file(migrations: tuple[Migration, ...]) -> tuple[Migration, ...]:
+    """The steps from nothing to the newest of these migrations: the whole schema at once, where they contain it."""
+    newest = shipped()[-1].version
+    if migrations[-1].version < newest:
+        return migrations
+    whole = Migration(newest, Path(__file__).parent / "schema.sql")
+    return (whole, *(migration for migration in migrations if migration.version > newest))
 
 
 async def migrate(connection: aiosqlite.Connection, path: Path, migrations: tuple[Migration, ...]) -> None:
@@ -48,7 +57,7 @@ async def migrate(connection: aiosqlite.Connection, path: Path, migrations: tupl
     if version > 0:
         await _keep_copy(connection, path, version)
     # Who opens a new file meanwhile finds it empty or whole, and never takes it for an old one.
-    for steps in [(migration,) for migration in migrations] if version > 0 else [migrations]:
+    for steps in [(migration,) for migration in migrations] if version > 0 else [_for_new_file(migrations)]:
         async with _rolled_back_unless_committed(connection, "BEGIN IMMEDIATE"):
             # Another process may have applied some already.
             version = await _version(connection, path, newest)
@@ -83,7 +92,7 @@ async def _restore_indexes(connection: aiosqlite.Connection, migrations: tuple[M
 def _indexes(migrations: tuple[Migration, ...]) -> dict[str, str]:
     """The statement that creates each index of the schema, by the name of the index."""
     indexes: dict[str, str] = {}
-    for migration in migrations:
+    for migration in _for_new_file(migrations):
         for found in _OF_INDEX.finditer(migration.script.read_text("utf-8")):
             if found[0].startswith("CREATE"):
                 indexes[found[1]] = found[0]
@@ -110,7 +119,7 @@ async def check_version(
 def create_schema(connection: sqlite3.Connection, migrations: tuple[Migration, ...]) -> None:
     """Create the schema in an empty file by these migrations. Raises sqlite3.Error."""
     connection.execute("BEGIN IMMEDIATE")
-    for migration in migrations:
+    for migration in _for_new_file(migrations):
         for statement in _statements(migration.script.read_text("utf-8")):
             connection.execute(statement)
         connection.execute(f"PRAGMA user_version = {migration.version}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import sqlite3
 import stat
 from contextlib import closing
@@ -13,7 +14,7 @@ import pytest
 from catena_store.chains import turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
-from catena_store.database.schema import APPLICATION_ID, shipped
+from catena_store.database.schema import APPLICATION_ID, create_schema, shipped
 from catena_store.errors import StoreUnusable
 from support.storage.files import names_in, with_one_more
 from support.storage.rows import new_conversation, new_link, say, store
@@ -31,6 +32,23 @@ async def test_an_empty_file_gets_the_newest_schema_and_our_mark(tmp_path: Path)
         assert await r.all("PRAGMA foreign_key_check") == []
         assert await r.one("PRAGMA integrity_check") == ("ok",)
     assert names_in(tmp_path) == {"catena.db"}
+
+
+def test_a_new_file_gets_what_the_migrations_come_to() -> None:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as new:
+        create_schema(new, shipped())
+        with closing(sqlite3.connect(":memory:", isolation_level=None)) as old:
+            create_schema(old, shipped()[:1])
+            for migration in shipped()[1:]:
+                old.executescript(migration.script.read_text())
+            assert _whole(new) == _whole(old)
+
+
+def _whole(connection: sqlite3.Connection) -> dict[str, object]:
+    """Every table, index, view and trigger with its text, however it is laid out, and the settings of full text."""
+    schema = connection.execute("SELECT name, sql FROM sqlite_schema ORDER BY name")
+    texts = {name: sql and re.sub(r"\s*(,|\(|\)|\s)\s*", r"\1", sql) for name, sql in schema}
+    return {**texts, "settings": connection.execute("SELECT * FROM message_fts_config").fetchall()}
 
 
 async def test_opening_again_changes_nothing(tmp_path: Path) -> None:
