@@ -347,7 +347,7 @@ async def test_s05_a_turn_that_cannot_be_kept_ends_though_its_agent_is_gone_befo
     async with world.client() as desk:
         await desk.window.say("say begun; cue go-on; stream 3000 rate 3000; hang")
         await desk.until_told(MessageAdded, lambda news: news.message.text == "begun")
-        agent = next(iter(desk.conversation._runtime.sessions)).agent
+        agent = next(iter(desk.conversation.sessions)).agent
 
         async def too_late(session_id: str) -> None:
             await agent.stop()

@@ -98,7 +98,7 @@ async def test_w12_a_form_ends_with_its_turn_and_its_agent(world: World, how: st
         if how == "stop":
             await desk.window.stop()
         else:
-            group = desk.conversation._runtime.live(desk.window_id).agent.group
+            group = desk.conversation.live(desk.window_id).agent.group
             assert group is not None
             os.killpg(group[0], signal.SIGKILL)
         closed = await desk.until_told(ElicitationClosed)

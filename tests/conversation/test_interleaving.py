@@ -33,10 +33,10 @@ from catena_acp.conversation import journal
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.conversations.forks import ForkOperation
 from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.idle_work import IdleWork
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
 from catena_acp.conversation.prompts.schedule import Sending
-from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import StillAtWork
 from catena_acp.port.session_events import PromptBlock
 from catena_acp.process_group import Guard, Guards, group_exists
@@ -144,7 +144,7 @@ async def test_w16_what_is_let_go_while_the_leaf_moves_is_sent_after_that(
         await conversation.answer(asked.ask_id, "allow")
         await desk.window.wait_idle()
         assert [item.held for item in await waiting(desk)] == [True]
-        gate = held_up(monkeypatch, ConversationRuntime, "settle")
+        gate = held_up(monkeypatch, LiveConversation, "settle")
         going = asyncio.ensure_future(desk.window.go_to((await desk.stored_window()).leaf_id))
         await gate.reached.wait()
         await desk.window.send_queued()
@@ -184,7 +184,7 @@ async def test_e02_an_edit_that_is_asked_for_while_the_window_goes_elsewhere_com
         edited = [row for row in rows if row.kind is Kind.USER][1]
         answer = next(row for row in rows if row.kind is Kind.AGENT)
         window = desk.window
-        gate = held_up(monkeypatch, ConversationRuntime, "settle")
+        gate = held_up(monkeypatch, LiveConversation, "settle")
         going = asyncio.ensure_future(desk.window.go_to(answer.id))
         await gate.reached.wait()
         editing = asyncio.ensure_future(desk.window.edit(edited.id, "ask Three?"))
@@ -254,7 +254,7 @@ async def test_f01_a_window_that_was_forked_in_place_is_not_taken_back_by_a_move
             desk.conversations.fork(conversation, window_id=window_id, side_by_side=False)
         )
         await show.reached.wait()
-        gate = held_up(monkeypatch, ConversationRuntime, "settle")
+        gate = held_up(monkeypatch, LiveConversation, "settle")
         going = asyncio.ensure_future(desk.window.go_to(leaf))
         await gate.reached.wait()
         show.open()
@@ -275,7 +275,7 @@ async def test_r06_who_has_logged_in_does_not_end_the_agent_under_a_prompt_that_
         await desk.window.say("say one")
         await gate.reached.wait()
         logged_in = asyncio.ensure_future(conversation.logins.logged_in(conversation.window(other)))
-        (place,) = conversation._runtime.agents._places.values()
+        (place,) = conversation.agents._places.values()
         # It waits for the prompt, or, where it does not, the agent has exited.
         await until(lambda: bool(place.free._waiters) or logged_in.done())
         gate.open()
@@ -447,7 +447,7 @@ async def test_f01_conversations_of_a_family_share_their_sessions_though_one_is_
         gate.open()
         forked = await forking
         source = await desk.conversations.open(desk.conversation.id)
-        assert source._runtime.sessions is forked.conversation._runtime.sessions
+        assert source.sessions is forked.conversation.sessions
 
 
 async def test_w15_a_directory_that_is_added_while_a_session_opens_is_given_to_it_with_the_next_prompt(
@@ -552,7 +552,7 @@ async def test_r12_what_is_said_while_its_conversation_is_closed_is_the_draft_ag
 ) -> None:
     async with world.client() as desk:
         await desk.say("say one")
-        gate = held_up(monkeypatch, ConversationRuntime, "close")
+        gate = held_up(monkeypatch, LiveConversation, "close")
         closing = asyncio.ensure_future(desk.conversations.close(desk.conversation.id))
         await gate.reached.wait()
         await desk.window.say("say too late")
@@ -595,11 +595,11 @@ async def test_h08_a_name_that_the_person_is_just_giving_is_not_replaced_by_the_
         renaming = asyncio.ensure_future(conversation.rename("Of the person", by=desk.window_id))
         await gate.reached.wait()
         await conversation.answer(asked.ask_id, "allow")
-        await until(lambda: bool(conversation._runtime._tasks))
+        await until(lambda: bool(conversation._tasks))
         gate.open()
         await renaming
         await desk.window.wait_idle()
-        await until(lambda: not conversation._runtime._tasks)
+        await until(lambda: not conversation._tasks)
         assert conversation.record.title == "Of the person"
 
 

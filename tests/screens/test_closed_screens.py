@@ -64,7 +64,8 @@ async def test_q04_a_conversation_that_was_closed_is_not_kept(tmp_path: Path) ->
             await person.answered(f"say {number}")
             tab = person.tab
             closed += [
-                weakref.ref(each) for each in (tab.conversation, tab.window, tab.window._runtime.sessions)
+                weakref.ref(each)
+                for each in (tab.conversation, tab.window, tab.window._conversation.sessions)
             ]
             del tab
             await person.say("/close")

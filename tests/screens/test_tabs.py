@@ -359,7 +359,7 @@ async def test_a_row_above_what_is_loaded_that_changes_is_not_put_at_the_end(tmp
         async with Database.open(default_path()) as db, db.read() as reader:
             first, *_, last = await messages.page(reader, tab.leaf_id, 300)
         for row in (replace(first, text="changed above"), replace(last, text="changed below")):
-            tab.conversation._runtime.publish(MessageChanged(tab.window_id, row))
+            tab.conversation.publish(MessageChanged(tab.window_id, row))
         await person.sees("changed below")
         assert "changed above" not in person.text
         assert person.text.index("message 298") < person.text.index("changed below")

@@ -13,7 +13,7 @@ from catena.screens.tree.layout import TreeLayout, TreeLine
 from catena.screens.tree.rows import matches, quote, tree_row
 from catena.widgets.row_list import Row
 from catena_acp.conversation.inspection.tree import ConversationTree
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_store.conversations import conversations
 from catena_store.conversations.tree import FamilyTree, compare, family_tree, rows_of_prompt
 from catena_store.database.database import Database
@@ -31,7 +31,7 @@ class _Services:
 
 def tree_of(db: Database) -> ConversationTree:
     """The tree of a conversation, on a store."""
-    return ConversationTree(cast("ConversationRuntime", _Services(db)))
+    return ConversationTree(cast("LiveConversation", _Services(db)))
 
 
 async def places_of(tmp_path: Path, conversation_id: str = "c1", leaf_id: str | None = "a2b") -> FamilyTree:

@@ -175,7 +175,7 @@ async def test_r12_a_text_that_comes_back_in_the_moment_of_the_end_is_the_draft(
         await person.type("behind")
         tab = person.tab
         person.app.exit()
-        tab.conversation._runtime.publish(PromptReturned(tab.window_id, TYPED))  # nobody is there to draw it
+        tab.conversation.publish(PromptReturned(tab.window_id, TYPED))  # nobody is there to draw it
     assert (await kept(tmp_path))["draft"] == [f"{TYPED}\nbehind"]
 
 

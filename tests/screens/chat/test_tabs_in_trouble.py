@@ -89,8 +89,8 @@ class Scene:
 
     async def end_agent(self) -> None:
         """Kill the agent in the middle, and wait until that is known: what is said before may still be for it."""
-        runtime, window_id = self.middle.conversation._runtime, self.middle.window_id
-        await self.person.until(lambda: runtime._carriers.get(window_id), "the agent to be ready")
+        conversation, window_id = self.middle.conversation, self.middle.window_id
+        await self.person.until(lambda: conversation._carriers.get(window_id), "the agent to be ready")
         live = carrier_of(self.middle)
         os.kill(live.agent.group[0], signal.SIGKILL)
         await self.person.until(lambda: not live.agent.alive, "its end to be noticed")
@@ -291,8 +291,8 @@ def agent_of(tab: Tab) -> int:
 
 def carrier_of(tab: Tab) -> LiveSession:
     """The session that carries a tab."""
-    runtime = tab.conversation._runtime
-    live = runtime.sessions.by_link(runtime._carriers[tab.window_id])
+    conversation = tab.conversation
+    live = conversation.sessions.by_link(conversation._carriers[tab.window_id])
     assert live is not None
     return live
 

@@ -243,7 +243,7 @@ async def test_t01_among_10_000_messages_an_answer_is_found_while_the_store_is_w
     async with in_the_shop(world, fill=fill, leaf="needle") as person:
         screen = await open_tree(person)
         field = screen.query_one(TreeSearch)
-        async with person.tab.conversation._runtime.services.db.write():
+        async with person.tab.conversation.services.db.write():
             await looking_for(person, screen, "needle")
             await person.sees("in the answer: …is the needle")
         assert rows_of(screen) == ["p4999"]

@@ -260,8 +260,12 @@ class Person:
     @property
     def agent(self) -> int | None:
         """The process id of the agent that carries the tab that is shown; None before it does."""
-        runtime, window_id = self.tab.conversation._runtime, self.tab.window_id
-        live = runtime.sessions.by_link(link_id) if (link_id := runtime._carriers.get(window_id)) else None
+        conversation, window_id = self.tab.conversation, self.tab.window_id
+        live = (
+            conversation.sessions.by_link(link_id)
+            if (link_id := conversation._carriers.get(window_id))
+            else None
+        )
         return live.agent.group[0] if live else None
 
     @asynccontextmanager

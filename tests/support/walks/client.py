@@ -206,7 +206,7 @@ class Client:
     async def bury(self) -> None:
         """Take away what is left of a crashed client."""
         for conversation in self.served.live:
-            conversation._runtime.closing = True  # what ends now lets nothing else begin in its place
+            conversation.closing = True  # what ends now lets nothing else begin in its place
         while self.tasks:
             tasks = set(self.tasks)
             for task in tasks:

@@ -372,8 +372,8 @@ class Places:
         """Compare what stands in the store with the model, and what is said in tabs."""
         for client in self._clients.values():
             for conversation in client.served.live:
-                while conversation._runtime._tasks:
-                    await asyncio.wait(conversation._runtime._tasks)
+                while conversation._tasks:
+                    await asyncio.wait(conversation._tasks)
         await self._refresh()
         if self.model.place != self._place:
             self._place, self._moved_by = self.model.place, self._acted

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import aiosqlite
 
 from catena_acp.continuity.conversation_events import ConversationEvent, PromptReturned, TurnEnded
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.conversations import conversations
 from catena_store.database.database import Database
@@ -286,22 +286,22 @@ class Stage:
             live = await client.served.open(conversation_id)
             client.live[conversation_id] = live
             live.subscribe(lambda news: self._heard(client, news))
-            self._count_beginnings(client, live._runtime)
+            self._count_beginnings(client, live)
             for window in self._open():
                 if (window.conversation_id, window.slot) == (conversation_id, client.slot):
                     live.window(window.id)
 
         await self._do(client, open_it())
 
-    def _count_beginnings(self, client: Client, runtime: ConversationRuntime) -> None:
+    def _count_beginnings(self, client: Client, conversation: LiveConversation) -> None:
         """Every prompt that sets out is to end in one ``TurnEnded``; how often one sets out is told to nobody."""
-        begin = runtime.begin_turn
+        begin = conversation.begin_turn
 
         def counted(window_id: str) -> None:
             client.said[window_id] = client.said.get(window_id, 0) + 1
             begin(window_id)
 
-        setattr(runtime, "begin_turn", counted)  # noqa: B010
+        setattr(conversation, "begin_turn", counted)  # noqa: B010
 
     async def _close(self, client: Client, conversation_id: str) -> None:
         if client.live.pop(conversation_id, None):

@@ -23,6 +23,7 @@ from catena_acp.continuity.conversation_events import (
     ElicitationOpened,
     MessageAdded,
     PermissionOpened,
+    Remarked,
     TurnEnded,
 )
 from catena_acp.conversation.conversation import Conversation
@@ -179,4 +180,4 @@ class Hooks:
         if self._tell is not None:
             self._tell(text)
         else:
-            conversation.remark(window_id, text)
+            conversation.publish(Remarked(window_id, text))

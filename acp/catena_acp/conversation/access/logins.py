@@ -36,9 +36,9 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.wording.problems import problem_of_notice
 from catena_acp.conversation.branches.logout_barrier import LOGGED_OUT
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.rows import brought_something
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import (
     AgentMissing,
     GivenUp,
@@ -77,20 +77,20 @@ class Logins:
 
     def __init__(
         self,
-        runtime: ConversationRuntime,
+        conversation: LiveConversation,
         window_of: Callable[[str], Window],
         all_live: Callable[[], Iterable[Logins]],
         environment: Mapping[str, str] = os.environ,
     ) -> None:
         """``all_live`` gives the logins of every conversation that is live in this client, this one among them."""
-        self._runtime = runtime
+        self._conversation = conversation
         self._window_of = window_of
         self._all_live = all_live
         self._environment = environment
         self._known: dict[tuple[str, str], tuple[AuthMethod, ...]] = {}  # by agent and profile
         self._returned: dict[str, str] = {}
         self._owed: dict[str, str | None] = {}  # by window: the text that was returned
-        runtime.subscribe(self._handle)
+        conversation.subscribe(self._handle)
 
     async def methods(self, window: Window) -> tuple[AuthMethod, ...]:
         """The ways to log in that the agent offers, in its order; it is started where it does not run.
@@ -106,15 +106,15 @@ class Logins:
 
     def variables(self, method: AuthMethod) -> tuple[Variable, ...]:
         """What a method of kind `env_var` is made of, and which of it the agent gets now."""
-        return variables_of(self._runtime.send_context().spec, method, self._environment)
+        return variables_of(self._conversation.send_context().spec, method, self._environment)
 
     async def terminal(self, window: Window, method_id: str) -> TerminalLogin:
         """What to run in a terminal for a method of kind `terminal`; then comes ``logged_in``. Raises NoSuchLogin."""
-        context = self._runtime.send_context()
+        context = self._conversation.send_context()
         offered = self._known.get(self._agent) or await self.methods(window)
         method = next((each for each in offered if each.id == method_id), None)
         if method is None:
-            raise NoSuchLogin(f"{self._runtime.agent_title} has no login method named {method_id}.")
+            raise NoSuchLogin(f"{self._conversation.agent_title} has no login method named {method_id}.")
         return terminal_login(context.spec, method, context.record.cwd, self._environment)
 
     async def log_in(self, window: Window, method_id: str) -> None:
@@ -126,10 +126,10 @@ class Logins:
 
     async def logged_in(self, window: Window) -> None:
         """Somebody logged in outside of the agent's process: the next prompt starts it anew, with the same chain."""
-        context = self._runtime.send_context()
+        context = self._conversation.send_context()
 
         async def end() -> None:
-            self._runtime.set_doing(window.id, Doing.STARTING)
+            self._conversation.set_doing(window.id, Doing.STARTING)
             await context.agents.end(context.spec, context.record.family)
 
         await window.run_before_next_prompt(end)
@@ -140,7 +140,7 @@ class Logins:
         So it is in every open window of this client whose next prompt would go to that account.
         Raises AgentError: LogoutNotOffered with the agent's own way, StillAtWork while a turn runs.
         """
-        context = self._runtime.send_context()
+        context = self._conversation.send_context()
         if context.agents.in_use(context.spec):
             raise StillAtWork
         await self._ahead(window, lambda context, agent: self._log_out(window, context, agent), apart=True)
@@ -150,10 +150,10 @@ class Logins:
 
         A window in mid-turn does so when that is over. Each is told; nothing is done where another client holds it.
         """
-        if self._runtime.tenure is None or self._agent != agent:
+        if self._conversation.tenure is None or self._agent != agent:
             return
-        for window_id in self._runtime.windows - {asked_in}:
-            self._runtime.spawn(self._leave_account(self._window_of(window_id)))
+        for window_id in self._conversation.windows - {asked_in}:
+            self._conversation.spawn(self._leave_account(self._window_of(window_id)))
 
     async def _leave_account(self, window: Window) -> None:
         try:
@@ -163,16 +163,16 @@ class Logins:
                     await window.run_before_next_prompt(
                         lambda: shielded(self._begin_anew(window)), apart=True
                     )
-            context = self._runtime.send_context()
+            context = self._conversation.send_context()
             await context.agents.end(context.spec, context.record.family)
         except (Fenced, ReadOnly, AgentMissing):
             pass  # whoever has the conversation now says what its next session is told
         except StoreError as error:
-            self._runtime.publish(Troubled(window.id, Problem(Trouble.STORE, str(error))))
+            self._conversation.publish(Troubled(window.id, Problem(Trouble.STORE, str(error))))
 
     async def _begins_anew(self, window: Window) -> bool:
         """True if nothing stands above that could be told."""
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             stored = await windows.get(reader, window.id)
             leaf = await messages.get(reader, stored.leaf_id) if stored and stored.leaf_id else None
         return leaf is None or leaf.barrier
@@ -180,15 +180,15 @@ class Logins:
     async def _begin_anew(self, window: Window) -> None:
         row = await with_retries(lambda: self._barrier(window))
         self._owed.pop(window.id, None)
-        self._runtime.publish(MessageAdded(window.id, row))
-        self._runtime.clear_carrier(window.id)
+        self._conversation.publish(MessageAdded(window.id, row))
+        self._conversation.clear_carrier(window.id)
 
     async def owed(self, window: Window) -> UnansweredPrompt | None:
         """The window's last prompt, where it got no answer since a login was needed."""
         returned = self._owed.get(window.id)
         if returned is not None:
             return UnansweredPrompt(returned, begun=False)
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             stored = await windows.get(reader, window.id)
             leaf = stored.leaf_id if stored else None
             last = await messages.get(reader, leaf) if leaf else None
@@ -202,16 +202,16 @@ class Logins:
     @property
     def own_way_in(self) -> str | None:
         """How else to log in to the agent: what to run or to set, by the catalogue."""
-        return login_hint(self._runtime.record.agent)
+        return login_hint(self._conversation.record.agent)
 
     @property
     def _agent(self) -> tuple[str, str]:
-        return self._runtime.record.agent, self._runtime.record.profile
+        return self._conversation.record.agent, self._conversation.record.profile
 
     async def _ahead(
         self, window: Window, work: Callable[[SendContext, AgentPort], Awaitable[T]], *, apart: bool = False
     ) -> T:
-        context = self._runtime.send_context()
+        context = self._conversation.send_context()
 
         async def started() -> T:
             return await work(context, await context.agent(window.id))
@@ -223,8 +223,8 @@ class Logins:
         return offered
 
     async def _log_in(self, window_id: str, method_id: str, context: SendContext, agent: AgentPort) -> None:
-        self._runtime.begin_turn(window_id)
-        self._runtime.set_doing(window_id, Doing.LOGGING_IN)
+        self._conversation.begin_turn(window_id)
+        self._conversation.set_doing(window_id, Doing.LOGGING_IN)
         release = context.agents.hold(agent)
         try:
             try:
@@ -237,7 +237,7 @@ class Logins:
             raise
 
     async def _log_out(self, window: Window, context: SendContext, agent: AgentPort) -> None:
-        title = self._runtime.agent_title
+        title = self._conversation.agent_title
         if not agent.abilities.logout:
             raise LogoutNotOffered(no_logout(title, context.spec.name))
         try:
@@ -252,11 +252,11 @@ class Logins:
         await context.agents.end(context.spec, context.record.family)
 
     async def _barrier(self, window: Window) -> Message:
-        async with self._runtime.writable().write() as tx:
+        async with self._conversation.write() as tx:
             return await window.rows.add_barrier(tx, LOGGED_OUT, logouts.logout_data(*self._agent))
 
     async def _note_logout(self, agent: str, profile: str) -> None:
-        async with self._runtime.services.db.write() as tx:
+        async with self._conversation.services.db.write() as tx:
             await logouts.note_logout(tx, agent=agent, profile=profile)
 
     def _handle(self, event: ConversationEvent) -> None:

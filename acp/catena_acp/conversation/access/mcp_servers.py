@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.errors import AgentError
 from catena_acp.mcp.project_file import ProjectFile
 from catena_acp.mcp.selection import ServerChoice
@@ -26,25 +26,25 @@ class ListedServers:
 class ConversationServers:
     """Servers of one conversation: listed, and those of the project allowed or not."""
 
-    def __init__(self, runtime: ConversationRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, conversation: LiveConversation) -> None:
+        self._conversation = conversation
 
     async def listed(self, window_id: str) -> ListedServers:
         """The servers as the next session gets them. Raises AgentMissing where the agent is not known."""
-        runtime = self._runtime
-        record, servers = runtime.record, runtime.environment.servers
+        conversation = self._conversation
+        record, servers = conversation.record, conversation.environment.servers
         await servers.look(record.cwd)
-        spec = runtime.spec_of(record.agent, record.profile)
-        agent = runtime.agents.live(spec, record.family)
+        spec = conversation.spec_of(record.agent, record.profile)
+        agent = conversation.agents.live(spec, record.family)
         abilities = agent.abilities if agent else None
         try:
-            live = runtime.live(window_id)
+            live = conversation.live(window_id)
         except AgentError:
             live = None
         return ListedServers(
-            servers.listed(record.cwd, spec, abilities, runtime.agent_title),
+            servers.listed(record.cwd, spec, abilities, conversation.agent_title),
             str(tools(record.id, window_id)["name"])
-            if (tools := runtime.services.checkpointing.tools)
+            if (tools := conversation.services.checkpointing.tools)
             else None,
             frozenset(str(each.get("name")) for each in live.servers) if live else frozenset(),
             live is not None,
@@ -55,4 +55,4 @@ class ConversationServers:
 
     async def answer(self, project: ProjectFile, *, allowed: bool) -> None:
         """Keep what the person answers about the project's file, as they were shown it. Raises StoreError."""
-        await self._runtime.environment.servers.answer(project, allowed=allowed)
+        await self._conversation.environment.servers.answer(project, allowed=allowed)

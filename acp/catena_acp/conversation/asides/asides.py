@@ -34,8 +34,8 @@ from catena_acp.conversation.asides.session import (
     where_it_stands,
 )
 from catena_acp.conversation.inspection.price import Price, prices
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, AgentGone, NoCheckpoint, NotAQuestion, ReadOnly, StillAtWork
 from catena_acp.permissions.options import option_of
 from catena_acp.permissions.subject import only_reads, subject_of
@@ -103,30 +103,30 @@ class Aside:
 
     def __init__(
         self,
-        runtime: ConversationRuntime,
+        conversation: LiveConversation,
         context: SendContext,
         window_id: str,
         leaf_id: str | None,
         price: Price,
     ) -> None:
-        self._runtime = runtime
+        self._conversation = conversation
         self._context = context
         self._window_id = window_id
         self._leaf_id = leaf_id
         self.price = price  # of its first question
-        self.link_id = runtime.services.new_id()
-        self.title = runtime.title_of(context.spec.name, context.spec.profile)
+        self.link_id = conversation.services.new_id()
+        self.title = conversation.title_of(context.spec.name, context.spec.profile)
         self._rows = AsideRows(
-            runtime.record.id,
+            conversation.id,
             self.link_id,
             window_id,
-            new_id=runtime.services.new_id,
-            clock=runtime.services.clock,
+            new_id=conversation.services.new_id,
+            clock=conversation.services.clock,
         )
         self._checkpoints: CheckpointStore = MemoryCheckpoints()  # the id of each is its question's
         self._opening: asyncio.Task[AsideSession] | None = None
         self._leaving: asyncio.Task[None] | None = None  # the session of a question that was taken back ends
-        self._cost = AsideCost(runtime, context)
+        self._cost = AsideCost(conversation, context)
         self._told = False  # what its session does not know by itself is out
         self._busy = False
         self._stopping = False
@@ -222,7 +222,7 @@ class Aside:
         added = self._rows.question(question, files)
         start = Checkpoint(
             id=added.message.id,
-            conversation_id=self._runtime.record.id,
+            conversation_id=self._conversation.id,
             message_id=added.message.parent_id,
             link_id=None,
             label=None,
@@ -251,7 +251,7 @@ class Aside:
     def _leave_session(self) -> None:
         """Have another session opened for the next question, and told what was asked above it."""
         self._opening, self._told = None, False
-        self.link_id = self._runtime.services.new_id()
+        self.link_id = self._conversation.services.new_id()
 
     @property
     def _session(self) -> AsideSession | None:
@@ -322,7 +322,7 @@ class Aside:
                 with contextlib.suppress(AgentError):
                     await agent.cancel(session_id)
                 prompt.cancel()
-                self._runtime.spawn(self._cost.end(None))
+                self._conversation.spawn(self._cost.end(None))
         await self._cost.end(_answer(prompt))
         for ending in self._over(_ending(prompt, stopping=self._stopping)):
             yield ending
@@ -361,7 +361,7 @@ class Aside:
     def _over(self, ending: Ending) -> list[AsideEvent]:
         well = ending.stop.clean and self._rows.answered
         event: list[AsideEvent] = [*self._rows.close(clean=well, tool_status=unfinished_status(ending.stop))]
-        now = self._runtime.services.clock()
+        now = self._conversation.services.clock()
         problem = problem_of_end(ending, self.title, answered=self._rows.answered, only_words=None, now=now)
         words = problem.text if problem else None
         if problem and problem.trouble is Trouble.EMPTY_TURN:
@@ -374,8 +374,8 @@ class Aside:
 
     async def _keep_typed(self, text: str) -> None:
         with contextlib.suppress(StoreError):
-            async with self._runtime.services.db.write() as tx:
-                await inputs.add(tx, text, self._runtime.record.cwd)
+            async with self._conversation.services.db.write() as tx:
+                await inputs.add(tx, text, self._conversation.record.cwd)
 
     async def _end(self) -> None:
         await self.stop()
@@ -413,8 +413,8 @@ _ENDING_SECONDS = 2.0  # that an aside may take to be over where the client ends
 class Asides:
     """The asides of one conversation that are open in this client."""
 
-    def __init__(self, runtime: ConversationRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, conversation: LiveConversation) -> None:
+        self._conversation = conversation
         self._open: set[Aside] = set()
 
     async def begin(self, window: Window) -> Aside:
@@ -423,20 +423,22 @@ class Asides:
         It names its price; nothing is opened before it is asked something. To be closed. Raises ReadOnly, AgentMissing,
         StoreError.
         """
-        context = self._runtime.send_context()
-        await self._runtime.settle()
-        async with self._runtime.services.db.read() as reader:
+        context = self._conversation.send_context()
+        await self._conversation.settle()
+        async with self._conversation.services.db.read() as reader:
             leaf_id = await where_it_stands(reader, window.id)
-        (price,) = await prices(self._runtime, window.id, [context.spec], leaf_id=leaf_id, apart=True)
+        (price,) = await prices(self._conversation, window.id, [context.spec], leaf_id=leaf_id, apart=True)
         self._open = {aside for aside in self._open if not aside.over}
-        aside = Aside(self._runtime, context, window.id, leaf_id, price)
+        aside = Aside(self._conversation, context, window.id, leaf_id, price)
         self._open.add(aside)
         return aside
 
     async def sweep(self, agent: AgentPort) -> None:
         """End the sessions of asides that a client which is gone left in this agent."""
         with contextlib.suppress(AgentError, StoreError, ReadOnly):
-            await sweep(self._runtime.send_context(), agent, lambda: {aside.link_id for aside in self._open})
+            await sweep(
+                self._conversation.send_context(), agent, lambda: {aside.link_id for aside in self._open}
+            )
 
     async def close(self) -> None:
         """The conversation is closed: so are its asides, as far as that is possible soon."""

@@ -15,7 +15,7 @@ from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.session_total import SessionTotal
 from catena_acp.continuity.turns.reducer import Append, Attach, Change, Insert, Op, Reducer
 from catena_acp.conversation.asides.session import AsideSession
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.growing_text import GrowingText
 from catena_acp.port.session_events import Event, NoticeReported, PromptEnded, UsageReported
 from catena_store.chains import usage
@@ -158,8 +158,8 @@ class AsideCost:
     Tokens are stored as reported, with those that the session had reported before: whose they are may not be known yet.
     """
 
-    def __init__(self, runtime: ConversationRuntime, context: SendContext) -> None:
-        self._runtime = runtime
+    def __init__(self, conversation: LiveConversation, context: SendContext) -> None:
+        self._conversation = conversation
         self._context = context
         self._session: AsideSession | None = None
         self._total = SessionTotal()
@@ -195,7 +195,7 @@ class AsideCost:
     ) -> None:
         # A store that takes nothing now loses only this.
         with contextlib.suppress(StoreError):
-            async with self._runtime.services.db.write() as tx:
+            async with self._conversation.services.db.write() as tx:
                 if before is None and session and session.link.source_id and session.begins_after:
                     before = await usage.of_source(tx, session.link.source_id, session.begins_after)
                 cost = None
@@ -206,7 +206,7 @@ class AsideCost:
                     total.last = told.cost
                 await usage.add_aside(
                     tx,
-                    self._runtime.record.id,
+                    self._conversation.id,
                     agent=self._context.spec.name,
                     profile=self._context.spec.profile,
                     model=session.model if session else None,

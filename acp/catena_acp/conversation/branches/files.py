@@ -14,7 +14,7 @@ from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import LeafMoved, Remarked
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.journal import files_followed, files_moved, move_window
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.errors import FilesHalfMoved, FilesNotKept
 from catena_acp.process_group import is_running
 from catena_acp.snapshots.restoring import (
@@ -53,8 +53,8 @@ class CutRestore:
 class BranchFiles:
     """What going from one place of a conversation to another does to its files, and the doing of it."""
 
-    def __init__(self, runtime: ConversationRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, conversation: LiveConversation) -> None:
+        self._conversation = conversation
         self._planning = asyncio.Lock()
 
     # --- what would be
@@ -65,7 +65,7 @@ class BranchFiles:
         None where no files are kept, unless one is ``needed``, and where nothing lies between. One is made at a time.
         Raises FilesNotKept, StoreError.
         """
-        snapshots = self._runtime.services.snapshots
+        snapshots = self._conversation.services.snapshots
         if snapshots is None or (repository := await self._repository()) is None:
             if needed:
                 raise FilesNotKept("no files were kept of this conversation's directory")
@@ -73,7 +73,7 @@ class BranchFiles:
         async with self._planning:
             while True:
                 await snapshots.settled()
-                async with self._runtime.services.db.read() as reader:
+                async with self._conversation.services.db.read() as reader:
                     origin = await files_place.of_window(reader, window_id)
                     row = await turns.row_of_files(reader, target)
                 if origin == (() if row is None else (row,)):
@@ -82,12 +82,12 @@ class BranchFiles:
                     # Who gives it up does not let the next one begin beside it.
                     return await shielded(
                         plan_restore(
-                            self._runtime.services.db,
+                            self._conversation.services.db,
                             repository,
                             origin,
                             target,
                             day=snapshots.today(),
-                            now=self._runtime.services.clock(),
+                            now=self._conversation.services.clock(),
                             running=True,
                         )
                     )
@@ -98,17 +98,17 @@ class BranchFiles:
     async def plan_of_act(self, entry: JournalEntry, window_id: str, *, undone: bool) -> RestorePlan | None:
         """What undoing an act with files would change, or doing it again; None where it had none. Raises StoreError."""
         wanted, present = (entry.before, entry.after) if undone else (entry.after, entry.before)
-        snapshots = self._runtime.services.snapshots
+        snapshots = self._conversation.services.snapshots
         if "files" not in wanted or "files" not in present or snapshots is None:
             return None
         repository = await self._repository()
         if repository is None or str(repository.root) != present["files"]["root"]:
             return None
         await snapshots.settled()
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             stand = await files_place.of_window(reader, window_id)
         return await plan_return(
-            self._runtime.services.db,
+            self._conversation.services.db,
             repository,
             wanted["files"]["tree"],
             present["files"]["tree"],
@@ -116,7 +116,7 @@ class BranchFiles:
             stood_since=_stood(present),
             stand=stand,
             day=snapshots.today(),
-            now=self._runtime.services.clock(),
+            now=self._conversation.services.clock(),
         )
 
     # --- doing it
@@ -138,7 +138,7 @@ class BranchFiles:
             yield None
             return
         await self.refuse_cut()
-        move = WindowMove(window_id, self._runtime.record.id, target, act)
+        move = WindowMove(window_id, self._conversation.id, target, act)
         async with self._brought(plan, plan.chosen(choice), window_id, move) as moved:
             yield moved
 
@@ -161,12 +161,12 @@ class BranchFiles:
         Undoing the act that took it there then takes them back with it. None where there is nothing to bring. Raises
         FilesNotKept, StoreError.
         """
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             window = await windows.get(reader, window_id)
         leaf = window.leaf_id if window else None
         async with self.along(window_id, leaf, Act.FILES, choice) as moved:
             if moved is not None:
-                async with self._runtime.writable().write() as tx:
+                async with self._conversation.write() as tx:
                     await self._note_behind(tx, window_id, leaf, moved)
         return moved
 
@@ -186,11 +186,11 @@ class BranchFiles:
     async def _brought(
         self, plan: RestorePlan, steps: tuple[RestoreStep, ...], window_id: str, move: WindowMove | None
     ) -> AsyncIterator[FilesMoved]:
-        services, snapshots = self._runtime.services, self._runtime.services.snapshots
+        services, snapshots = self._conversation.services, self._conversation.services.snapshots
         assert snapshots is not None  # there is a plan
-        stands = FilesPlace(self._runtime.record.id, window_id, plan.stands)
+        stands = FilesPlace(self._conversation.id, window_id, plan.stands)
         note = RestoreNote(
-            services.new_id(), self._runtime.record.id, services.owner, move, stands, snapshots.today()
+            services.new_id(), self._conversation.id, services.owner, move, stands, snapshots.today()
         )
         with snapshots.restoring(note.id):
             moved = await bring(services.db, plan, steps, note)
@@ -206,20 +206,20 @@ class BranchFiles:
     def tell_left(self, window_id: str, moved: FilesMoved | None) -> None:
         """Tell which files did not go along with a prompt: nobody is handed what came of them, who would say it."""
         if moved is not None and moved.left:
-            self._runtime.publish(Remarked(window_id, left_words(moved.left)))
+            self._conversation.publish(Remarked(window_id, left_words(moved.left)))
 
     # --- what was cut off
 
     async def cut(self) -> CutRestore | None:
         """The oldest change of files of this conversation, or of its directory, that nobody is at any more."""
-        services = self._runtime.services
+        services = self._conversation.services
         async with services.db.read() as reader:
             begun = await unfinished.every(reader)
         if not begun:
             return None
         root = await asyncio.to_thread(self._root)
         for each in begun:
-            ours = each.conversation_id == self._runtime.record.id or str(each.root) == root
+            ours = each.conversation_id == self._conversation.id or str(each.root) == root
             if ours and not self._is_worked_on(each):
                 repository = self._repository_at(each)
                 done = await asyncio.to_thread(count_done, repository, each.steps) if repository else 0
@@ -229,7 +229,7 @@ class BranchFiles:
     async def refuse_cut(self) -> None:
         """Raises FilesHalfMoved where a change of files was cut off: nothing is sent to an agent in between."""
         if (cut := await self.cut()) is not None:
-            named = cut.begun.conversation_id or self._runtime.record.id
+            named = cut.begun.conversation_id or self._conversation.id
             raise FilesHalfMoved(named, len(cut.begun.steps), cut.done)
 
     async def end_cut(self, cut: CutRestore, *, finished: bool) -> list[RestoreStep] | None:
@@ -237,7 +237,7 @@ class BranchFiles:
 
         Returns the steps that somebody is in the way of; None where another process ended it. Raises StoreError.
         """
-        begun, services = cut.begun, self._runtime.services
+        begun, services = cut.begun, self._conversation.services
         repository, snapshots = self._repository_at(begun), services.snapshots
         if repository is None or snapshots is None:
             raise FilesNotKept("snapshots are off")
@@ -250,25 +250,29 @@ class BranchFiles:
                 await unfinished.end(tx, begun.id)
                 move = await move_behind_files(tx, begun) if finished else None
         if move is not None:
-            self._runtime.publish(LeafMoved(move.window_id, move.leaf_id))
-            self._runtime.clear_carrier(move.window_id)
+            self._conversation.publish(LeafMoved(move.window_id, move.leaf_id))
+            self._conversation.clear_carrier(move.window_id)
         return left
 
     # --- the snapshots
 
     async def _repository(self) -> SnapshotRepository | None:
-        snapshots = self._runtime.services.snapshots
-        return await asyncio.to_thread(snapshots.repository, self._runtime.record.cwd) if snapshots else None
+        snapshots = self._conversation.services.snapshots
+        return (
+            await asyncio.to_thread(snapshots.repository, self._conversation.record.cwd)
+            if snapshots
+            else None
+        )
 
     def _repository_at(self, begun: UnfinishedRestore) -> SnapshotRepository | None:
-        snapshots = self._runtime.services.snapshots
+        snapshots = self._conversation.services.snapshots
         return snapshots.repository_at(begun.root) if snapshots else None
 
     def _root(self) -> str:
-        return str(work_tree(Path(self._runtime.record.cwd)))
+        return str(work_tree(Path(self._conversation.record.cwd)))
 
     def _is_worked_on(self, begun: UnfinishedRestore) -> bool:
-        services = self._runtime.services
+        services = self._conversation.services
         if begun.owner is None:
             return False
         if begun.owner.id == services.owner.id:

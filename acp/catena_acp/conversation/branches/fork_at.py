@@ -8,28 +8,28 @@ from catena_acp.continuity.parking.detached_forks import ColdSource, ForkSource
 from catena_acp.continuity.parking.fork_probe import probe
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.sending.context import SendContext, fork_at_of
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.errors import AgentError
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_store.records import Link
 
 
 async def learn_fork_at(
-    runtime: ConversationRuntime, window_id: str, leaf_id: str | None, spec: AgentSpec | None = None
+    conversation: LiveConversation, window_id: str, leaf_id: str | None, spec: AgentSpec | None = None
 ) -> None:
     """Probe the agent, by default the conversation's, if a prompt below a row would go out another way then.
 
     The agent is started for it, and its answer is waited for. An agent in trouble teaches nothing: the prompt says it.
     Raises StoreError.
     """
-    context = runtime.send_context(spec=spec)
+    context = conversation.send_context(spec=spec)
     with contextlib.suppress(AgentError):
         agent = await context.agent(window_id)
         release = context.agents.hold(agent)
         try:
             link = await _forked_if_honoured(context, agent, window_id, leaf_id)
             if link:
-                await probe(context, await _source(context, agent, link, window_id), runtime.spawn)
+                await probe(context, await _source(context, agent, link, window_id), conversation.spawn)
         finally:
             release()
 

@@ -9,7 +9,7 @@ from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.fork_points import anchor_of
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.wording.problems import short
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.errors import AgentMissing, AgentRefused, ForkWrong, LoginNeeded, SessionGone
 from catena_acp.port.port import AgentPort
 from catena_store.database.database import Reader
@@ -28,21 +28,21 @@ class ForkedSession:
 
 
 async def forked_session(
-    runtime: ConversationRuntime, window_id: str, leaf_id: str | None, source_cwd: str
+    conversation: LiveConversation, window_id: str, leaf_id: str | None, source_cwd: str
 ) -> ForkedSession:
     """Fork the agent's session that holds most of the branch, if it offers that; what it refuses is told instead.
 
     Of an agent whose program is missing nothing is forked: another one may go on. Raises LoginNeeded and any other
     AgentError that is no refusal: then telling would not do either.
     """
-    context = runtime.send_context()
-    steps = _Steps(runtime, context, window_id, leaf_id, source_cwd)
+    context = conversation.send_context()
+    steps = _Steps(conversation, context, window_id, leaf_id, source_cwd)
     if not await steps.possible():
         return ForkedSession(None)
     try:
         agent = await context.agent(window_id)
     except AgentMissing as error:
-        return ForkedSession(None, f"{runtime.agent_title} cannot be started ({short(str(error))})")
+        return ForkedSession(None, f"{conversation.agent_title} cannot be started ({short(str(error))})")
     refused = ""
     for _ in range(_TRIES):
         step = await steps.next(agent)
@@ -53,7 +53,7 @@ async def forked_session(
         except LoginNeeded:
             raise
         except (AgentRefused, ForkWrong) as error:
-            refused = f"{runtime.agent_title} did not fork the session ({short(str(error))})"
+            refused = f"{conversation.agent_title} did not fork the session ({short(str(error))})"
             continue
         if live is not None:
             return ForkedSession(live)
@@ -86,13 +86,13 @@ class _Steps:
 
     def __init__(
         self,
-        runtime: ConversationRuntime,
+        conversation: LiveConversation,
         context: SendContext,
         window_id: str,
         leaf_id: str | None,
         source_cwd: str,
     ) -> None:
-        self._runtime = runtime
+        self._conversation = conversation
         self._context = context
         self._window_id = window_id
         self._leaf_id = leaf_id
@@ -103,7 +103,7 @@ class _Steps:
     async def possible(self) -> bool:
         """False if a fork is known to be of no use, without asking anybody."""
         agent = self._context.agents.live(self._context.spec, self._context.record.family)
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             situation = await self._situation(reader, agent)
         if not situation.powers.forks or not situation.path.content_after(None):
             return False
@@ -111,7 +111,7 @@ class _Steps:
 
     async def next(self, agent: AgentPort) -> route.Fork | route.ForkAt | None:
         """The next fork to try; None if forking would save no prior context."""
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             situation = await self._situation(reader, agent)
         for step in route.candidates(situation):
             if route.key_of(step) not in self._tried:

@@ -11,7 +11,7 @@ import contextlib
 
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.continuity.services import Tenure
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_store import ancestry, places
 from catena_store.conversations import logouts, messages
 from catena_store.database.database import Reader
@@ -70,12 +70,12 @@ async def said_before_logout(
     return await logouts.logged_out_since(reader, record.family, oldest, agent=agent, profile=profile)
 
 
-async def remark_on_logout(runtime: ConversationRuntime, window_id: str, leaf_id: str | None) -> None:
+async def remark_on_logout(conversation: LiveConversation, window_id: str, leaf_id: str | None) -> None:
     """Publish a remark in the moved window if its branch now has messages from before a logout."""
-    record, before = runtime.record, False
+    record, before = conversation.record, False
     # Where this cannot be read the window is moved all the same, and no prompt can go out.
     with contextlib.suppress(StoreError):
-        async with runtime.services.db.read() as reader:
+        async with conversation.services.db.read() as reader:
             before = await said_before_logout(reader, leaf_id, record, record.agent, record.profile)
     if before:
-        runtime.publish(Remarked(window_id, _REMARK.format(title=runtime.agent_title)))
+        conversation.publish(Remarked(window_id, _REMARK.format(title=conversation.agent_title)))

@@ -20,8 +20,8 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
     TurnStarted,
 )
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, ReadOnly, TabClosed
 from catena_acp.permissions.subject import unresolved_subject
 from catena_acp.port.session_events import PermissionOption, PermissionRequested, ToolCallChanged
@@ -58,21 +58,21 @@ class _Question:
 class RewindRequests:
     """Looks for requests of one conversation's agents while its turns run, and does what is granted."""
 
-    def __init__(self, runtime: ConversationRuntime, window_of: Callable[[str], Window]) -> None:
-        self._runtime = runtime
+    def __init__(self, conversation: LiveConversation, window_of: Callable[[str], Window]) -> None:
+        self._conversation = conversation
         self._window_of = window_of
         self._watched: dict[str, asyncio.Event] = {}  # by window: its turn has ended
         self._shown: set[str] = set()
-        runtime.subscribe(self._handle)
+        conversation.subscribe(self._handle)
 
     def _handle(self, event: ConversationEvent) -> None:
         match event:
             case TurnStarted(window_id=window_id, turn=turn):
-                runtime = self._runtime
-                ours = runtime.tenure and not runtime.closing and turn.stop_reason is None
-                if runtime.services.checkpointing.tools and ours and window_id not in self._watched:
+                conversation = self._conversation
+                ours = conversation.tenure and not conversation.closing and turn.stop_reason is None
+                if conversation.services.checkpointing.tools and ours and window_id not in self._watched:
                     self._watched[window_id] = asyncio.Event()
-                    runtime.spawn(self._watch(window_id))
+                    conversation.spawn(self._watch(window_id))
             case TurnEnded(window_id=window_id):
                 if ended := self._watched.pop(window_id, None):
                     ended.set()
@@ -83,37 +83,37 @@ class RewindRequests:
         ended = self._watched[window_id]
         version: int | None = None
         over = False
-        while not over and not self._runtime.closing:
+        while not over and not self._conversation.closing:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_SECONDS):
                     await ended.wait()
             over = ended.is_set()
             with contextlib.suppress(StoreError):  # looked at again
-                now = await self._runtime.services.db.data_version()
+                now = await self._conversation.services.db.data_version()
                 if now != version:
                     await self._look(window_id)
                     version = now
 
     async def _look(self, window_id: str) -> None:
-        runtime = self._runtime
-        async with runtime.services.db.read() as reader:
-            waiting = await rewind_requests.open_in(reader, runtime.record.id)
-        store = SqliteCheckpoints(runtime.services.db.read, runtime.services.db.write)
+        conversation = self._conversation
+        async with conversation.services.db.read() as reader:
+            waiting = await rewind_requests.open_in(reader, conversation.id)
+        store = SqliteCheckpoints(conversation.services.db.read, conversation.services.db.write)
         for request in waiting:
-            mine = request.window_id == window_id or request.window_id not in runtime.windows
-            if request.id in self._shown or not mine or runtime.closing:
+            mine = request.window_id == window_id or request.window_id not in conversation.windows
+            if request.id in self._shown or not mine or conversation.closing:
                 continue
             self._shown.add(request.id)
             checkpoint = await store.get(request.checkpoint_id)
-            if checkpoint is None or checkpoint.conversation_id != runtime.record.id:
+            if checkpoint is None or checkpoint.conversation_id != conversation.id:
                 await self._note(request, RewindAnswer.FAILED)
                 continue
-            words = words_of(checkpoint, runtime.services.clock())
+            words = words_of(checkpoint, conversation.services.clock())
             call = ToolCallChanged(f"rewind {request.id}", words, "rewind", by_client=True)
             subject = replace(unresolved_subject(call), doubt="")  # its words are Catena's
             asked = PermissionRequested(f"rewind {request.id}", call, _OPTIONS)
             question = _Question(self, window_id, request, checkpoint)
-            runtime.questions.add(window_id, "", question, asked, subject)
+            conversation.questions.add(window_id, "", question, asked, subject)
 
     def answered(
         self, window_id: str, request: RewindRequest, checkpoint: Checkpoint, *, granted: bool
@@ -124,11 +124,11 @@ class RewindRequests:
             if granted
             else self._note(request, RewindAnswer.REFUSED)
         )
-        self._runtime.spawn(work)
+        self._conversation.spawn(work)
 
     async def _note(self, request: RewindRequest, answer: RewindAnswer) -> None:
         with contextlib.suppress(StoreError, ReadOnly):
-            async with self._runtime.writable().write() as tx:
+            async with self._conversation.write() as tx:
                 await rewind_requests.answer(tx, request.id, answer)
 
     async def _grant(self, window_id: str, request: RewindRequest, checkpoint: Checkpoint) -> None:
@@ -137,17 +137,17 @@ class RewindRequests:
 
         async def rewind() -> None:
             await noted
-            if self._runtime.closing:
+            if self._conversation.closing:
                 return
-            if window_id not in self._runtime.windows:
+            if window_id not in self._conversation.windows:
                 raise TabClosed
             await window.leaf.move_leaf(checkpoint.message_id, Act.REWIND)
             await window.queue.hold()  # what was typed for another place waits for the person
-            words = words_of(checkpoint, self._runtime.services.clock())
-            self._runtime.publish(Remarked(window_id, f"Back {words}. {UNTOUCHED}"))
+            words = words_of(checkpoint, self._conversation.services.clock())
+            self._conversation.publish(Remarked(window_id, f"Back {words}. {UNTOUCHED}"))
 
         try:
-            if window_id not in self._runtime.windows:  # asking for it would open it again
+            if window_id not in self._conversation.windows:  # asking for it would open it again
                 raise TabClosed
             window = self._window_of(window_id)
             await window.run_exclusively(rewind, wait=True)
@@ -155,9 +155,11 @@ class RewindRequests:
             await noted
             await self._note(request, RewindAnswer.FAILED)
             why = f"The rewind failed: {error}"
-            open_still = self._runtime.windows  # the others are told where the one that was asked is gone
+            open_still = (
+                self._conversation.windows
+            )  # the others are told where the one that was asked is gone
             for told in {window_id} & open_still or open_still:
-                self._runtime.publish(Troubled(told, Problem(Trouble.STORE, why)))
+                self._conversation.publish(Troubled(told, Problem(Trouble.STORE, why)))
 
 
 UNTOUCHED = "Files are unchanged; later messages are kept."

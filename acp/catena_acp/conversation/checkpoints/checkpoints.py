@@ -23,8 +23,8 @@ from catena_acp.continuity.parking.parking import drop_parked
 from catena_acp.continuity.sessions.fork_points import point_at, settled_point
 from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.conversation.checkpoints.agent_rewinds import RewindRequests
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, NoCheckpoint, ReadOnly
 from catena_acp.snapshots.restoring import FileChoice
 from catena_store.chains import link_history, links, turns
@@ -52,24 +52,24 @@ _OFF = "Checkpoints are off in this conversation; turn them on with /checkpoints
 class Checkpoints:
     """The checkpoints of one conversation. Makes the automatic ones on the conversation's events."""
 
-    def __init__(self, runtime: ConversationRuntime, window_of: Callable[[str], Window]) -> None:
-        self._runtime = runtime
+    def __init__(self, conversation: LiveConversation, window_of: Callable[[str], Window]) -> None:
+        self._conversation = conversation
         self._writing = asyncio.Lock()
         self._frequency: Frequency | None = None  # None until it was read
         self._dropping: set[asyncio.Task[None]] = set()
         self._seen: set[str] = set()  # tool calls that have ended and were looked at
-        runtime.subscribe(self._handle)
-        RewindRequests(runtime, window_of)
+        conversation.subscribe(self._handle)
+        RewindRequests(conversation, window_of)
 
     @property
     def store(self) -> CheckpointStore:
         """Where they are kept, to be written by the holder of the conversation. Raises ReadOnly, StoreReadOnly."""
-        return SqliteCheckpoints(self._runtime.services.db.read, self._runtime.writable().write)
+        return SqliteCheckpoints(self._conversation.services.db.read, self._conversation.writable().write)
 
     @property
     def _kept(self) -> CheckpointStore:
         """The same, to be read."""
-        db = self._runtime.services.db
+        db = self._conversation.services.db
         return SqliteCheckpoints(db.read, db.write)
 
     # --- how often
@@ -77,15 +77,15 @@ class Checkpoints:
     async def frequency(self) -> Frequency:
         """When they are made here."""
         if self._frequency is None:
-            async with self._runtime.services.db.read() as reader:
-                set_here = await frequency_of(reader, self._runtime.record.id)
-            self._frequency = set_here or self._runtime.services.checkpointing.frequency
+            async with self._conversation.services.db.read() as reader:
+                set_here = await frequency_of(reader, self._conversation.id)
+            self._frequency = set_here or self._conversation.services.checkpointing.frequency
         return self._frequency
 
     async def set_frequency(self, frequency: Frequency) -> None:
         """Set it for this conversation. Raises ReadOnly, StoreError."""
-        async with self._runtime.writable().write() as tx:
-            await set_frequency(tx, self._runtime.record.id, frequency)
+        async with self._conversation.write() as tx:
+            await set_frequency(tx, self._conversation.id, frequency)
         self._frequency = frequency
 
     # --- those that are asked for
@@ -95,20 +95,20 @@ class Checkpoints:
 
         Raises NoCheckpoint if they are off here, LabelTaken, ReadOnly, StoreError.
         """
-        runtime = self._runtime
+        conversation = self._conversation
         store = self.store
         if await self.frequency() is Frequency.OFF:
             raise NoCheckpoint(_OFF)
         async with self._writing:
-            async with runtime.services.db.read() as reader:
+            async with conversation.services.db.read() as reader:
                 stored = await windows.get(reader, window.id)
                 at = await settled_point(reader, stored.leaf_id if stored else None)
                 new = await drawn(
                     reader,
-                    runtime.record,
+                    conversation.record,
                     at,
-                    id=runtime.services.new_id(),
-                    now=runtime.services.clock(),
+                    id=conversation.services.new_id(),
+                    now=conversation.services.clock(),
                     label=label_of(label),
                     note=note,
                     model=window.session.model,
@@ -118,13 +118,13 @@ class Checkpoints:
     async def all(self) -> Sequence[Checkpoint]:
         """Every one, newest first; those that are being made are waited for."""
         async with self._writing:
-            return await self._kept.list(self._runtime.record.id)
+            return await self._kept.list(self._conversation.id)
 
     async def listed(self) -> list[Listed]:
         """The same, each with what a person reads of it."""
         checkpoints = await self.all()
-        async with self._runtime.services.db.read() as reader:
-            return [await _listed(reader, self._runtime, each) for each in checkpoints]
+        async with self._conversation.services.db.read() as reader:
+            return [await _listed(reader, self._conversation, each) for each in checkpoints]
 
     async def find(self, key: str | None = None) -> Checkpoint:
         """The one of this label, id or beginning of an id; the newest for None. Raises NoCheckpoint."""
@@ -168,19 +168,19 @@ class Checkpoints:
         if isinstance(event, HoldChanged):
             self._frequency = None  # another client may have set it meanwhile
         if (
-            self._runtime.tenure is None
-            or self._runtime.closing
+            self._conversation.tenure is None
+            or self._conversation.closing
             or not self._makes(Frequency.TURN, Frequency.TOOL)
         ):
             return
         match event:
             case TurnStarted(turn=turn) if turn.stop_reason is None:
-                self._runtime.spawn(self._quietly(lambda: self._at_start_of(turn)))
+                self._conversation.spawn(self._quietly(lambda: self._at_start_of(turn)))
             case MessageAdded(message=message) | MessageChanged(message=message):
                 ended = message.kind is Kind.TOOL and ToolRecord.from_data(message.data).status in _ENDED
                 if ended and message.id not in self._seen and self._makes(Frequency.TOOL):
                     self._seen.add(message.id)
-                    self._runtime.spawn(self._quietly(lambda: self._at_end_of(message)))
+                    self._conversation.spawn(self._quietly(lambda: self._at_end_of(message)))
             case _:
                 return
 
@@ -197,7 +197,7 @@ class Checkpoints:
         """Where the turn began: above its prompt."""
         if await self.frequency() not in (Frequency.TURN, Frequency.TOOL):
             return
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             prompt = await messages.get(reader, turn.prompt_id)
             at = await point_at(reader, prompt.parent_id) if prompt else None
         await self._automatic(at, turn)
@@ -205,42 +205,42 @@ class Checkpoints:
     async def _at_end_of(self, call: Message) -> None:
         if await self.frequency() is not Frequency.TOOL:
             return
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             turn = await turns.get(reader, call.turn_id) if call.turn_id else None
         await self._automatic(call.id, turn)
 
     async def _automatic(self, at: str | None, turn: Turn | None) -> None:
-        runtime, store = self._runtime, self.store
-        newest = next(iter(await store.list(runtime.record.id)), None)
+        conversation, store = self._conversation, self.store
+        newest = next(iter(await store.list(conversation.id)), None)
         if newest is not None and newest.message_id == at:
             return
-        async with runtime.services.db.read() as reader:
+        async with conversation.services.db.read() as reader:
             new = await drawn(
                 reader,
-                runtime.record,
+                conversation.record,
                 at,
-                id=runtime.services.new_id(),
-                now=runtime.services.clock(),
+                id=conversation.services.new_id(),
+                now=conversation.services.clock(),
                 automatic=True,
                 turn=turn,
-                model=runtime.session(turn.window_id or "").model if turn else None,
+                model=conversation.session(turn.window_id or "").model if turn else None,
             )
         await store.save(new)
         await self._prune(store)
 
     async def _prune(self, store: CheckpointStore) -> None:
-        runtime = self._runtime
+        conversation = self._conversation
         await self._drop_parked(
-            await store.remove_oldest(runtime.record.id, runtime.services.checkpointing.keep), store
+            await store.remove_oldest(conversation.id, conversation.services.checkpointing.keep), store
         )
 
     async def _drop_parked(self, gone: Sequence[Checkpoint], store: CheckpointStore) -> None:
         """The parked sessions where no other checkpoint stands go with them, upstream too."""
         wanted = {each.link_id for each in gone if each.link_id}
-        if not wanted or self._runtime.closing:
+        if not wanted or self._conversation.closing:
             return
-        stay = {each.message_id for each in await store.list(self._runtime.record.id)}
-        async with self._runtime.services.db.read() as reader:
+        stay = {each.message_id for each in await store.list(self._conversation.id)}
+        async with self._conversation.services.db.read() as reader:
             found = [await links.get(reader, id) for id in sorted(wanted)]
         freed = [link for link in found if link and link.knows not in stay]
         # Nobody waits for an agent that takes its time; where it ends first, so does this.
@@ -252,8 +252,8 @@ class Checkpoints:
         with contextlib.suppress(AgentError, ReadOnly, StoreError):
             for link in freed:
                 if link.state is LinkState.PARKED:
-                    spec = self._runtime.spec_of(link.agent, link.profile)
-                    await drop_parked(self._runtime.send_context(spec=spec), [link])
+                    spec = self._conversation.spec_of(link.agent, link.profile)
+                    await drop_parked(self._conversation.send_context(spec=spec), [link])
 
 
 async def drawn(
@@ -337,14 +337,14 @@ class Listed:
     before: bool  # it stands before that prompt, not within or after its turn
 
 
-async def _listed(reader: Reader, runtime: ConversationRuntime, checkpoint: Checkpoint) -> Listed:
+async def _listed(reader: Reader, conversation: LiveConversation, checkpoint: Checkpoint) -> Listed:
     data = checkpoint.data
     turn = await turns.get(reader, str(data["turn"])) if data.get("turn") else None
     prompts = await link_history.previews(reader, [turn.prompt_id]) if turn else {}
     row = await messages.get(reader, checkpoint.message_id) if checkpoint.message_id else None
     return Listed(
         checkpoint,
-        runtime.title_of(str(data.get("agent") or ""), str(data.get("profile") or "")),
+        conversation.title_of(str(data.get("agent") or ""), str(data.get("profile") or "")),
         prompts[turn.prompt_id].text if turn and turn.prompt_id in prompts else "",
         before=turn is not None and (row is None or row.turn_id != turn.id),
     )

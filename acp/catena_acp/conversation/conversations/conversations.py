@@ -37,9 +37,9 @@ from catena_acp.conversation.branches.logout_barrier import begin_anew_after_log
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.forks import ConversationFork, ForkOperation, ForkRequest
 from catena_acp.conversation.conversations.upstream import UpstreamDeletion, delete_sessions
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.recovery.foreign_conversations import Following
 from catena_acp.conversation.recovery.recovery import EndGroup, recover, tell_restored, where_ours_stand
-from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentMissing, ReadOnly
 from catena_acp.mcp.server import McpServer
 from catena_acp.permissions.rule import Rule
@@ -342,15 +342,23 @@ class Conversations:
         if tenure:
             await begin_anew_after_logout(tenure, record)
         sessions = self._sessions.setdefault(record.family, Sessions(self._services))
-        runtime = ConversationRuntime(
-            self._services, record, tenure, self._agents, sessions, self._spec_of, self._agent_started
+        conversation = Conversation(
+            self._services,
+            record,
+            tenure,
+            self._agents,
+            sessions,
+            self._spec_of,
+            self._agent_started,
+            self._take_over,
+            self._live.values,
         )
-        await runtime.environment.load()
-        runtime.lost = lambda: self._following.follow(runtime, lost=True)
+        await conversation.environment.load()
+        conversation.lost = lambda: self._following.follow(conversation, lost=True)
         if isinstance(taken, leases.ForeignLease):
-            runtime.held_by(taken.lease.owner, free=False)
-            self._following.follow(runtime)
-        return Conversation(runtime, lambda: self._take_over(runtime), lambda: list(self._live.values()))
+            conversation.held_by(taken.lease.owner, free=False)
+            self._following.follow(conversation)
+        return conversation
 
     async def _acquire(self, tx: Writer, conversation_id: str) -> leases.OwnLease | leases.ForeignLease:
         taken = await leases.acquire(tx, conversation_id, self.owner, is_dead=self._is_dead)
@@ -368,34 +376,34 @@ class Conversations:
             snapshots.close(record.id)
         return tenure
 
-    async def _take_over(self, runtime: ConversationRuntime) -> None:
+    async def _take_over(self, conversation: LiveConversation) -> None:
         """Make a conversation ours that we only followed. Raises ReadOnly if a client that lives has it."""
-        conversation_id = runtime.record.id
+        conversation_id = conversation.id
         async with self._opening.setdefault(conversation_id, asyncio.Lock()):
-            if runtime.tenure is not None:
+            if conversation.tenure is not None:
                 return
-            if runtime.closing:  # nobody would give the lease back
-                raise ReadOnly(hold_words(runtime.holder, self.owner.host, free=runtime.free))
+            if conversation.closing:  # nobody would give the lease back
+                raise ReadOnly(hold_words(conversation.holder, self.owner.host, free=conversation.free))
             async with self._services.db.read() as reader:
                 lease = await leases.get(reader, conversation_id)
             if lease is None or lease.owner.id == self.owner.id or self._is_dead(lease):
                 async with self._services.db.write() as tx:
                     taken = await self._acquire(tx, conversation_id)
                 if isinstance(taken, leases.OwnLease):
-                    stood = await where_ours_stand(runtime)
-                    tenure = await self._begin_tenure(runtime.record, taken)
-                    await self._following.detach(runtime)
-                    moved = await begin_anew_after_logout(tenure, runtime.record)
-                    await runtime.environment.load()
-                    runtime.take(tenure)
-                    for window_id in moved.keys() & runtime.windows:
-                        runtime.publish(MessageAdded(window_id, moved[window_id]))
-                        runtime.clear_carrier(window_id)
-                    await tell_restored(runtime, stood)
-                    self._note_later(runtime.record.family)
+                    stood = await where_ours_stand(conversation)
+                    tenure = await self._begin_tenure(conversation.record, taken)
+                    await self._following.detach(conversation)
+                    moved = await begin_anew_after_logout(tenure, conversation.record)
+                    await conversation.environment.load()
+                    conversation.take(tenure)
+                    for window_id in moved.keys() & conversation.windows:
+                        conversation.publish(MessageAdded(window_id, moved[window_id]))
+                        conversation.clear_carrier(window_id)
+                    await tell_restored(conversation, stood)
+                    self._note_later(conversation.record.family)
                     return
                 lease = taken.lease
-            runtime.held_by(lease.owner, free=False)
+            conversation.held_by(lease.owner, free=False)
             raise ReadOnly(hold_words(lease.owner, self.owner.host))
 
     async def close(self, conversation_id: str, *, unless_shown: bool = False) -> None:
@@ -408,7 +416,7 @@ class Conversations:
             if conversation is None or (unless_shown and conversation.windows):
                 return
             await self._following.drop(conversation_id)
-            await conversation.aclose()
+            await conversation.close()
             del self._live[conversation_id]
             family = conversation.record.family
             if not any(other.record.family == family for other in self._live.values()):
@@ -416,7 +424,7 @@ class Conversations:
             await self._release(conversation_id)
 
     async def _end(self) -> None:
-        await asyncio.gather(*(conversation.aclose() for conversation in self._live.values()))
+        await asyncio.gather(*(conversation.close() for conversation in self._live.values()))
         await self._agents.end_all()
         for conversation_id in list(self._live):
             with contextlib.suppress(StoreError):

@@ -9,8 +9,8 @@ from catena_acp.continuity.services import agent_title
 from catena_acp.conversation.inspection.chain import SHOWN, Chain, Loads, SessionCheck, read_chain
 from catena_acp.conversation.inspection.context import TurnContext, read_context
 from catena_acp.conversation.inspection.price import Price, prices
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, AgentMissing, NotToBePicked, SessionGone, StillAtWork
 from catena_acp.port.port import AgentSpec
 from catena_store.chains import links, turns
@@ -28,8 +28,8 @@ class ConversationChain:
     Where a window is given, it is as seen from where that stands.
     """
 
-    def __init__(self, runtime: ConversationRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, conversation: LiveConversation) -> None:
+        self._conversation = conversation
 
     async def price(
         self,
@@ -45,9 +45,11 @@ class ConversationChain:
         ``refused``: why the agent forks no session here, if it has just said so. Starts nothing and writes nothing.
         Raises ReadOnly, AgentMissing.
         """
-        spec = spec or self._runtime.spec_of(self._runtime.record.agent, self._runtime.record.profile)
+        spec = spec or self._conversation.spec_of(
+            self._conversation.record.agent, self._conversation.record.profile
+        )
         (price,) = await prices(
-            self._runtime, window.id, [spec], leaf_id=leaf_id, apart=apart, forks=not refused
+            self._conversation, window.id, [spec], leaf_id=leaf_id, apart=apart, forks=not refused
         )
         return replace(price, reason=refused)
 
@@ -55,34 +57,34 @@ class ConversationChain:
         self, window: Window, specs: Sequence[AgentSpec], *, leaf_id: str | Unset | None = UNSET
     ) -> list[Price]:
         """The price with each of the agents, from another row on where one is given; the branch is read once."""
-        return await prices(self._runtime, window.id, specs, leaf_id=leaf_id)
+        return await prices(self._conversation, window.id, specs, leaf_id=leaf_id)
 
     async def read(self, window: Window, *, cap: int | None = SHOWN) -> Chain:
         """The chain, newest link last; ``cap`` None for all of it."""
-        runtime = self._runtime
-        async with runtime.services.db.read() as reader:
+        conversation = self._conversation
+        async with conversation.services.db.read() as reader:
             stored = await windows.get(reader, window.id)
             return await read_chain(
                 reader,
-                runtime.record.id,
+                conversation.id,
                 stored.leaf_id if stored else None,
-                title_of=runtime.title_of,
-                warm={live.link_id for live in runtime.sessions if live.agent.alive},
+                title_of=conversation.title_of,
+                warm={live.link_id for live in conversation.sessions if live.agent.alive},
                 cap=cap,
                 window_id=window.id,
-                open_windows=runtime.windows,
+                open_windows=conversation.windows,
             )
 
     async def context(
         self, window: Window, message_id: str | None = None, *, turn_id: str | None = None
     ) -> TurnContext | None:
         """What the session of a turn knew and was told: of this turn, of the message's, or the newest."""
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             stored = await windows.get(reader, window.id)
             context = await read_context(
                 reader,
                 stored.leaf_id if stored else None,
-                title_of=self._runtime.title_of,
+                title_of=self._conversation.title_of,
                 message_id=message_id,
                 turn_id=turn_id,
             )
@@ -95,16 +97,16 @@ class ConversationChain:
 
         Proof of loss loses the link; the outcome is a line of the chain's record. Raises ReadOnly, StoreError.
         """
-        tenure = self._runtime.writable()
+        tenure = self._conversation.writable()
         link = await self._existing(link_id)
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             busy = bool(await turns.busy_links(reader, [link_id]))
         if link.state is LinkState.LOST:
             return SessionCheck(Loads.NO, link.ended or "it is lost", None)
         if busy:
-            return SessionCheck(Loads.YES, "its turn is under way", self._runtime.services.clock())
+            return SessionCheck(Loads.YES, "its turn is under way", self._conversation.services.clock())
         loads, words = await self._look(link)
-        check = SessionCheck(loads, words, self._runtime.services.clock())
+        check = SessionCheck(loads, words, self._conversation.services.clock())
         async with tenure.write() as tx:
             await links.record(tx, link_id, links.LOOKED, check.detail, again=True)
         return check
@@ -112,7 +114,7 @@ class ConversationChain:
     async def price_of(self, window: Window, link_id: str) -> Price:
         """What the next prompt would need from an older link on. Raises NotToBePicked, ReadOnly, AgentMissing."""
         spec, leaf_id = await self._pickable(link_id)
-        return (await prices(self._runtime, window.id, [spec], leaf_id=leaf_id))[0]
+        return (await prices(self._conversation, window.id, [spec], leaf_id=leaf_id))[0]
 
     async def pick(self, window: Window, link_id: str) -> Price:
         """Go on from where an older link's session stands, with its agent; what came later can still be reached.
@@ -126,17 +128,20 @@ class ConversationChain:
 
     async def _pick(self, window: Window, link_id: str) -> Price:
         spec, leaf_id = await self._pickable(link_id)
-        async with self._runtime.writable().write() as tx:
+        async with self._conversation.write() as tx:
             await window.leaf.move(tx, leaf_id, Act.PICK, spec)
         window.leaf.moved(leaf_id, spec)
-        return (await prices(self._runtime, window.id, [spec], leaf_id=leaf_id))[0]
+        return (await prices(self._conversation, window.id, [spec], leaf_id=leaf_id))[0]
 
     async def _look(self, link: Link) -> tuple[Loads, str]:
         try:
-            spec = self._runtime.spec_of(link.agent, link.profile)
-            context = self._runtime.send_context(spec=spec)
+            spec = self._conversation.spec_of(link.agent, link.profile)
+            context = self._conversation.send_context(spec=spec)
             agent = await context.agents.running(
-                spec, self._runtime.record.family, self._runtime.record.cwd, context.host.agent_started
+                spec,
+                self._conversation.record.family,
+                self._conversation.record.cwd,
+                context.host.agent_started,
             )
         except AgentError as error:
             return Loads.UNKNOWN, f"{link.agent} could not be asked: {error}"
@@ -161,9 +166,9 @@ class ConversationChain:
 
     async def _pickable(self, link_id: str) -> tuple[AgentSpec, str]:
         """The agent of a link that can be gone on from, and where its session stands."""
-        self._runtime.writable()
+        self._conversation.writable()
         link = await self._existing(link_id)
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             busy = bool(await turns.busy_links(reader, [link_id]))
             reach = await messages.get(reader, link.reach) if link.reach else None
         match link.state:
@@ -175,14 +180,14 @@ class ConversationChain:
                 raise NotToBePicked("This session is a saved fork: forked when needed, never used directly.")
             case LinkState.OPEN:
                 pass
-        if link.conversation_id != self._runtime.record.id:
+        if link.conversation_id != self._conversation.id:
             raise NotToBePicked("This session belongs to the parent conversation.")
         if busy:
             raise NotToBePicked("A turn is running in this session; stop it first.")
         if reach is None:
             raise NotToBePicked("This session is empty.")
         try:
-            spec = self._runtime.spec_of(link.agent, link.profile)
+            spec = self._conversation.spec_of(link.agent, link.profile)
         except AgentMissing as error:
             raise NotToBePicked(f"The agent of this session cannot be started: {error}") from error
         # A prompt that no agent accepted is not gone on from.
@@ -193,7 +198,7 @@ class ConversationChain:
         return spec, leaf_id
 
     async def _existing(self, link_id: str) -> Link:
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             link = await links.get(reader, link_id)
         if link is None:
             raise NotFound("link", link_id)

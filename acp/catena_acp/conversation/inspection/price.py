@@ -15,7 +15,7 @@ from catena_acp.continuity.sessions.agent_pool import kept_powers
 from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.continuity.wording.context_summary import ContextSummary, price_clauses
 from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE, said_before_logout
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_store.chains import links
 from catena_store.chains.links import Unset
@@ -81,7 +81,7 @@ def price_of_any(prices: Sequence[Price]) -> str:
 
 
 async def prices(
-    runtime: ConversationRuntime,
+    conversation: LiveConversation,
     window_id: str,
     specs: Sequence[AgentSpec],
     *,
@@ -95,26 +95,26 @@ async def prices(
     conversation of its own, whose links this one's are not. ``forks``: False if no session can be forked for it.
     Raises ReadOnly.
     """
-    runtime.writable()
-    async with runtime.services.db.read() as reader:
+    conversation.writable()
+    async with conversation.services.db.read() as reader:
         if isinstance(leaf_id, Unset):
             window = await windows.get(reader, window_id)
             leaf_id = window.leaf_id if window else None
-        contexts = [runtime.send_context(spec=spec) for spec in specs]
-        told = _Told(reader, leaf_id, runtime.services.budget)
+        contexts = [conversation.send_context(spec=spec) for spec in specs]
+        told = _Told(reader, leaf_id, conversation.services.budget)
         return [await _price(context, told, window_id, apart, forks) for context in contexts]
 
 
-async def costs_more_without(runtime: ConversationRuntime, window_id: str, agent: AgentPort) -> bool:
+async def costs_more_without(conversation: LiveConversation, window_id: str, agent: AgentPort) -> bool:
     """True if the next prompt of a window would not get its context as now if the process of its agent were gone.
 
     A fork takes the place of no session, and one that can be opened only once more is not spent for this.
     Raises ReadOnly, AgentMissing, StoreError.
     """
-    context = runtime.send_context()
-    if context.agents.live(context.spec, runtime.record.family) is not agent:
+    context = conversation.send_context()
+    if context.agents.live(context.spec, conversation.record.family) is not agent:
         return False
-    async with runtime.services.db.read() as reader:
+    async with conversation.services.db.read() as reader:
         window = await windows.get(reader, window_id)
         leaf_id = window.leaf_id if window else None
         situation = await context.situation(reader, agent, window_id, leaf_id)

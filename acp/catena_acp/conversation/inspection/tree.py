@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from catena_acp.conversation.inspection.file_changes import FileTouched, files_touched
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.conversation.runtime import ConversationRuntime
 from catena_store.chains import turns, usage
 from catena_store.conversations.tree import FamilyTree, TreeNode, compare, family_tree, rows_of_prompt
 from catena_store.database.database import Reader
@@ -42,27 +42,27 @@ class Comparison:
 class ConversationTree:
     """Every branch, two of them beside each other, and what was said in one."""
 
-    def __init__(self, runtime: ConversationRuntime) -> None:
-        self._runtime = runtime
+    def __init__(self, conversation: LiveConversation) -> None:
+        self._conversation = conversation
 
     async def places(self, window: Window) -> FamilyTree:
         """Every prompt of the conversation and of its kin, as seen from the window; nothing waits for it."""
-        async with self._runtime.services.db.read_concurrently() as reader:
+        async with self._conversation.services.db.read_concurrently() as reader:
             stored = await windows.get(reader, window.id)
-            return await family_tree(reader, self._runtime.record.id, stored.leaf_id if stored else None)
+            return await family_tree(reader, self._conversation.id, stored.leaf_id if stored else None)
 
     def title_of(self, agent: str, profile: str) -> str:
         """What a person reads for the agent that answered a prompt, by the settings where they know it."""
-        return self._runtime.title_of(agent, profile)
+        return self._conversation.title_of(agent, profile)
 
     async def search(self, text: str) -> TreeHits:
         """What of the conversation and of its kin was said with these words; nothing waits for it."""
-        async with self._runtime.services.db.read_concurrently() as reader:
-            return await find_in_family(reader, self._runtime.record.family, text)
+        async with self._conversation.services.db.read_concurrently() as reader:
+            return await find_in_family(reader, self._conversation.record.family, text)
 
     async def compare(self, left: str, right: str) -> Comparison:
         """Two branches, each by its leaf, from where they part."""
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             found = await compare(reader, left, right, limit=_MOST_ROWS)
             return Comparison(
                 found.shared,
@@ -73,7 +73,7 @@ class ConversationTree:
 
     async def turn_messages(self, node: TreeNode) -> Sequence[Message]:
         """A prompt and everything that it brought, oldest first."""
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             return await rows_of_prompt(reader, node)
 
 

@@ -17,12 +17,12 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.wording.leases import HELD_ELSEWHERE
 from catena_acp.continuity.wording.problems import problem_about
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.delivery import PromptDelivery
 from catena_acp.conversation.prompts.idle_work import IdleWork
 from catena_acp.conversation.prompts.queue import PromptQueue
 from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows
 from catena_acp.conversation.prompts.schedule import Consumer, Preparation, WindowSchedule
-from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import FilesHalfMoved, FilesNotKept, ReadOnly
 from catena_acp.trouble.troubles import Trouble
 from catena_store.errors import Fenced, StoreError
@@ -35,15 +35,15 @@ class PromptConsumer:
     """Sends what is said in one window, and then what waits there, until none is left or an error holds it."""
 
     def __init__(
-        self, runtime: ConversationRuntime, window_id: str, rows: PromptRows, queue: PromptQueue
+        self, conversation: LiveConversation, window_id: str, rows: PromptRows, queue: PromptQueue
     ) -> None:
-        self._runtime = runtime
+        self._conversation = conversation
         self._window_id = window_id
         self._queue = queue
         self.schedule = WindowSchedule(self.stop, self._freed)
         self.preparation = Preparation(self._prepared)
-        self.delivery = PromptDelivery(runtime, window_id, rows, queue, self.preparation.done)
-        self.idle_work = IdleWork(runtime, window_id)
+        self.delivery = PromptDelivery(conversation, window_id, rows, queue, self.preparation.done)
+        self.idle_work = IdleWork(conversation, window_id)
 
     async def say(
         self, birth: BirthOf, text: str, files: Sequence[Attachment], *, stop: bool = False
@@ -63,10 +63,10 @@ class PromptConsumer:
             if not born.cancelled():
                 consumer.cancel()  # whoever says it takes it back
                 raise
-            self._runtime.publish(PromptReturned(self._window_id, text, tuple(files)))
-            self._runtime.publish(TurnEnded(self._window_id, None, None))
+            self._conversation.publish(PromptReturned(self._window_id, text, tuple(files)))
+            self._conversation.publish(TurnEnded(self._window_id, None, None))
         except Fenced as fenced:
-            self._runtime.lose()
+            self._conversation.lose()
             raise ReadOnly from fenced
 
     def repeat(self, birth: Callable[[], Coroutine[Any, Any, Birth | None]]) -> None:
@@ -87,8 +87,8 @@ class PromptConsumer:
         if (running := self.delivery.running) is None:
             self.schedule.cancel()
             return
-        self._runtime.set_doing(self._window_id, Doing.STOPPING)
-        self._runtime.questions.cancel(running.live.link_id)
+        self._conversation.set_doing(self._window_id, Doing.STOPPING)
+        self._conversation.questions.cancel(running.live.link_id)
         await running.stop()
 
     async def close(self) -> None:
@@ -103,20 +103,20 @@ class PromptConsumer:
             await self.delivery.end_upstream(running)
 
     def _freed(self, then: Consumer | None) -> None:
-        if self._runtime.closing:
+        if self._conversation.closing:
             return
         if then:
             self.schedule.begin(then)
-        elif self._queue.unserved and self._runtime.tenure:
+        elif self._queue.unserved and self._conversation.tenure:
             self.schedule.begin(lambda: self._consume(self._next))
 
     def _prepared(self) -> None:
         if not self.schedule.sending:
-            self._runtime.set_doing(self._window_id, Doing.IDLE)
+            self._conversation.set_doing(self._window_id, Doing.IDLE)
 
     async def _consume(self, first: Callable[[], Coroutine[Any, Any, Attempt | None]]) -> None:
         """Bring the first prompt to the end of its turn, then what waits."""
-        runtime, tenure = self._runtime, self._runtime.tenure
+        conversation, tenure = self._conversation, self._conversation.tenure
         self.idle_work.give_way()
         try:
             attempt = await first()
@@ -126,11 +126,11 @@ class PromptConsumer:
             await self.delivery.settings.switch_back()
             self.idle_work.begin(self.delivery.ended)
         except (Fenced, ReadOnly):
-            if runtime.tenure is tenure:
-                runtime.lose()
-            runtime.publish(Troubled(self._window_id, problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE)))
+            if conversation.tenure is tenure:
+                conversation.lose()
+            conversation.publish(Troubled(self._window_id, problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE)))
         except (StoreError, FilesHalfMoved) as error:
-            runtime.publish(Troubled(self._window_id, Problem(Trouble.STORE, str(error))))
+            conversation.publish(Troubled(self._window_id, Problem(Trouble.STORE, str(error))))
 
     async def _new(self, birth: BirthOf, born: asyncio.Future[None]) -> Attempt | None:
         try:
@@ -147,22 +147,22 @@ class PromptConsumer:
         if made is None:
             return None
         attempt, event = made
-        self._runtime.publish(event)
+        self._conversation.publish(event)
         return attempt
 
     async def _next(self) -> Attempt | None:
         """Take the next prompt out of the queue; None if none may go out. One that clears is done with that."""
-        runtime = self._runtime
-        while not runtime.closing and runtime.tenure and not self.schedule.waiting:
+        conversation = self._conversation
+        while not conversation.closing and conversation.tenure and not self.schedule.waiting:
             self.schedule.look()
             self._queue.unserved = False  # a failure of this is published, and not tried again by itself
             await shielded(self.delivery.close_unclosed())
-            taken = await shielded(self._queue.take_next(runtime.writable()))
+            taken = await shielded(self._queue.take_next(conversation.writable()))
             if taken is None:
                 return None
             self.schedule.found()
-            runtime.publish(MessageAdded(self._window_id, taken.row))
+            conversation.publish(MessageAdded(self._window_id, taken.row))
             if not taken.row.barrier:
                 return Attempt(taken.row, came_from=taken.row.parent_id, item=taken.item)
-            runtime.clear_carrier(self._window_id)
+            conversation.clear_carrier(self._window_id)
         return None

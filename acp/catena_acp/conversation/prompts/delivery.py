@@ -13,10 +13,10 @@ from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.continuity.wording.leases import HELD_ELSEWHERE
 from catena_acp.continuity.wording.problems import problem_about, problem_of, problem_of_notice
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
 from catena_acp.conversation.prompts.rows import Attempt, PromptRows
 from catena_acp.conversation.prompts.steering import Steering
-from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, AgentMissing, NotSent, ReadOnly
 from catena_acp.trouble.troubles import Trouble
 from catena_store.errors import Fenced, StoreError
@@ -31,13 +31,13 @@ class PromptDelivery:
 
     def __init__(
         self,
-        runtime: ConversationRuntime,
+        conversation: LiveConversation,
         window_id: str,
         rows: PromptRows,
         queue: PromptQueue,
         ready: Callable[[], Awaitable[None]],
     ) -> None:
-        self._runtime = runtime
+        self._conversation = conversation
         self._window_id = window_id
         self._rows = rows
         self._queue = queue
@@ -46,8 +46,8 @@ class PromptDelivery:
         self._unclosed: tuple[RunningTurn, Ending] | None = None
         self._refused: StoreError | None = None  # why the store did not take its end
         self.ended: Turn | None = None  # the last one, where nothing was wrong with it
-        self.steering = Steering(runtime, window_id, queue)
-        self.settings = QueuedSettings(runtime, window_id)
+        self.steering = Steering(conversation, window_id, queue)
+        self.settings = QueuedSettings(conversation, window_id)
 
     @property
     def claimed(self) -> RunningTurn | None:
@@ -67,22 +67,22 @@ class PromptDelivery:
 
     async def send(self, attempt: Attempt) -> bool:
         """Bring one prompt to the end of its turn; True if what waits may follow."""
-        runtime = self._runtime
-        runtime.begin_turn(self._window_id)
-        tenure = runtime.tenure
+        conversation = self._conversation
+        conversation.begin_turn(self._window_id)
+        tenure = conversation.tenure
         ended: Turn | None = None
         problem: Problem | None = None
         try:
             await shielded(self.close_unclosed())
             ended, problem = await self._brought(attempt)
         except (Fenced, ReadOnly):
-            if runtime.tenure is tenure:  # not where it was taken over again meanwhile
-                runtime.lose()
+            if conversation.tenure is tenure:  # not where it was taken over again meanwhile
+                conversation.lose()
             self._unclosed = None  # whoever has the conversation now has closed that turn
             unsent = attempt.typed and self.running is None
             problem = problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE, returned=unsent)
             if unsent:
-                runtime.publish(
+                conversation.publish(
                     PromptReturned(self._window_id, attempt.row.text, await self._files_of(attempt))
                 )
         except StoreError as error:
@@ -93,7 +93,7 @@ class PromptDelivery:
                 await shielded(self._restore(attempt, self.claimed))
         finally:
             if self.claimed:
-                runtime.detach(self.claimed)
+                conversation.detach(self.claimed)
             self._sending, self.ended = None, None if problem else ended
             stop = ended.stop_reason if ended else None
             well = stop is not None and (stop.clean or stop is StopReason.CANCELLED) and not _holds(problem)
@@ -101,16 +101,16 @@ class PromptDelivery:
             if not well or elsewhere:
                 # Before the end is told: what is said after it is said in knowledge of it, and waits for nothing.
                 await shielded(self._queue.hold())
-            runtime.set_doing(self._window_id, Doing.IDLE)
-            runtime.publish(TurnEnded(self._window_id, ended, problem))
+            conversation.set_doing(self._window_id, Doing.IDLE)
+            conversation.publish(TurnEnded(self._window_id, ended, problem))
         return well
 
     async def _brought(self, attempt: Attempt) -> tuple[Turn | None, Problem | None]:
-        title, now = self._runtime.agent_title_of(attempt.agent), self._runtime.services.clock
+        title, now = self._conversation.agent_title_of(attempt.agent), self._conversation.services.clock
         try:
             raise_if_cancelled()
             await self._ready()
-            if self._runtime.closing:  # its agents are being ended
+            if self._conversation.closing:  # its agents are being ended
                 raise asyncio.CancelledError
             self._sending = sending = self._sending_of(attempt)
             ending = await sending.carry()
@@ -130,9 +130,9 @@ class PromptDelivery:
     def _sending_of(self, attempt: Attempt) -> PromptCarrier:
         """One that waited goes out as it was typed; one that was said to an agent, to that one."""
         if (item := attempt.item) is None:
-            context = self._runtime.send_context(spec=attempt.agent)
+            context = self._conversation.send_context(spec=attempt.agent)
             return PromptCarrier(context, self._window_id, attempt.row)
-        context = self._runtime.send_context(item.cwd)
+        context = self._conversation.send_context(item.cwd)
         return PromptCarrier(
             context, self._window_id, attempt.row, lambda live: self.settings.apply(live, item)
         )
@@ -140,7 +140,7 @@ class PromptDelivery:
     async def _ended(self, running: RunningTurn, ending: Ending) -> tuple[Turn | None, Problem | None]:
         await shielded(self.steering.settled())
         self._unclosed = (running, ending)
-        closing = with_retries(lambda: running.end(ending), waits=lambda: not self._runtime.closing)
+        closing = with_retries(lambda: running.end(ending), waits=lambda: not self._conversation.closing)
         turn, telling = await shielded(closing)
         self._unclosed = None
         return turn, problem_of_notice(telling) if telling and not running.stopping else None
@@ -160,9 +160,9 @@ class PromptDelivery:
         files: Sequence[Attachment] = ()
         with contextlib.suppress(StoreError):
             files = await with_retries(lambda: self._rows.restore(attempt, claimed))
-        self._runtime.publish(LeafMoved(self._window_id, attempt.came_from))
+        self._conversation.publish(LeafMoved(self._window_id, attempt.came_from))
         if attempt.typed:
-            self._runtime.publish(PromptReturned(self._window_id, attempt.row.text, tuple(files)))
+            self._conversation.publish(PromptReturned(self._window_id, attempt.row.text, tuple(files)))
 
     async def end_upstream(self, running: RunningTurn) -> None:
         """Let the agent, which may live on for another conversation of the family, end a turn that was cut off."""
@@ -171,7 +171,7 @@ class PromptDelivery:
             async with asyncio.timeout(_CLOSING_SECONDS):
                 await live.agent.cancel(live.session_id)
                 await live.agent.close_session(live.session_id)
-        self._runtime.sessions.forget(live.link_id)
+        self._conversation.sessions.forget(live.link_id)
 
     async def close_unclosed(self) -> None:
         """Close a turn whose end the store did not take when it came, before a row is born below it."""
@@ -183,7 +183,7 @@ class PromptDelivery:
 
     async def _files_of(self, attempt: Attempt) -> tuple[Attachment, ...]:
         with contextlib.suppress(StoreError):
-            async with self._runtime.services.db.read() as reader:
+            async with self._conversation.services.db.read() as reader:
                 return tuple(await attachments.of_message(reader, attempt.row.id))
         return ()
 

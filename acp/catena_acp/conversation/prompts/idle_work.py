@@ -16,7 +16,7 @@ from catena_acp.continuity.parking.fork_probe import probe
 from catena_acp.continuity.parking.parking import park
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.chains import links
 from catena_store.errors import StoreError
@@ -29,8 +29,8 @@ _CLOSING_SECONDS = 1.0  # that what was broken off may take where its conversati
 class IdleWork:
     """The idle work of one window."""
 
-    def __init__(self, runtime: ConversationRuntime, window_id: str) -> None:
-        self._runtime = runtime
+    def __init__(self, conversation: LiveConversation, window_id: str) -> None:
+        self._conversation = conversation
         self._window_id = window_id
         self._work: asyncio.Task[None] | None = None
         self._late: set[asyncio.Task[None]] = set()
@@ -42,13 +42,13 @@ class IdleWork:
 
     def begin(self, turn: Turn | None) -> None:
         """The window has come to rest after this turn."""
-        wanted = self._runtime.services.while_idle
+        wanted = self._conversation.services.while_idle
         if (
             turn
             and turn.clean
             and (wanted.probe or wanted.park)
-            and not self._runtime.closing
-            and self._runtime.tenure
+            and not self._conversation.closing
+            and self._conversation.tenure
         ):
             self.give_way()
             self._work = asyncio.ensure_future(self._done_after(turn))
@@ -77,7 +77,7 @@ class IdleWork:
             task.cancel()
 
     async def _done_after(self, turn: Turn) -> None:
-        wanted = self._runtime.services.while_idle
+        wanted = self._conversation.services.while_idle
         try:
             at_rest = await self._at_rest(turn)
             if at_rest is None:
@@ -94,12 +94,12 @@ class IdleWork:
 
     async def _at_rest(self, turn: Turn) -> tuple[SendContext, LiveSession] | None:
         """The session of a turn, if it is known to hold just what there was when that ended."""
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             link = await links.get(reader, turn.link_id)
-        live = self._runtime.sessions.of(link) if link else None
+        live = self._conversation.sessions.of(link) if link else None
         if link is None or live is None or not _at_rest(link, live, turn):
             return None
-        context = self._runtime.send_context(link.cwd)
+        context = self._conversation.send_context(link.cwd)
         same = (context.spec.name, context.spec.profile) == (link.agent, link.profile)
         return (context, live) if same else None
 

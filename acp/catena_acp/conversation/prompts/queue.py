@@ -18,8 +18,8 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.continuity.services import Tenure
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import set_mode_and_model
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.rows import PromptRows
-from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.trouble.troubles import Trouble
 from catena_store.database.database import Writer
@@ -39,23 +39,23 @@ class TakenPrompt:
 class PromptQueue:
     """The waiting prompts of a window, in order; publishes every change."""
 
-    def __init__(self, runtime: ConversationRuntime, window_id: str, rows: PromptRows) -> None:
-        self._runtime = runtime
+    def __init__(self, conversation: LiveConversation, window_id: str, rows: PromptRows) -> None:
+        self._conversation = conversation
         self._window_id = window_id
         self._rows = rows
         self.unserved = False  # something came since it was last looked at
 
     async def add(self, text: str, files: Sequence[Attachment]) -> None:
         """Put a prompt at the end, as it was typed."""
-        session = self._runtime.session(self._window_id)
-        typed_in = {"cwd": self._runtime.record.cwd, "model": session.model, "mode": session.mode}
+        session = self._conversation.session(self._window_id)
+        typed_in = {"cwd": self._conversation.record.cwd, "model": session.model, "mode": session.mode}
         data: dict[str, object] = {name: value for name, value in typed_in.items() if value}
         if files:
             data["attachments"] = [each.described() for each in files]
-        item_id = self._runtime.services.new_id()
+        item_id = self._conversation.services.new_id()
         try:
-            async with self._runtime.writable().write() as tx:
-                await inputs.add(tx, text, self._runtime.record.cwd)
+            async with self._conversation.write() as tx:
+                await inputs.add(tx, text, self._conversation.record.cwd)
                 await windows.set_draft(tx, self._window_id, "")
                 await attachments.set_draft(tx, self._window_id, ())
                 await queue.add(tx, id=item_id, window_id=self._window_id, text=text, data=data)
@@ -68,13 +68,13 @@ class PromptQueue:
         await self.publish()
 
     async def _is_stored(self, item_id: str) -> bool:
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             return await queue.get(reader, item_id) is not None
 
     async def keep_edit(self, prompt_id: str, text: str, files: Sequence[Attachment]) -> str:
         """Keep an edited prompt while a turn is stopped for it; a client that comes after us restores it."""
-        item_id = self._runtime.services.new_id()
-        async with self._runtime.writable().write() as tx:
+        item_id = self._conversation.services.new_id()
+        async with self._conversation.write() as tx:
             data = {"edits": prompt_id}
             await queue.add(tx, id=item_id, window_id=self._window_id, text=text, data=data)
             await attachments.add_to_queue_item(tx, item_id, files)
@@ -84,7 +84,7 @@ class PromptQueue:
         """Forget an edited prompt that has a row now, or is its editor's again."""
         # Not forgotten now, it is restored to the draft by the next client.
         with contextlib.suppress(StoreError, ReadOnly, NotFound):
-            async with self._runtime.writable().write() as tx:
+            async with self._conversation.write() as tx:
                 await queue.remove(tx, item_id)
 
     async def take_next(self, tenure: Tenure) -> TakenPrompt | None:
@@ -102,14 +102,14 @@ class PromptQueue:
 
     async def remove(self, item_id: str) -> None:
         """Take one out for good; its text stays among what was typed. Raises NotFound."""
-        async with self._runtime.writable().write() as tx:
+        async with self._conversation.write() as tx:
             await self._own(tx, item_id)
             await queue.remove(tx, item_id)
         await self.publish()
 
     async def restore(self, item_id: str) -> None:
         """Restore one to the draft, to be changed: text and files stand before what is there. Raises NotFound."""
-        async with self._runtime.writable().write() as tx:
+        async with self._conversation.write() as tx:
             item = await self._own(tx, item_id)
             files = await attachments.of_queue_item(tx, item_id)
             window = await windows.get(tx, self._window_id)
@@ -121,19 +121,19 @@ class PromptQueue:
             await attachments.set_draft(tx, self._window_id, [*files, *kept])
             await queue.remove(tx, item_id)
         # Before anything else is waited for: whoever listens must not save a draft without it.
-        self._runtime.publish(PromptReturned(self._window_id, item.text, tuple(files)))
+        self._conversation.publish(PromptReturned(self._window_id, item.text, tuple(files)))
         await self.publish()
 
     async def move(self, item_id: str, position: int) -> None:
         """Give one another place, counted from 0. Raises NotFound."""
-        async with self._runtime.writable().write() as tx:
+        async with self._conversation.write() as tx:
             await self._own(tx, item_id)
             await queue.reorder(tx, item_id, position)
         await self.publish()
 
     async def put_first(self, item_id: str) -> QueueItem:
         """Let one go next, whether it waited for the person or not. Raises NotFound."""
-        async with self._runtime.writable().write() as tx:
+        async with self._conversation.write() as tx:
             item = await self._own(tx, item_id)
             await queue.move_to_front(tx, item_id)
         self.unserved = True
@@ -142,7 +142,7 @@ class PromptQueue:
 
     async def get(self, item_id: str) -> QueueItem:
         """One that waits. Raises NotFound."""
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             item = await queue.get(reader, item_id)
         if item is None or item.window_id != self._window_id or not item.waits:
             raise NotFound("queued prompt", item_id)
@@ -150,18 +150,18 @@ class PromptQueue:
 
     async def release(self) -> None:
         """Let all go on that an error or a stop held."""
-        async with self._runtime.writable().write() as tx:
+        async with self._conversation.write() as tx:
             await queue.release(tx, self._window_id)
         self.unserved = True
         await self.publish()
 
     async def hold(self) -> None:
         """Let all wait for the person; what does not work is not told: a stop, or something that went wrong, is."""
-        if self._runtime.closing or self._runtime.tenure is None:
+        if self._conversation.closing or self._conversation.tenure is None:
             return
         unserved, self.unserved = self.unserved, False  # what is held needs no look
         try:
-            async with self._runtime.tenure.write() as tx:
+            async with self._conversation.tenure.write() as tx:
                 await queue.hold(tx, self._window_id)
         except StoreError:
             self.unserved = unserved
@@ -174,11 +174,11 @@ class PromptQueue:
         What cannot be read is told with the next change: what was changed is in the store, and goes on.
         """
         try:
-            async with self._runtime.services.db.read() as reader:
+            async with self._conversation.services.db.read() as reader:
                 items = await queue.items(reader, self._window_id)
         except StoreError:
             return
-        self._runtime.publish(QueueChanged(self._window_id, tuple(each for each in items if each.waits)))
+        self._conversation.publish(QueueChanged(self._window_id, tuple(each for each in items if each.waits)))
 
     async def _own(self, tx: Writer, item_id: str) -> QueueItem:
         item = await queue.get(tx, item_id)
@@ -194,8 +194,8 @@ class QueuedSettings:
     and what the person chooses between them comes behind both.
     """
 
-    def __init__(self, runtime: ConversationRuntime, window_id: str) -> None:
-        self._runtime = runtime
+    def __init__(self, conversation: LiveConversation, window_id: str) -> None:
+        self._conversation = conversation
         self._window_id = window_id
         self._before: tuple[str, str | None, str | None] | None = (
             None  # link, mode, model that the person chose
@@ -221,7 +221,7 @@ class QueuedSettings:
         missing = _not_in_force(live.state, item.mode, item.model)
         if missing:
             because = f": {why}" if why else " no longer offers that"
-            self._runtime.publish(
+            self._conversation.publish(
                 Troubled(
                     self._window_id,
                     Problem(
@@ -235,7 +235,7 @@ class QueuedSettings:
     async def switch_back(self) -> None:
         """Switch back to what the person chose, unless that was switched since: the queue has come to rest."""
         before, ours, self._before, self._ours = self._before, self._ours, None, None
-        live = self._runtime.sessions.by_link(before[0]) if before else None
+        live = self._conversation.sessions.by_link(before[0]) if before else None
         if before is None or live is None:
             return
         async with live.setting:
@@ -243,10 +243,10 @@ class QueuedSettings:
                 return
             why = await self._set(live, before[1], before[2])
             # The turn before tells what the waiting prompt was typed in; this is what comes back after a restart.
-            await self._runtime.environment.note_in_force(self._window_id, live)
+            await self._conversation.environment.note_in_force(self._window_id, live)
         if why:
             text = f"{live.state.agent_title} did not switch back to the earlier mode and model: {why}."
-            self._runtime.publish(Troubled(self._window_id, Problem(Trouble.REFUSED, text)))
+            self._conversation.publish(Troubled(self._window_id, Problem(Trouble.REFUSED, text)))
 
     async def _set(self, live: LiveSession, mode: str | None, model: str | None) -> str | None:
         try:

@@ -11,7 +11,7 @@ from catena_acp.continuity.conversation_events import LeafMoved, MessageAdded
 from catena_acp.continuity.turns.endings import is_said_error
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.conversation.branches.branches import WindowLeaf
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FileChoice
 from catena_store import places
@@ -63,15 +63,15 @@ def brought_something(below: Sequence[Message]) -> bool:
 class PromptRows:
     """The prompts of one window, as rows."""
 
-    def __init__(self, runtime: ConversationRuntime, leaf: WindowLeaf) -> None:
-        self._runtime = runtime
+    def __init__(self, conversation: LiveConversation, leaf: WindowLeaf) -> None:
+        self._conversation = conversation
         self._leaf = leaf
         self._window_id = leaf.window_id
 
     async def add_prompt(self, text: str, files: Sequence[Attachment]) -> Birth:
         """Make the row of a prompt that stood in the composer; the draft is empty then."""
-        async with self._runtime.writable().write() as tx:
-            await inputs.add(tx, text, self._runtime.record.cwd)
+        async with self._conversation.write() as tx:
+            await inputs.add(tx, text, self._conversation.record.cwd)
             await windows.set_draft(tx, self._window_id, "")
             await attachments.set_draft(tx, self._window_id, ())
             row = await self.add(tx, text, files)
@@ -94,9 +94,9 @@ class PromptRows:
         act = Act.EDIT if agent is None and text != prompt.text else Act.RETRY
         async with (
             self._leaf.files.along(self._window_id, prompt.parent_id, act, choice) as moved,
-            self._runtime.writable().write() as tx,
+            self._conversation.write() as tx,
         ):
-            await inputs.add(tx, text, self._runtime.record.cwd)
+            await inputs.add(tx, text, self._conversation.record.cwd)
             await self._leaf.move(tx, prompt.parent_id, act, agent, moved)
             row = await self.add(tx, text, files)
             if kept_as is not None:
@@ -110,7 +110,7 @@ class PromptRows:
 
         None if there is no prompt.
         """
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             window = await windows.get(reader, self._window_id)
             came_from = window.leaf_id if window else None
             last = await messages.last_turn(reader, came_from)
@@ -123,10 +123,10 @@ class PromptRows:
         return attempt, LeafMoved(self._window_id, row.id)
 
     async def _repeat(self, prompt: Message, agent: AgentSpec | None, *, as_sibling: bool) -> Message:
-        async with self._runtime.writable().write() as tx:
+        async with self._conversation.write() as tx:
             await self._leaf.move(tx, prompt.parent_id if as_sibling else prompt.id, Act.RETRY, agent)
             if not as_sibling:
-                await places.move(tx, self._runtime.record.id, prompt.id)
+                await places.move(tx, self._conversation.id, prompt.id)
                 return prompt
             return await self.add(tx, prompt.text, await attachments.of_message(tx, prompt.id))
 
@@ -137,8 +137,8 @@ class PromptRows:
         row = await messages.insert(
             tx,
             NewMessage(
-                id=self._runtime.services.new_id(),
-                conversation_id=self._runtime.record.id,
+                id=self._conversation.services.new_id(),
+                conversation_id=self._conversation.id,
                 parent_id=leaf,
                 kind=Kind.SEAM,
                 text=text,
@@ -157,15 +157,15 @@ class PromptRows:
         leaf = await self._stands_on(tx)
         # Said again as it was, a prompt that was refused is the same row: the sessions that heard it still fit.
         data = {"attachments": [each.described() for each in files]} if files else {}
-        row = await messages.refused_below(tx, self._runtime.record.id, leaf, text)
+        row = await messages.refused_below(tx, self._conversation.id, leaf, text)
         if row and row.data.get("attachments") == data.get("attachments"):
             row = await messages.update(tx, row.id, state=MessageState.FINAL)
         else:
             row = await messages.insert(
                 tx,
                 NewMessage(
-                    id=self._runtime.services.new_id(),
-                    conversation_id=self._runtime.record.id,
+                    id=self._conversation.services.new_id(),
+                    conversation_id=self._conversation.id,
                     parent_id=leaf,
                     kind=Kind.USER,
                     text=text,
@@ -175,19 +175,19 @@ class PromptRows:
             await attachments.add_to_message(tx, row.id, files)
         await windows.advance(tx, self._window_id, row.id)
         await places.move(tx, row.conversation_id, row.id)
-        await conversations.touch(tx, self._runtime.record.id)
+        await conversations.touch(tx, self._conversation.id)
         return row
 
     async def _stands_on(self, tx: Writer) -> str | None:
         """Where the window stands. Raises StoreError if that is in another conversation by now."""
         window = await windows.get(tx, self._window_id)
-        if window and window.conversation_id != self._runtime.record.id:
+        if window and window.conversation_id != self._conversation.id:
             raise StoreError("this tab now shows another conversation")
         return window.leaf_id if window else None
 
     async def restore(self, attempt: Attempt, claimed: RunningTurn | None) -> list[Attachment]:
         """Take the row back; what was typed is the draft again, with the files that are returned."""
-        async with self._runtime.writable().write() as tx:
+        async with self._conversation.write() as tx:
             if claimed:
                 await turns.end(tx, claimed.turn.id, stop_reason=StopReason.NOT_SENT)
             if attempt.born:
@@ -195,7 +195,7 @@ class PromptRows:
             files = await attachments.of_message(tx, attempt.row.id) if attempt.typed else []
             left = await windows.get(tx, self._window_id)
             await windows.set_leaf(tx, self._window_id, attempt.came_from)
-            await places.give_back(tx, self._runtime.record.id, attempt.row.id, attempt.came_from)
+            await places.give_back(tx, self._conversation.id, attempt.row.id, attempt.came_from)
             stands = await windows.get(tx, self._window_id)
             if attempt.typed and stands:
                 # What was typed meanwhile is kept where the prompt stands that is taken back. Whoever said it and was

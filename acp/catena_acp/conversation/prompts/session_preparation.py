@@ -7,7 +7,7 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.wording.problems import problem_of
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.errors import AgentError, SessionGone
 from catena_acp.trouble.troubles import Trouble
 from catena_store.errors import StoreError
@@ -15,34 +15,37 @@ from catena_store.records import ContextSource
 from catena_store.windows import windows
 
 
-async def prepare(runtime: ConversationRuntime, window_id: str, *, new: bool = False) -> Problem | None:
+async def prepare(conversation: LiveConversation, window_id: str, *, new: bool = False) -> Problem | None:
     """Open a window's next session and show what it offers. Trouble is published and returned, not raised.
 
     ``new``: open a new session also where the next prompt will have to bring prior context along.
     """
     agent = None
     problem: Problem | None = None
-    while agent != (runtime.record.agent, runtime.record.profile):  # another one may be chosen meanwhile
-        agent = runtime.record.agent, runtime.record.profile
-        problem = await _prepared(runtime, window_id, agent, new=new)
+    while agent != (
+        conversation.record.agent,
+        conversation.record.profile,
+    ):  # another one may be chosen meanwhile
+        agent = conversation.record.agent, conversation.record.profile
+        problem = await _prepared(conversation, window_id, agent, new=new)
     if problem is not None:
-        runtime.publish(Troubled(window_id, problem))
+        conversation.publish(Troubled(window_id, problem))
     return problem
 
 
 async def _prepared(
-    runtime: ConversationRuntime, window_id: str, agent: tuple[str, str], *, new: bool
+    conversation: LiveConversation, window_id: str, agent: tuple[str, str], *, new: bool
 ) -> Problem | None:
     """The trouble there was, if any; nothing comes of it where another agent was chosen meanwhile."""
     try:
-        preparing = SessionPreparation(runtime.send_context(), window_id, new=new)
+        preparing = SessionPreparation(conversation.send_context(), window_id, new=new)
         live = await preparing.open()
         stands = await preparing.still_stands()
-        if live and stands and agent == (runtime.record.agent, runtime.record.profile):
-            runtime.set_carrier(window_id, live)
+        if live and stands and agent == (conversation.record.agent, conversation.record.profile):
+            conversation.set_carrier(window_id, live)
     except AgentError as error:
-        now = runtime.services.clock()
-        return problem_of(runtime.agent_title, error, now=now, prompt=False)
+        now = conversation.services.clock()
+        return problem_of(conversation.agent_title, error, now=now, prompt=False)
     except StoreError as error:
         return Problem(Trouble.STORE, str(error))
     return None

@@ -14,10 +14,10 @@ from catena_acp.continuity.cancellation import outlived, shielded, with_retries
 from catena_acp.continuity.conversation_events import Problem, Troubled
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.queue import PromptQueue
 from catena_acp.conversation.prompts.rows import clears
 from catena_acp.conversation.recovery.recovery import row_data, settle
-from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, AgentRefused
 from catena_acp.trouble.troubles import Trouble
 from catena_store.errors import StoreError
@@ -51,8 +51,8 @@ def _is_command(running: RunningTurn, text: str) -> bool:
 class Steering:
     """The prompts of one window that are on their way into its running turn."""
 
-    def __init__(self, runtime: ConversationRuntime, window_id: str, queue: PromptQueue) -> None:
-        self._runtime = runtime
+    def __init__(self, conversation: LiveConversation, window_id: str, queue: PromptQueue) -> None:
+        self._conversation = conversation
         self._window_id = window_id
         self._queue = queue
         self._under_way: set[asyncio.Task[bool]] = set()
@@ -83,8 +83,8 @@ class Steering:
 
     async def _say_into(self, running: RunningTurn, item: QueueItem) -> bool:
         live = running.live
-        mark = {"turn": running.turn.id, "link": live.link_id, "row": self._runtime.services.new_id()}
-        async with self._runtime.writable().write() as tx:
+        mark = {"turn": running.turn.id, "link": live.link_id, "row": self._conversation.services.new_id()}
+        async with self._conversation.write() as tx:
             await queue.set_data(tx, item.id, {**item.data, "steering": mark})
             files = await attachments.of_queue_item(tx, item.id)
         await self._queue.publish()
@@ -126,12 +126,12 @@ class Steering:
         return True
 
     async def _leaves_the_queue(self, item: QueueItem, row_id: str) -> None:
-        async with self._runtime.writable().write() as tx:
+        async with self._conversation.write() as tx:
             await settle(tx, item, row_id)
 
     async def _not_taken(self, item: QueueItem, why: str | None) -> bool:
         """It goes out as the next prompt; where the turn is over already, at once."""
-        async with self._runtime.writable().write() as tx:
+        async with self._conversation.write() as tx:
             await queue.set_data(tx, item.id, item.data)
             await queue.move_to_front(tx, item.id)
         self._queue.unserved = True
@@ -141,5 +141,7 @@ class Steering:
         return False
 
     def _say(self, text: str) -> None:
-        problem = Problem(Trouble.REFUSED, f"{self._runtime.session(self._window_id).agent_title} {text}")
-        self._runtime.publish(Troubled(self._window_id, problem))
+        problem = Problem(
+            Trouble.REFUSED, f"{self._conversation.session(self._window_id).agent_title} {text}"
+        )
+        self._conversation.publish(Troubled(self._window_id, problem))

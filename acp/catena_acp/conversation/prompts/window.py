@@ -23,12 +23,12 @@ from catena_acp.continuity.turns.background import BackgroundTask
 from catena_acp.conversation import journal
 from catena_acp.conversation.branches.branches import WindowLeaf, prompt_of
 from catena_acp.conversation.branches.files import BranchFiles, CutRestore
+from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.consumer import PromptConsumer
 from catena_acp.conversation.prompts.queue import PromptQueue
 from catena_acp.conversation.prompts.rows import Birth, PromptRows, clears
 from catena_acp.conversation.prompts.session_preparation import prepare
 from catena_acp.conversation.prompts.steering import can_be_steered, may_stop_for
-from catena_acp.conversation.runtime import ConversationRuntime
 from catena_acp.errors import AgentError, GivenUp, StillAtWork
 from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FileChoice, FilesMoved
@@ -46,28 +46,25 @@ T = TypeVar("T")
 class Window:
     """A window of a live conversation; made by ``Conversation.window``.
 
-    Anything that writes raises StoreError, and ReadOnly where another client holds the lease. ``take_over`` makes a
-    conversation ours whose client is gone.
+    Anything that writes raises StoreError, and ReadOnly where another client holds the lease.
     """
 
     def __init__(
         self,
-        runtime: ConversationRuntime,
+        conversation: LiveConversation,
         window_id: str,
-        take_over: Callable[[], Awaitable[None]],
         files: BranchFiles,
     ) -> None:
-        self._runtime = runtime
-        self._take_over = take_over
+        self._conversation = conversation
         self.id = window_id
         self.files = files
-        self.leaf = WindowLeaf(runtime, window_id, files)
-        self.rows = PromptRows(runtime, self.leaf)
-        self.queue = PromptQueue(runtime, window_id, self.rows)
-        self._prompts = PromptConsumer(runtime, window_id, self.rows, self.queue)
+        self.leaf = WindowLeaf(conversation, window_id, files)
+        self.rows = PromptRows(conversation, self.leaf)
+        self.queue = PromptQueue(conversation, window_id, self.rows)
+        self._prompts = PromptConsumer(conversation, window_id, self.rows, self.queue)
         self._schedule = self._prompts.schedule
         self.idle_work = self._prompts.idle_work
-        runtime.enter(window_id)
+        conversation.enter(window_id)
 
     @property
     def busy(self) -> bool:
@@ -97,55 +94,54 @@ class Window:
     @property
     def doing(self) -> Doing:
         """What its turn does now."""
-        return self._runtime.doing(self.id)
+        return self._conversation.doing(self.id)
 
     @property
     def session(self) -> SessionState:
         """What is known of the session that carries it."""
-        return self._runtime.session(self.id)
+        return self._conversation.session(self.id)
 
     @property
     def background(self) -> tuple[BackgroundTask, ...]:
         """Work begun in it that outlives its turn and goes on, oldest first; not all of it where some has ended."""
-        return self._runtime.background_of(self.id)
+        return self._conversation.background_of(self.id)
 
     @property
     def background_count(self) -> int:
         """How much of that goes on: agents may say that some has ended, and not which."""
-        ended = self._runtime.background.ended_unnamed(self.id)
+        ended = self._conversation.background.ended_unnamed(self.id)
         return max(0, len(self.background) - ended)
 
     @property
     def asked(self) -> list[Question]:
         """The questions that are open in it, oldest first."""
-        return self._runtime.questions.of_window(self.id)
+        return self._conversation.questions.of_window(self.id)
 
     @property
     def _is_open(self) -> bool:
-        return self.id in self._runtime.windows
+        return self.id in self._conversation.windows
 
     # --- its life
 
     def enter(self) -> None:
         """Open it in this client: what owns its session is its own; a turn that went on without it is shown again."""
         if not self._is_open:
-            self._runtime.enter(self.id)
+            self._conversation.enter(self.id)
             if self.busy:
-                waits = self._runtime.questions.waits(self.id)
-                self._runtime.set_doing(self.id, Doing.ASKING if waits else Doing.WORKING)
+                waits = self._conversation.questions.waits(self.id)
+                self._conversation.set_doing(self.id, Doing.ASKING if waits else Doing.WORKING)
 
     async def take_over(self) -> None:
         """Go on here with what a client left that is gone. Raises ReadOnly, which names one that lives; StoreError."""
-        self._runtime.enter(self.id)
-        if self._runtime.tenure is None:
-            await self._take_over()
+        self._conversation.enter(self.id)
+        await self._conversation.take_over()
 
     async def follow_place(self) -> LaterTurns | None:
         """Go where the conversation went on elsewhere, if that was from here and no prompt waits; what it lacked.
 
         None for a window that is gone. Raises StoreError.
         """
-        db = self._runtime.services.db
+        db = self._conversation.services.db
         if not db.read_only:
             async with db.write() as tx:
                 return await places.follow(tx, self.id)
@@ -160,15 +156,15 @@ class Window:
 
         Where another client had the conversation and is gone, it is taken over first.
         """
-        if self._runtime.tenure is None:
+        if self._conversation.tenure is None:
             await self.take_over()
-        self._runtime.writable()
+        self._conversation.writable()
         if not self.at_rest:
             await self.queue.add(text, files)
             self._prompts.serve()
         elif clears(text):
             await self.clear()
-            self._runtime.publish(TurnEnded(self.id, None, None))
+            self._conversation.publish(TurnEnded(self.id, None, None))
         else:
 
             async def add() -> Birth:  # what waits for the store is a turn already
@@ -190,9 +186,9 @@ class Window:
         A running turn is stopped first and seen to its end. By ``choice`` the files of the directory go back before the
         prompt goes out; where they cannot, it does not. Raises AgentError if it is no prompt of this conversation.
         """
-        if self._runtime.tenure is None:
+        if self._conversation.tenure is None:
             await self.take_over()
-        self._runtime.writable()
+        self._conversation.writable()
         prompt = await self._prompt_of(prompt_id)
         # The turn may take its time to stop, and the files to go back, and our own end may come first.
         at_once = self.at_rest and choice is None
@@ -205,7 +201,7 @@ class Window:
         with contextlib.suppress(
             StoreError, AgentError
         ):  # the edit is on its way, whatever comes of the remark
-            await announce(self._runtime.send_context(), self.id, self._runtime.agent_title)
+            await announce(self._conversation.send_context(), self.id, self._conversation.agent_title)
 
     async def retry(
         self,
@@ -219,7 +215,7 @@ class Window:
         ``agent`` answers it and what comes after it. A prompt that is named is always said as a sibling, and a
         running turn is stopped for it; by ``choice`` the files go back before it.
         """
-        self._runtime.writable()
+        self._conversation.writable()
         if prompt_id is None:
 
             async def repeat() -> Birth | None:
@@ -229,7 +225,7 @@ class Window:
             self._prompts.repeat(repeat)
             return
         prompt = await self._prompt_of(prompt_id)
-        async with self._runtime.services.db.read() as reader:
+        async with self._conversation.services.db.read() as reader:
             files = await attachments.of_message(reader, prompt.id)
         await self._say_instead(prompt, prompt.text, files, agent, choice=choice)
 
@@ -241,10 +237,10 @@ class Window:
         await self.run_exclusively(self._clear)
 
     async def _clear(self) -> None:
-        async with self._runtime.writable().write() as tx:
+        async with self._conversation.write() as tx:
             row = await self.rows.add_barrier(tx)
-        self._runtime.publish(MessageAdded(self.id, row))
-        self._runtime.clear_carrier(self.id)
+        self._conversation.publish(MessageAdded(self.id, row))
+        self._conversation.clear_carrier(self.id)
 
     async def stop(self) -> None:
         """Stop the turn: the agent is asked to, its open questions are answered `cancelled`.
@@ -260,7 +256,7 @@ class Window:
 
     def leave_opening(self) -> bool:
         """Go on in another session than the one whose opening takes long; False if none does."""
-        return self._runtime.leave_opening(self.id)
+        return self._conversation.leave_opening(self.id)
 
     async def kill_agent(self) -> None:
         """End the agent's process, for a stop that is not heeded; what it said is kept."""
@@ -272,18 +268,18 @@ class Window:
 
         Trouble is published, not raised; the next prompt tries again.
         """
-        if self._runtime.tenure is None or self.busy or self._prompts.preparation.under_way:
+        if self._conversation.tenure is None or self.busy or self._prompts.preparation.under_way:
             return
         with contextlib.suppress(GivenUp):
-            await self.run_before_next_prompt(lambda: prepare(self._runtime, self.id))
+            await self.run_before_next_prompt(lambda: prepare(self._conversation, self.id))
 
     async def make_ready(self) -> Problem | None:
         """Start the agent of the next prompt and open its session, so far as that needs no fork; nothing is sent.
 
         Trouble is published, and returned. Raises ReadOnly, StillAtWork, and GivenUp after a stop.
         """
-        self._runtime.writable()
-        return await self.run_before_next_prompt(lambda: prepare(self._runtime, self.id, new=True))
+        self._conversation.writable()
+        return await self.run_before_next_prompt(lambda: prepare(self._conversation, self.id, new=True))
 
     async def run_before_next_prompt(self, work: Callable[[], Awaitable[T]], *, apart: bool = False) -> T:
         """Run work that must finish before the next prompt is sent. With ``apart``, prompts are queued meanwhile.
@@ -330,35 +326,37 @@ class Window:
     async def session_opened(self) -> SessionState:
         """The state of the window's session, once it is open where one is being opened now."""
         await self._prompts.preparation.done()
-        await self._runtime.opened(self.id)
+        await self._conversation.opened(self.id)
         return self.session
 
     async def set_mode(self, mode_id: str) -> None:
         """Switch the session's mode. Raises AgentError."""
-        self._runtime.writable()
+        self._conversation.writable()
         await self.session_opened()
-        live = self._runtime.live(self.id)
+        live = self._conversation.live(self.id)
         async with live.setting:
             await set_mode(live, mode_id)
             option = option_of_category(live.state, "mode")
-            await self._runtime.environment.note_choice(self.id, live, option.id if option else MODE, mode_id)
+            await self._conversation.environment.note_choice(
+                self.id, live, option.id if option else MODE, mode_id
+            )
 
     async def set_option(self, option_id: str, value: str | bool) -> None:
         """Set one of the session's options. Raises AgentError."""
-        self._runtime.writable()
+        self._conversation.writable()
         await self.session_opened()
-        live = self._runtime.live(self.id)
+        live = self._conversation.live(self.id)
         async with live.setting:
             await set_option(live, option_id, value)
-            await self._runtime.environment.note_choice(self.id, live, option_id, value)
+            await self._conversation.environment.note_choice(self.id, live, option_id, value)
 
     async def set_agent(self, spec: AgentSpec) -> None:
         """Go on with another agent from the next prompt on."""
-        async with self._runtime.writable().write() as tx:
+        async with self._conversation.write() as tx:
             await journal.change_agent(
                 tx,
                 window_id=self.id,
-                conversation_id=self._runtime.record.id,
+                conversation_id=self._conversation.id,
                 agent=spec.name,
                 profile=spec.profile,
             )
@@ -452,7 +450,7 @@ class Window:
     ) -> None:
         async def birth() -> Birth:
             # What the turn before still tells belongs to the branch that is left.
-            await self._runtime.settle()
+            await self._conversation.settle()
             await self.files.refuse_cut()
             return await self.rows.add_sibling(prompt, text, files, agent, kept_as, choice)
 
@@ -460,10 +458,10 @@ class Window:
             await self._prompts.say(birth, text, files, stop=True)
             return
         _, event = await self.run_exclusively(birth, stop=True)
-        self._runtime.publish(event)
-        self._runtime.clear_carrier(self.id)
-        self._runtime.publish(TurnEnded(self.id, None, None))
+        self._conversation.publish(event)
+        self._conversation.clear_carrier(self.id)
+        self._conversation.publish(TurnEnded(self.id, None, None))
 
     async def _prompt_of(self, prompt_id: str) -> Message:
-        async with self._runtime.services.db.read() as reader:
-            return await prompt_of(reader, self._runtime.record, prompt_id)
+        async with self._conversation.services.db.read() as reader:
+            return await prompt_of(reader, self._conversation.record, prompt_id)

@@ -23,7 +23,7 @@ from catena_acp.continuity.conversation_events import (
     Renamed,
 )
 from catena_acp.continuity.services import Services
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_store.clients import progress
 from catena_store.clients.progress import Progress
 from catena_store.database.database import Reader, Writer
@@ -176,19 +176,19 @@ class Following:
         self._failing = False
         self._version: int | None = None  # of the file, when everything was looked at
 
-    def follow(self, runtime: ConversationRuntime, *, lost: bool = False) -> None:
+    def follow(self, conversation: LiveConversation, *, lost: bool = False) -> None:
         """Publish what another client does; ``lost`` if it took what was ours, and our windows go where it is."""
-        self._followed[runtime.record.id] = _Followed(runtime, self._services, lost=lost)
+        self._followed[conversation.id] = _Followed(conversation, self._services, lost=lost)
         self._version = None
         self._wake.set()
 
-    async def detach(self, runtime: ConversationRuntime) -> None:
+    async def detach(self, conversation: LiveConversation) -> None:
         """Read the last changes, so that our windows have the other's leaf, then stop following. Raises StoreError."""
         async with self._looking:
-            followed = self._followed.get(runtime.record.id)
-            if followed is not None and followed.runtime is runtime:
+            followed = self._followed.get(conversation.id)
+            if followed is not None and followed.conversation is conversation:
                 await followed.end()
-                del self._followed[runtime.record.id]
+                del self._followed[conversation.id]
 
     async def drop(self, conversation_id: str) -> None:
         """Stop following a conversation, without another look."""
@@ -232,8 +232,8 @@ class Following:
 class _Followed:
     """One conversation that another client holds."""
 
-    def __init__(self, runtime: ConversationRuntime, services: Services, *, lost: bool) -> None:
-        self.runtime = runtime
+    def __init__(self, conversation: LiveConversation, services: Services, *, lost: bool) -> None:
+        self.conversation = conversation
         self._services = services
         self._lost = lost
         self._views: dict[str, FollowingWindow] = {}
@@ -244,7 +244,7 @@ class _Followed:
     @property
     def is_behind(self) -> bool:
         """True if a window was opened since the last look, or moved by the person in the middle of it."""
-        return not self.runtime.windows <= self._views.keys() or any(
+        return not self.conversation.windows <= self._views.keys() or any(
             view.went for view in self._views.values()
         )
 
@@ -252,7 +252,9 @@ class _Followed:
         """Publish that the holder has died, or is another one."""
         if self._looked:
             free = self._lease is None or is_dead(self._lease)
-            self.runtime.held_by(self._lease.owner if self._lease else self.runtime.holder, free=free)
+            self.conversation.held_by(
+                self._lease.owner if self._lease else self.conversation.holder, free=free
+            )
 
     async def end(self) -> None:
         """Look once more; what waits is from now on what waits here. Raises StoreError."""
@@ -260,7 +262,7 @@ class _Followed:
         async with self._services.db.read() as reader:
             ours = {view.id: await queue.items(reader, view.id) for view in self._views.values()}
         for window_id, items in ours.items():
-            self.runtime.publish(QueueChanged(window_id, tuple(each for each in items if each.waits)))
+            self.conversation.publish(QueueChanged(window_id, tuple(each for each in items if each.waits)))
 
     async def look(self) -> None:
         """Read what is new, move our windows along, then publish it. Raises StoreError."""
@@ -273,13 +275,13 @@ class _Followed:
             raise
 
     async def _look(self) -> None:
-        runtime = self.runtime
+        conversation = self.conversation
         self._views = {
-            id: self._views.get(id) or FollowingWindow(id, lost=self._lost) for id in runtime.windows
+            id: self._views.get(id) or FollowingWindow(id, lost=self._lost) for id in conversation.windows
         }
         async with self._services.db.read() as reader:
             standing = await progress.of_conversation(
-                reader, runtime.record.id, list(self._views), self._standing
+                reader, conversation.id, list(self._views), self._standing
             )
             if standing is None:
                 return
@@ -294,29 +296,29 @@ class _Followed:
                         await view.keep(tx)
         self._learn(standing)
         for view, events in zip(list(self._views.values()), looks, strict=True):
-            if standing.busy and view.follows and runtime.doing(view.id) is Doing.IDLE:
-                runtime.begin_turn(view.id)
-                runtime.set_doing(view.id, Doing.WORKING)
+            if standing.busy and view.follows and conversation.doing(view.id) is Doing.IDLE:
+                conversation.begin_turn(view.id)
+                conversation.set_doing(view.id, Doing.WORKING)
             for item in events if not view.went else ():
-                runtime.publish(item)
+                conversation.publish(item)
             if not standing.busy:
-                runtime.set_doing(view.id, Doing.IDLE)
+                conversation.set_doing(view.id, Doing.IDLE)
 
     def _learn(self, standing: Progress) -> None:
-        runtime, before = self.runtime, self.runtime.record
-        runtime.record = standing.record
+        conversation, before = self.conversation, self.conversation.record
+        conversation.record = standing.record
         if standing.record.title != before.title:
-            for window_id in runtime.windows:
-                runtime.publish(Renamed(window_id, standing.record.title))
+            for window_id in conversation.windows:
+                conversation.publish(Renamed(window_id, standing.record.title))
         if standing.record.agent != before.agent:
-            for window_id in runtime.windows:
-                runtime.clear_carrier(window_id)
+            for window_id in conversation.windows:
+                conversation.clear_carrier(window_id)
         lease, before_it = standing.lease, self._lease
         if lease is not None and lease.owner.id == self._services.owner.id:
             return  # being taken over: whoever does that tells it
         self._lease = lease
         if lease is None:
-            runtime.held_by(runtime.holder, free=True)
+            conversation.held_by(conversation.holder, free=True)
         elif before_it is None or before_it.owner != lease.owner:
-            runtime.held_by(lease.owner, free=runtime.free and not self._looked)
+            conversation.held_by(lease.owner, free=conversation.free and not self._looked)
         self._looked = True

@@ -12,7 +12,7 @@ from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.continuity.services import Tenure
 from catena_acp.continuity.turns.tool_data import is_over
 from catena_acp.continuity.wording.problems import cut_off, kept
-from catena_acp.conversation.runtime import ConversationRuntime
+from catena_acp.conversation.live import LiveConversation
 from catena_store import places
 from catena_store.chains import links, turns
 from catena_store.clients import leases
@@ -78,24 +78,24 @@ async def _is_unsent(reader: Reader, row: Message) -> bool:
     return turn is not None and turn.stop_reason is StopReason.NOT_SENT
 
 
-async def where_ours_stand(runtime: ConversationRuntime) -> dict[str, str]:
+async def where_ours_stand(conversation: LiveConversation) -> dict[str, str]:
     """The row that each of our windows stands on, before a conversation is taken over. Raises StoreError."""
-    async with runtime.services.db.read() as reader:
-        found = [await windows.get(reader, window_id) for window_id in runtime.windows]
+    async with conversation.services.db.read() as reader:
+        found = [await windows.get(reader, window_id) for window_id in conversation.windows]
     return {window.id: window.leaf_id for window in found if window and window.leaf_id}
 
 
-async def tell_restored(runtime: ConversationRuntime, stood: Mapping[str, str]) -> None:
+async def tell_restored(conversation: LiveConversation, stood: Mapping[str, str]) -> None:
     """Tell each of our windows that stood on a prompt that was restored to the draft; they showed it as said."""
     # What cannot be read now is read with the branch, the next time that it is shown.
     with contextlib.suppress(StoreError):
         for window_id, row_id in stood.items():
-            async with runtime.services.db.read() as reader:
+            async with conversation.services.db.read() as reader:
                 row, window = await messages.get(reader, row_id), await windows.get(reader, window_id)
                 files = await attachments.of_message(reader, row_id)
             if row and window and row.state is MessageState.REFUSED and window.leaf_id != row_id:
-                runtime.publish(LeafMoved(window_id, window.leaf_id))
-                runtime.publish(PromptReturned(window_id, row.text, tuple(files)))
+                conversation.publish(LeafMoved(window_id, window.leaf_id))
+                conversation.publish(PromptReturned(window_id, row.text, tuple(files)))
 
 
 def row_data(item: QueueItem, *, doubtful: bool) -> dict[str, Any]:

@@ -1,13 +1,16 @@
-"""The standing parts of one live conversation, and the way of its sessions' events."""
+"""What the subjects of a live conversation share: its record, its hold, its windows and its sessions' events."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Coroutine
+import os
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, assert_never
 
+from catena_acp.agents.process import agent_environment
 from catena_acp.continuity.conversation_events import (
     BackgroundChanged,
     ConversationEvent,
@@ -25,7 +28,7 @@ from catena_acp.continuity.conversation_events import (
     Usage,
 )
 from catena_acp.continuity.sending.context import SendContext
-from catena_acp.continuity.services import Services, SpecOf, Tenure, title_of
+from catena_acp.continuity.services import Services, SessionPlace, SpecOf, Tenure, title_of
 from catena_acp.continuity.sessions.agent_pool import Agents
 from catena_acp.continuity.sessions.environment import Environment
 from catena_acp.continuity.sessions.sessions import LiveSession, Sessions
@@ -56,16 +59,17 @@ from catena_acp.port.session_events import (
 )
 from catena_store import places
 from catena_store.conversations import conversations, directories
+from catena_store.database.database import Writer
 from catena_store.errors import StoreError, StoreReadOnly
 from catena_store.finding import history
-from catena_store.records import ConversationRecord, Kind, Owner
+from catena_store.records import ConversationRecord, Kind, Link, Owner
 from catena_store.windows import windows
 
 _MOST_EARLY = 20  # elicitations of a session that carries no window yet
 
 
-class ConversationRuntime:
-    """What the windows of one conversation share."""
+class LiveConversation:
+    """A live conversation as its subjects know it; ``Conversation`` adds them, and the windows with their turns."""
 
     def __init__(
         self,
@@ -76,12 +80,13 @@ class ConversationRuntime:
         sessions: Sessions,
         spec_of: SpecOf,
         agent_started: Callable[[str, AgentPort], None],
+        take_over: Callable[[LiveConversation], Awaitable[None]],
     ) -> None:
         self.services = services
         self.record = record
         self.tenure = tenure
-        self.holder: Owner | None = None  # the other client that has it, or had it last
-        self.free = False  # that client is gone
+        self.holder: Owner | None = None  # the other client that has it, or had it last; None if it is ours
+        self.free = False  # that client is gone: it can be taken over
         self.lost: Callable[[], None] = lambda: None  # called where another client took what was ours
         self.closing = False
         self.questions = PendingQuestions(self._publish_question)
@@ -92,6 +97,7 @@ class ConversationRuntime:
         self.agents = agents
         self._spec_of = spec_of
         self._agent_started = agent_started
+        self._take_over = take_over
         self._listeners: list[Callable[[ConversationEvent], None]] = []
         self._running: dict[str, RunningTurn] = {}  # by link
         self._carriers: dict[str, str] = {}  # the link that carries a window
@@ -105,6 +111,15 @@ class ConversationRuntime:
         ] = {}  # by window; set where the person goes on without it
         self._place_moves = 0
         self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def read_only(self) -> bool:
+        """True if another client holds the conversation."""
+        return self.tenure is None
 
     # --- publishing
 
@@ -121,7 +136,7 @@ class ConversationRuntime:
     def publish(self, event: ConversationEvent) -> None:
         """Send an event to every listener, and to whoever observes all conversations of ours."""
         if self.tenure is not None:
-            self.services.observe(self.record.id, event)
+            self.services.observe(self.id, event)
         for listener in list(self._listeners):
             listener(event)
         match event:
@@ -149,9 +164,9 @@ class ConversationRuntime:
                 moves = self._place_moves
                 async with self.services.db.read() as reader:
                     window = await windows.get(reader, window_id)
-                    if window is None or window.conversation_id != self.record.id:
+                    if window is None or window.conversation_id != self.id:
                         return
-                    later = await places.later_than(reader, self.record.id, window.leaf_id)
+                    later = await places.later_than(reader, self.id, window.leaf_id)
             self.publish(PlaceMoved(window_id, later.turns))
 
     def doing(self, window_id: str) -> Doing:
@@ -215,6 +230,15 @@ class ConversationRuntime:
             raise ReadOnly(hold_words(self.holder, self.services.owner.host, free=self.free))
         return self.tenure
 
+    def write(self) -> AbstractAsyncContextManager[Writer]:
+        """A transaction of the holder of the conversation. Raises ReadOnly, StoreReadOnly."""
+        return self.writable().write()
+
+    async def take_over(self) -> None:
+        """Make ours what a client left that is gone. Raises ReadOnly, which names one that lives; StoreError."""
+        if self.tenure is None:
+            await self._take_over(self)
+
     def take(self, tenure: Tenure) -> None:
         """The conversation is ours now."""
         self.tenure, self._late_updates = tenure, self._late(tenure)
@@ -272,17 +296,80 @@ class ConversationRuntime:
 
     async def rename(self, title: str | None, *, by: str | None = None) -> None:
         """Give the conversation a title; what was done ``by`` a person in a window can be undone there."""
-        async with self.writable().write() as tx:
+        async with self.write() as tx:
             if by is None:
-                await conversations.set_title(tx, self.record.id, title)
+                await conversations.set_title(tx, self.id, title)
             else:
-                await journal.rename(tx, window_id=by, conversation_id=self.record.id, title=title)
+                await journal.rename(tx, window_id=by, conversation_id=self.id, title=title)
         self._renamed(title)
+
+    async def reload(self) -> None:
+        """Read title, agent and directory, which were changed in the store, and publish what is new."""
+        async with self.services.db.read() as reader:
+            record = await conversations.get(reader, self.id)
+        if record is None:
+            return
+        before, self.record = self.record, record
+        for window_id in self.windows:
+            if before.title != record.title:
+                self.publish(Renamed(window_id, record.title))
+            if (before.agent, before.profile) != (record.agent, record.profile):
+                self.clear_carrier(window_id)
+        if before.cwd != record.cwd:
+            await self._leave_directory()
+
+    # --- further directories
+
+    @property
+    def directories(self) -> tuple[str, ...]:
+        """The directories that it was given beside the one it works in."""
+        return self.environment.directories
+
+    @property
+    def takes_directories(self) -> bool | None:
+        """Whether the agent is told of further directories; None while it does not run."""
+        agent = self._agent
+        return agent.abilities.additional_directories if agent else None
+
+    async def add_directory(self, path: str) -> bool:
+        """Give it a directory, which the caller has seen to exist, by its absolute path; False if it has it.
+
+        Files below it can be asked for at once; an agent that takes further directories gets it with the next prompt.
+        """
+        return await self._change_directories(directories.add, path)
+
+    async def remove_directory(self, path: str) -> bool:
+        """Take a further directory away again; False if it has none of that path."""
+        return await self._change_directories(directories.remove, path)
+
+    async def _change_directories(
+        self, change: Callable[[Writer, str, str], Awaitable[bool]], path: str
+    ) -> bool:
+        """Change them in the store and for the sessions that are open; False if nothing changed."""
+        async with self.write() as tx:
+            changed = await change(tx, self.id, path)
+            self.environment.directories = await directories.of_conversation(tx, self.id)
+        for live in self.own_sessions:
+            if live.agent.alive:
+                live.agent.allow_directories(live.session_id, self.environment.existing_directories)
+        return changed
 
     def _renamed(self, title: str | None) -> None:
         self.record = replace(self.record, title=title)
         for window_id in self._doing:
             self.publish(Renamed(window_id, title))
+
+    async def transcript_of(self, link: Link) -> str | None:
+        """The path of the agent's own transcript of a session, if it is known."""
+        try:
+            spec = self._spec_of(link.agent, link.profile)
+        except AgentMissing:
+            return None
+        home = SessionPlace(link.profile, agent_environment(os.environ, spec.env), link.cwd)
+        path = await asyncio.to_thread(
+            self.services.session_files.path_of, (link.agent,), link.session_id, home
+        )
+        return str(path) if path else None
 
     # --- windows and the sessions that carry them
 
@@ -300,6 +387,12 @@ class ConversationRuntime:
         self._doing.pop(window_id, None)
         self._carriers.pop(window_id, None)
         self._known.pop(window_id, None)
+
+    def moved(self, window_id: str, leaf_id: str | None) -> None:
+        """Publish the leaf of a window that was moved in the store."""
+        self.publish(LeafMoved(window_id, leaf_id))
+        if window_id in self.windows:
+            self.clear_carrier(window_id)
 
     def set_carrier(self, window_id: str, live: LiveSession) -> None:
         """Set the session that carries the window."""
@@ -345,14 +438,17 @@ class ConversationRuntime:
         agent = self.agents.live(spec, self.record.family)
         return title_of(spec, agent.abilities) if agent else self.services.titles.of(spec)
 
+    @property
+    def _agent(self) -> AgentPort | None:
+        """The agent that the next prompt goes to, while it runs."""
+        try:
+            return self.agents.live(self._spec_of(self.record.agent, self.record.profile), self.record.family)
+        except AgentMissing:
+            return None
+
     def last_lines(self) -> tuple[str, ...]:
         """The last lines of standard error of the agent that the next prompt goes to, as far as it runs."""
-        try:
-            agent = self.agents.live(
-                self._spec_of(self.record.agent, self.record.profile), self.record.family
-            )
-        except AgentMissing:
-            return ()
+        agent = self._agent
         return agent.stderr_tail if agent else ()
 
     def live(self, window_id: str) -> LiveSession:
@@ -363,7 +459,7 @@ class ConversationRuntime:
             raise AgentError("no session yet; send a message first")
         return live
 
-    async def leave_directory(self) -> None:
+    async def _leave_directory(self) -> None:
         """Close the sessions of the directory before; idle agents of the family start anew in the new one."""
         for window_id in self.windows:
             self.clear_carrier(window_id)
@@ -534,9 +630,7 @@ class ConversationRuntime:
             text = asked_text(event.request) + answered_text(event.request, event.answer)
             self._late_updates.receive(live, NoticeReported(text, "info"))
 
-    def answer_permission(
-        self, ask_id: str, option_id: str | None, call: ToolCallChanged | None = None
-    ) -> None:
+    async def answer(self, ask_id: str, option_id: str | None, call: ToolCallChanged | None = None) -> None:
         """Answer a permission request with one of the agent's options; None is `cancelled`.
 
         ``call`` is what the person saw. Raises QuestionChanged if the agent has changed it since.
@@ -566,8 +660,8 @@ class ConversationRuntime:
                 self._go_on(asked.window_id)
         return answered
 
-    def answer_elicitation(self, ask_id: str, answer: ElicitationAnswer) -> None:
-        """Answer a form or a web page, or dismiss a web page that was opened."""
+    async def answer_elicitation(self, ask_id: str, answer: ElicitationAnswer) -> None:
+        """Answer a form or a web page that the agent asks for; anything but `accept` dismisses one that is open."""
         self._go_on(self.questions.answer_elicitation(ask_id, answer))
 
     def _take_title(self, told: str) -> None:
@@ -582,7 +676,7 @@ class ConversationRuntime:
     async def _store_asking(self) -> None:
         """Store which of the running turns wait for the person, for lists of all conversations."""
         with contextlib.suppress(StoreError, ReadOnly):
-            async with self.writable().write() as tx:
+            async with self.write() as tx:
                 asking = self.questions.waiting_links
                 for link_id, running in list(self._running.items()):
                     await history.set_asking(tx, running.turn.id, link_id in asking)
@@ -602,13 +696,13 @@ class ConversationRuntime:
 
     async def _retitle(self, title: str) -> None:
         with contextlib.suppress(StoreError, ReadOnly):
-            async with self.writable().write() as tx:
-                record = await conversations.get(tx, self.record.id)
+            async with self.write() as tx:
+                record = await conversations.get(tx, self.id)
                 if record is None or record.title is not None:  # the person was faster
                     return
                 if record.fork_point_id is not None:
                     title = fork_title(title, await conversations.titles_of_family(tx, record.family))
-                await conversations.set_title(tx, self.record.id, title)
+                await conversations.set_title(tx, self.id, title)
             self._renamed(title)
 
     def handle_state(self, live: LiveSession) -> None:
@@ -629,24 +723,3 @@ def _cost_alone(state: SessionState) -> Usage | None:
     """The cost of a session whose context window says nothing of the next one's."""
     usage = state.usage
     return Usage(0, 0, usage.cost, usage.currency) if usage and usage.cost is not None else None
-
-
-async def change_directories(
-    runtime: ConversationRuntime, *, add: str | None = None, remove: str | None = None
-) -> bool:
-    """Add or remove a directory, in the store and for the sessions that are open; False if nothing changed.
-
-    Raises ReadOnly, StoreError.
-    """
-    changed = False
-    async with runtime.writable().write() as tx:
-        if add is not None:
-            changed = await directories.add(tx, runtime.record.id, add)
-        if remove is not None:
-            changed = await directories.remove(tx, runtime.record.id, remove) or changed
-        now = await directories.of_conversation(tx, runtime.record.id)
-    runtime.environment.directories = now
-    for live in runtime.own_sessions:
-        if live.agent.alive:
-            live.agent.allow_directories(live.session_id, runtime.environment.existing_directories)
-    return changed
