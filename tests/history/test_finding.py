@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from catena.history.entries import HistoryEntry
-from catena.history.finding import Hits, MessageFinder, ranked
+from catena.history.finding import Hits, MessageFinder, answers, ranked
 from catena.history.listing import HistoryListing
 from catena.history.query import HistoryQuery
 from catena.history.ranking import Quality
@@ -248,3 +248,91 @@ def test_h02_a_key_costs_a_few_calls_for_each_conversation(typed: str) -> None:
     assert made[1] <= 10.5 * made[0]
     assert made[1] <= 20 * 10_000, made
     assert listing.match(HistoryQuery.parse("log", now=clock())).qualities[0] is Quality.TITLE_WORD
+
+
+async def test_h25_words_find_the_same_whether_all_pages_or_what_may_have_them_is_read(shelf: Shelf) -> None:
+    named: list[tuple[str | None, str]] = [
+        ("Log in", "x"),
+        ("logarithm", "100% of it"),
+        (None, "list of guests"),
+        (
+            None,
+            "a prompt that is far too long to be called by all of it, so that dots end what it is called by",
+        ),
+        (None, " \n "),
+        (None, ""),
+        ("", "an empty title"),
+        (None, "\n\nthe second line"),
+        ("Straße nach Łódź", "Ω"),
+        ("a_b", "!important"),
+        ("NUL\0 and more", "after\0 it"),
+        ("plain", "ünïcode in the prompt"),
+    ]
+    for number, (title, prompt) in enumerate(named):
+        await shelf.add(f"c{number:02}", prompt, title=title, cwd="/Shop" if number % 2 else "/home/lädchen")
+    words = [
+        "log",
+        "lgn",
+        "lg",
+        "untitled",
+        "untl",
+        "calls...",
+        "...",
+        "so that",
+        "strasse",
+        "lodz",
+        "a_b",
+        "%",
+        "100%",
+    ]
+    words += [
+        "!imp",
+        "second",
+        "shop",
+        "ladchen",
+        "unicode",
+        "more",
+        "after",
+        "it",
+        "l o",
+        "ω",
+        "x" * 600,
+        "log x",
+    ]
+    for word in words:
+        query = HistoryQuery.parse(word, now=shelf.clock())
+        whole, some = (HistoryListing(directory="/shop") for _ in range(2))
+        async for _ in HistoryReader(shelf.db, whole, lives=lambda _: True).pages():
+            pass
+        await HistoryReader(shelf.db, some, lives=lambda _: True).read_for(query, HistoryScope.EVERYWHERE)
+        expected = [(match.key, match.quality) for match in whole.match(query)]
+        assert [(match.key, match.quality) for match in some.match(query)] == expected, word
+
+
+async def test_h25_a_search_reads_what_has_its_words_and_what_stands_first_and_nothing_else(
+    shelf: Shelf,
+) -> None:
+    for number in range(60):
+        await shelf.add(f"c{number:03}", f"prompt {number}", "y")
+    await shelf.add("said", "x", "the word is lamp")
+    query = HistoryQuery.parse("prompt 17", now=shelf.clock())
+    found = await answers(shelf.reader, shelf.finder, query, HistoryScope.EVERYWHERE, limit=20)
+    assert [each.entry.key for each in found] == ["c017"]
+    assert len(shelf.listing) == 1
+    query = HistoryQuery.parse("lamp", now=shelf.clock())
+    found = await answers(shelf.reader, shelf.finder, query, HistoryScope.EVERYWHERE, limit=20)
+    assert [(each.entry.key, each.hit is not None) for each in found] == [("said", True)]
+    assert len(shelf.listing) == 2
+
+
+async def test_h25_conversations_are_counted_without_looking_for_a_message_of_each(shelf: Shelf) -> None:
+    for number in range(300):
+        await shelf.add(f"c{number:03}", f"prompt {number}", "y", cwd="/shop" if number % 3 else "/elsewhere")
+    await shelf.add("unprompted", "", "y", cwd="/elsewhere")
+    async with shelf.db.write() as tx:
+        await new_conversation(tx, "empty", cwd="/shop")
+        await new_conversation(tx, "empty too", cwd="/nowhere")
+        await conversations.set_deleted(tx, "c001", True)
+    async with shelf.db.read() as reader, queries_counted(shelf.db) as counted:
+        assert await history.counts(reader) == {"/shop": 199, "/elsewhere": 101}
+    assert counted.steps < 10 * 300

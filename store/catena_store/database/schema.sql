@@ -37,6 +37,8 @@ CREATE INDEX conversation_title ON conversation (title, updated_at) WHERE delete
 CREATE INDEX conversation_pinned ON conversation (updated_at, id) WHERE pinned AND deleted_at IS NULL;
 CREATE INDEX conversation_pruned ON conversation (pruned_at) WHERE pruned_at IS NOT NULL;
 CREATE INDEX conversation_revision ON conversation (revision);
+-- Of those without a prompt of their own a list has to look for a message; whatever was prompted has one.
+CREATE INDEX conversation_unprompted ON conversation (cwd, id) WHERE last_prompt = '' AND deleted_at IS NULL;
 
 -- Text and data come last: a walk reads the columns before them without turning the pages that a long text fills.
 CREATE TABLE message (

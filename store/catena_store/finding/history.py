@@ -46,7 +46,16 @@ _COLUMNS = f"""
       LEFT JOIN conversation_seen s ON s.conversation_id = c.id
       LEFT JOIN lease l ON l.conversation_id = c.id AND l.owner IS NOT NULL
 """
-_LISTED = "c.deleted_at IS NULL AND EXISTS (SELECT 1 FROM message WHERE conversation_id = c.id)"
+# Whatever was prompted has a message: for all others one is looked for.
+_HAS_MESSAGE = "EXISTS (SELECT 1 FROM message WHERE conversation_id = c.id)"
+_LISTED = f"c.deleted_at IS NULL AND (c.last_prompt <> '' OR {_HAS_MESSAGE})"
+# What a conversation is called by. SQLite does not look for words in what has more than ASCII in it, nor in what may be
+# called otherwise: by no prompt, or, with dots at its end, by a part of one.
+_NAME = "coalesce(nullif(c.title, ''), c.first_prompt)"
+_TEXTS = f"({_NAME} || c.cwd || c.last_prompt)"
+_NOT_LOOKED_THROUGH = f"length(CAST({_TEXTS} AS BLOB)) <> length({_TEXTS}) OR {_NAME} < '!'"
+_MAY_BE_CUT = "coalesce(c.title, '') = ''"
+_LONGEST = 500  # characters of a word that SQLite looks for
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,24 +138,58 @@ class Outline(NamedTuple):
     last_prompt: str
 
 
+_OUTLINE = (
+    "SELECT c.id, c.title, c.agent, c.profile, c.cwd, c.pinned, c.archived, c.created_at, c.updated_at,"
+    f" c.first_prompt, c.last_prompt FROM conversation c WHERE {_LISTED}"
+)
+
+
 async def outlines(
     r: Reader, *, limit: int, before: tuple[int, str] | None = None, archived: bool = False
 ) -> list[Outline]:
     """A page of outlines, in the order and after the key of ``page``."""
     below, parameters = ("", ()) if before is None else ("AND (c.updated_at, c.id) < (?, ?)", before)
     found = await r.all(
-        "SELECT c.id, c.title, c.agent, c.profile, c.cwd, c.pinned, c.archived, c.created_at, c.updated_at,"
-        f" c.first_prompt, c.last_prompt FROM conversation c WHERE {_LISTED} AND c.archived = {int(archived)} {below}"
-        " ORDER BY c.updated_at DESC, c.id DESC LIMIT ?",
+        f"{_OUTLINE} AND c.archived = {int(archived)} {below} ORDER BY c.updated_at DESC, c.id DESC LIMIT ?",
         (*parameters, limit),
+    )
+    return [Outline._make(row) for row in found]
+
+
+async def outlines_with(r: Reader, words: Sequence[str]) -> list[Outline]:
+    """The outlines that may have all of these folded words in their names, directories or last prompts, in no order.
+
+    None that has them is missing, also where only the letters of a word are in a name, in their order. Some others may
+    be among them, since SQLite folds ASCII alone.
+    """
+    conditions, parameters = ["true"], list[str]()
+    for word in words:
+        if len(word) > _LONGEST or "\n" in word:  # between two texts
+            continue
+        letters = [f"!{letter}" if letter in "!%_" else letter for letter in word]
+        cut = f" OR {_MAY_BE_CUT}" if "." in word else ""
+        conditions.append(
+            f"({_NAME} LIKE ? ESCAPE '!' OR c.cwd LIKE ? ESCAPE '!' OR c.last_prompt LIKE ? ESCAPE '!'{cut})"
+        )
+        parameters += [f"%{'%'.join(letters)}%", *[f"%{''.join(letters)}%"] * 2]
+    found = await r.all(
+        f"{_OUTLINE} AND ({' AND '.join(conditions)} OR {_NOT_LOOKED_THROUGH})", tuple(parameters)
     )
     return [Outline._make(row) for row in found]
 
 
 async def counts(r: Reader) -> dict[str, int]:
     """How many conversations with a message there are, by directory."""
-    found = await r.all(f"SELECT c.cwd, count(*) FROM conversation c WHERE {_LISTED} GROUP BY c.cwd")
-    return dict(found)
+    found = dict(
+        await r.all("SELECT c.cwd, count(*) FROM conversation c WHERE c.deleted_at IS NULL GROUP BY c.cwd")
+    )
+    empty = await r.all(
+        "SELECT c.cwd, count(*) FROM conversation c"
+        f" WHERE c.last_prompt = '' AND c.deleted_at IS NULL AND NOT {_HAS_MESSAGE} GROUP BY c.cwd"
+    )
+    for cwd, without in empty:
+        found[cwd] -= without
+    return {cwd: count for cwd, count in found.items() if count}
 
 
 async def of_conversations(r: Reader, ids: Sequence[str]) -> list[HistoryRow]:

@@ -16,6 +16,7 @@ from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.database.schema import APPLICATION_ID, create_schema, shipped
 from catena_store.errors import StoreUnusable
+from support.places import ROOT
 from support.storage.files import names_in, with_one_more
 from support.storage.rows import new_conversation, new_link, say, store
 
@@ -49,6 +50,16 @@ def _whole(connection: sqlite3.Connection) -> dict[str, object]:
     schema = connection.execute("SELECT name, sql FROM sqlite_schema ORDER BY name")
     texts = {name: sql and re.sub(r"\s*(,|\(|\)|\s)\s*", r"\1", sql) for name, sql in schema}
     return {**texts, "settings": connection.execute("SELECT * FROM message_fts_config").fetchall()}
+
+
+async def test_every_table_view_and_trigger_is_described_in_the_document(tmp_path: Path) -> None:
+    described = (ROOT / "docs" / "storage.md").read_text("utf-8")
+    async with store(tmp_path) as db, db.read() as r:
+        names = await r.all("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view', 'trigger')")
+    own = [
+        name for (name,) in names if not name.startswith(("sqlite_", "message_fts_", "link_event_is_never_"))
+    ]
+    assert [name for name in own if f"`{name}`" not in described] == []
 
 
 async def test_opening_again_changes_nothing(tmp_path: Path) -> None:

@@ -10,13 +10,14 @@ from catena.history.entries import HistoryEntry
 from catena.history.listing import HistoryListing, Matches
 from catena.history.query import HistoryQuery, QueryFacts
 from catena.history.ranking import Quality, Span
+from catena.history.reading import HistoryReader
 from catena.history.scopes import HistoryScope
 from catena_store.database.database import Database
 from catena_store.finding import newest_hits
 from catena_store.finding.newest_hits import HitPlace
 from catena_store.records import Kind
 
-__all__ = ["FoundConversation", "HitPlace", "Hits", "MessageFinder", "MessageHit", "ranked"]
+__all__ = ["FoundConversation", "HitPlace", "Hits", "MessageFinder", "MessageHit", "answers", "ranked"]
 
 HITS = 50
 
@@ -106,6 +107,25 @@ def ranked(listing: HistoryListing, matches: Matches, hits: Hits) -> list[FoundC
     ]
     # What is archived comes last here, too.
     return sorted([*words, *messages, *letters], key=lambda found: found.entry.archived)
+
+
+async def answers(
+    reader: HistoryReader,
+    finder: MessageFinder,
+    query: HistoryQuery,
+    scope: HistoryScope,
+    *,
+    limit: int,
+) -> list[FoundConversation]:
+    """What a query finds in the order of ``ranked``, with at most ``limit`` hits; no more is read than it needs.
+
+    What stands in the listing already, as sessions of other tools do, is looked through as well.
+    """
+    await reader.read_for(query, scope)
+    facts = await reader.facts(query) if query.unknown else QueryFacts()
+    hits = await finder.find(query, scope, facts=facts, limit=limit)
+    await reader.read_unknown(hit.conversation_id for hit in hits)
+    return ranked(reader.listing, reader.listing.match(query, scope, facts=facts), hits)
 
 
 def _hit(found: newest_hits.NewestHit) -> MessageHit:

@@ -10,6 +10,7 @@ from catena.history.entries import EntryState, HistoryEntry
 from catena.history.listing import HistoryListing
 from catena.history.query import FilterKind, HistoryQuery, QueryFacts, QueryFilter
 from catena.history.ranking import folded
+from catena.history.scopes import HistoryScope
 from catena_acp.process_group import process_start_time
 from catena_store.database.database import Database, Reader
 from catena_store.finding import history
@@ -45,6 +46,11 @@ class HistoryReader:
         self._look: HistoryLook | None = None  # None before the first page
         self._standing: frozenset[str] = frozenset()
 
+    @property
+    def listing(self) -> HistoryListing:
+        """What it reads into."""
+        return self._listing
+
     async def pages(self) -> AsyncIterator[int]:
         """Read all entries into the listing; yields how many each page has.
 
@@ -64,6 +70,26 @@ class HistoryReader:
                 yield count
         async for count in self._outlines(None, archived=True):
             yield count
+
+    async def read_for(self, query: HistoryQuery, scope: HistoryScope) -> None:
+        """Read what a query may find by its words; all entries, where filters or a scope look at each of them.
+
+        What is found in messages besides is read with ``read_unknown``.
+        """
+        if not query.folded or query.filters or scope < HistoryScope.EVERYWHERE:
+            async for _ in self.pages():
+                pass
+            return
+        async with self._db.read() as reader:
+            standing = await history.of_conversations(reader, await history.standing_first(reader))
+            outlines = await history.outlines_with(reader, query.folded)
+        await self._put(standing)
+        self._listing.put(map(outline_of, outlines))
+
+    async def read_unknown(self, ids: Iterable[str]) -> None:
+        """Read those of the conversations that are not in the listing yet."""
+        if unknown := [id for id in ids if self._listing.get(id) is None]:
+            await self.read(unknown)
 
     async def _outlines(
         self, before: tuple[int, str] | None, *, archived: bool = False

@@ -12,9 +12,9 @@ from typing import Any
 from catena.cli.conversations.list import agent_name, line_width
 from catena.cli.outcome import outcome
 from catena.errors import ExitStatus
-from catena.history.finding import FoundConversation, HitPlace, MessageFinder, ranked
+from catena.history.finding import FoundConversation, HitPlace, MessageFinder, answers
 from catena.history.listing import HistoryListing
-from catena.history.query import HistoryQuery, QueryFacts
+from catena.history.query import HistoryQuery
 from catena.history.ranking import Quality, Span, spans
 from catena.history.reading import HistoryReader, lives
 from catena.history.scopes import HistoryScope
@@ -59,12 +59,8 @@ async def _find(
     listing = HistoryListing(directory=cwd or "")
     async with Database.open(default_path()) as db:
         reader = HistoryReader(db, listing, lives=lives(socket.gethostname(), utc_now))
-        async for _ in reader.pages():
-            pass
-        facts = await reader.facts(query) if query.unknown else QueryFacts()
         finder = MessageFinder(db, listing)
-        hits = await finder.find(query, scope, facts=facts, limit=limit or _MOST)
-        found = ranked(listing, listing.match(query, scope, facts=facts), hits)[:limit]
+        found = (await answers(reader, finder, query, scope, limit=limit or _MOST))[:limit]
         shown = [each.hit for each in found if each.hit is not None] if placed else []
         return found, {hit.message_id: await finder.place(hit) for hit in shown}
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catena.history.entries import HistoryEntry
-from catena.history.finding import FoundConversation, MessageFinder, ranked
+from catena.history.finding import FoundConversation, MessageFinder, answers
 from catena.history.listing import HistoryListing
 from catena.history.other_tools import OtherTools
-from catena.history.query import HistoryQuery, QueryFacts
+from catena.history.query import HistoryQuery
 from catena.history.reading import HistoryReader, lives
 from catena.history.scopes import HistoryScope
 from catena.linear.commands.branches import BranchCommands
@@ -55,15 +55,11 @@ class HistoryCommands:
             context.say(f"{safe_line(text[each.start : each.end])} is ignored: {each.problem}")
         listing = HistoryListing(directory=tabs.directory)
         reader = HistoryReader(tabs.store, listing, lives=lives(tabs.host, utc_now))
-        async for _ in reader.pages():
-            pass
         others = OtherTools(tabs.store, tabs.foreign, context.settings)
         if _TOOLS in words:
             async for _ in others.read_into(listing):
                 pass
-        facts = await reader.facts(query) if query.unknown else QueryFacts()
-        hits = await MessageFinder(tabs.store, listing).find(query, scope, facts=facts, limit=_LISTED)
-        found = ranked(listing, listing.match(query, scope, facts=facts), hits)
+        found = await answers(reader, MessageFinder(tabs.store, listing), query, scope, limit=_LISTED)
         shown = found[:_LISTED]
         await reader.read([each.entry.key for each in shown if each.entry.outlined])
         shown = [replace(each, entry=listing.get(each.entry.key) or each.entry) for each in shown]
