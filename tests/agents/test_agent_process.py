@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.agents.agent import Agent, end_group, process_start_time, start_agent
+from catena_acp.agents.process import AgentProcess
 from catena_acp.errors import AgentGone, AgentMissing, AgentRefused, AgentSilent, LoginNeeded, ProtocolBroken
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.port.session_events import Event, PermissionRequested, PermissionWithdrawn, TextBlock
@@ -171,16 +172,10 @@ async def test_a_start_that_is_given_up_leaves_nothing_running(tmp_path: Path) -
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts what is open through /proc")
-async def test_a_start_that_is_given_up_before_there_is_a_process_leaves_nothing_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def given_up(*_: object, **__: object) -> None:
-        raise asyncio.CancelledError
-
-    monkeypatch.setattr(asyncio, "create_subprocess_exec", given_up)
+async def test_a_start_that_fails_leaves_nothing_open(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
-    with pytest.raises(asyncio.CancelledError) as caught:
-        await started(tmp_path)
+    with pytest.raises(AgentMissing) as caught:
+        await AgentProcess.start(("catena-no-such",), cwd=str(tmp_path), env=dict(os.environ), log=print)
     assert caught.tb is not None  # which holds whatever was left open
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from catena_acp.agents import process
 from catena_acp.agents.agent import Agent
 from catena_acp.continuity import cancellation as waits
 from catena_acp.continuity.conversation_events import (
@@ -39,7 +36,6 @@ from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
 from catena_acp.conversation.prompts.schedule import Sending
 from catena_acp.errors import StillAtWork
 from catena_acp.port.session_events import PromptBlock
-from catena_acp.process_group import Guard, Guards, group_exists
 from catena_acp.trouble.troubles import Trouble
 from catena_store.clients import leases
 from catena_store.database.database import Database, Writer
@@ -501,36 +497,6 @@ async def test_r13_no_agent_is_started_for_a_tab_that_was_closed_before_its_sess
         gate.open()
         await preparing
     assert world.requests() == []
-
-
-async def test_r13_an_agent_whose_start_is_given_up_while_its_pipes_are_connected_does_not_run_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    loop = asyncio.get_running_loop()
-    true, gate = loop.connect_read_pipe, Gate()
-
-    async def slow(*arguments: Any) -> Any:
-        await gate.wait()
-        return await true(*arguments)
-
-    monkeypatch.setattr(loop, "connect_read_pipe", slow)
-    command = (sys.executable, "-c", "import time; time.sleep(60)")
-    pids: list[int] = []
-
-    def guarded(pid: int, guards: Guards | None) -> Guard:
-        pids.append(pid)
-        return Guard(pid, guards)
-
-    monkeypatch.setattr(process, "Guard", guarded)
-    starting = asyncio.ensure_future(
-        process.AgentProcess.start(command, cwd=str(tmp_path), env=dict(os.environ), log=print)
-    )
-    await gate.reached.wait()
-    starting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await starting
-    (pid,) = pids
-    assert not group_exists(pid)
 
 
 async def test_r13_no_agent_is_started_for_a_fork_that_is_being_made_when_the_client_ends(

@@ -16,7 +16,7 @@ async def test_what_an_agent_wrote_before_it_exited_is_read_however_late_we_are(
     held = os.dup(to_us[1])  # by a child that it left behind, so that its pipe does not end
     try:
         os.set_blocking(to_us[1], False)
-        await transport.connect(os.fdopen(from_us, "wb", 0), os.fdopen(to_us[0], "rb", 0))
+        transport.connect(os.fdopen(from_us, "wb", 0), os.fdopen(to_us[0], "rb", 0))
         words = [{"jsonrpc": "2.0", "method": "_said", "params": {"at": at}} for at in range(_CHUNKS)]
         with os.fdopen(to_us[1], "wb", 0) as agent:
             agent.write("".join(json.dumps(each) + "\n" for each in words).encode())

@@ -142,7 +142,7 @@ class Agent:
         """Connect the pipes and initialise the connection."""
         from catena_acp.protocol.connection import Connection
 
-        await self._transport.connect(self._process.to_agent, self._process.from_agent)
+        self._transport.connect(self._process.to_agent, self._process.from_agent)
         self._watch_task = asyncio.create_task(self._watch())
         self._connection = Connection(
             self._transport,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import signal
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import IO
 
+from catena_acp.child_process import ChildProcess, ReadEnd
 from catena_acp.errors import AgentMissing
 from catena_acp.process_group import Guard, Guards, process_start_time, signal_group, wait_until_gone
 
@@ -41,18 +40,12 @@ class AgentProcess:
     ``to_agent`` and ``from_agent`` are our ends of its pipes; the transport that connects them closes them.
     """
 
-    def __init__(
-        self,
-        process: asyncio.subprocess.Process,
-        stderr: StderrTail,
-        to_agent: IO[bytes],
-        from_agent: IO[bytes],
-        guard: Guard | None,
-    ) -> None:
+    def __init__(self, process: ChildProcess, guard: Guard | None) -> None:
+        assert process.stdin and process.stdout and process.stderr
         self._process = process
-        self._stderr = stderr
-        self.to_agent = to_agent
-        self.from_agent = from_agent
+        self._stderr = StderrTail(process.stderr)
+        self.to_agent = process.stdin
+        self.from_agent = process.stdout
         self._guard = guard
         self.started = process_start_time(process.pid) or ""
         self._ending = asyncio.Lock()
@@ -74,41 +67,16 @@ class AgentProcess:
         """
         if not await asyncio.to_thread(Path(cwd).is_dir):
             raise AgentMissing(command[0], f"the directory {cwd} does not exist")
-        # Our own pipes: with asyncio's, its process object would not see the exit while a grandchild holds them.
-        child_in, to_agent = os.pipe()
-        from_agent, child_out = os.pipe()
-        stderr_fd, child_err = os.pipe()
-        ours = [os.fdopen(to_agent, "wb", 0), os.fdopen(from_agent, "rb", 0), os.fdopen(stderr_fd, "rb", 0)]
-        async with AsyncExitStack() as undoing:  # no caller knows the process yet
-            for end in ours:
-                undoing.callback(end.close)
-            try:
-                process = await asyncio.create_subprocess_exec(
-                    *command,
-                    stdin=child_in,
-                    stdout=child_out,
-                    stderr=child_err,
-                    cwd=cwd,
-                    env=dict(env),
-                    start_new_session=True,
-                )
-            except (OSError, ValueError) as error:
-                raise AgentMissing(command[0], _reason(error)) from error
-            finally:
-                for fd in (child_in, child_out, child_err):
-                    os.close(fd)
-            guard = None
-            try:
-                guard = Guard(process.pid, guards)
-                undoing.push_async_callback(guard.release)
-            except OSError as error:
-                log(f"no guard for process {process.pid}: {error}")
-            undoing.push_async_callback(process.wait)
-            undoing.callback(signal_group, process.pid, signal.SIGKILL)
-            stderr = StderrTail()
-            await asyncio.get_running_loop().connect_read_pipe(lambda: stderr, ours[2])
-            undoing.pop_all()
-        return cls(process, stderr, ours[0], ours[1], guard)
+        try:
+            process = ChildProcess.start(command, cwd=cwd, env=env)
+        except (OSError, ValueError) as error:
+            raise AgentMissing(command[0], _reason(error)) from error
+        guard = None
+        try:
+            guard = Guard(process.pid, guards)
+        except OSError as error:
+            log(f"no guard for process {process.pid}: {error}")
+        return cls(process, guard)
 
     @property
     def pid(self) -> int:
@@ -168,14 +136,14 @@ class AgentProcess:
         return True
 
 
-class StderrTail(asyncio.Protocol):
+class StderrTail:
     """Reader of standard error that keeps the last 200 lines."""
 
-    def __init__(self) -> None:
+    def __init__(self, pipe: IO[bytes]) -> None:
         self._lines: deque[str] = deque(maxlen=STDERR_LINES)
         self._partial = b""
-        self._pipe: asyncio.BaseTransport | None = None
         self.closed = asyncio.Event()
+        self._pipe = ReadEnd(pipe, self._received, self.closed.set)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -183,22 +151,15 @@ class StderrTail(asyncio.Protocol):
         return (*self._lines, *partial)[-STDERR_LINES:]
 
     def close(self) -> None:
-        if self._pipe is not None:
-            self._pipe.close()
+        self._pipe.close()
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._pipe = transport
-
-    def data_received(self, data: bytes) -> None:
+    def _received(self, data: bytes) -> None:
         *ends, rest = data.split(b"\n")
         for end in ends[-STDERR_LINES:] if len(ends) > STDERR_LINES else ends:
             self._lines.append(self._text(self._partial + end))
             self._partial = b""
         # A character has at most four bytes, so nothing of the kept width is cut off here.
         self._partial = (self._partial + rest)[: 4 * STDERR_WIDTH + 4]
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.closed.set()
 
     @staticmethod
     def _text(line: bytes) -> str:

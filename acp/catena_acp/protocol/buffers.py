@@ -7,6 +7,7 @@ makes both cheap: a message costs by its dispatch, not by its length.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -117,17 +118,17 @@ def _chunk_key(message: Message) -> tuple[object, ...] | None:
 MAX_UNREAD_BYTES = 32 * 1024 * 1024
 
 
-class Outbox(asyncio.BaseProtocol):
-    """Outgoing lines to the pipe that the agent reads from; a line that the agent does not read yet is buffered.
+class Outbox:
+    """Outgoing lines to the pipe that the agent reads from; what the agent does not read yet waits here.
 
-    ``on_read`` is called when the agent has read some, ``on_lost`` once when the pipe is closed.
+    ``on_read`` is called when the agent has read some, ``on_lost`` once when the pipe is closed at either end.
     """
 
     def __init__(self, on_read: Callable[[], None], on_lost: Callable[[], None]) -> None:
         self._on_read = on_read
         self._on_lost = on_lost
-        self._pipe: asyncio.WriteTransport | None = None
-        self._writable = True
+        self._pipe: IO[bytes] | None = None
+        self._rest = memoryview(b"")  # of a line of which some was written: nothing goes before it
         self._waiting: deque[tuple[str | None, bytes]] = deque()
         self._unread_bytes = 0
 
@@ -136,8 +137,11 @@ class Outbox(asyncio.BaseProtocol):
         """True if so many bytes are unread that no further request should be read."""
         return self._unread_bytes > MAX_UNREAD_BYTES
 
-    async def connect(self, pipe: IO[bytes]) -> None:
-        self._pipe, _ = await asyncio.get_running_loop().connect_write_pipe(lambda: self, pipe)
+    def connect(self, pipe: IO[bytes]) -> None:
+        os.set_blocking(pipe.fileno(), False)
+        self._pipe = pipe
+        # Nothing can be read from this end: it becomes readable when the other end is closed.
+        asyncio.get_running_loop().add_reader(pipe, self.close)
 
     def put(self, line: bytes, session_id: str | None = None, *, ahead: bool = False) -> None:
         """Send a line; ``ahead`` of other sessions' lines, but not of its own session's.
@@ -150,35 +154,40 @@ class Outbox(asyncio.BaseProtocol):
             self._waiting.insert(own[-1] + 1 if own else 0, (session_id, line))
         else:
             self._waiting.append((session_id, line))
-        self._flush()
+        if not self._rest:
+            self._write()
 
     def close(self) -> None:
         """Close the pipe; unread lines are discarded."""
-        self._clear()
+        self._waiting.clear()
+        self._rest, self._unread_bytes = memoryview(b""), 0
         pipe, self._pipe = self._pipe, None
         if pipe is not None:
-            pipe.abort()
+            loop = asyncio.get_running_loop()
+            loop.remove_reader(pipe)
+            loop.remove_writer(pipe)
+            pipe.close()
+            self._on_lost()
 
-    def pause_writing(self) -> None:
-        self._writable = False
+    def _write(self) -> None:
+        """Write as much as the pipe takes, and go on when it takes more."""
+        if self._pipe is None:
+            return
+        while self._rest or self._waiting:
+            self._rest = self._rest or memoryview(self._waiting.popleft()[1])
+            try:
+                written = self._pipe.write(self._rest)
+            except OSError:
+                self.close()
+                return
+            if not written:
+                asyncio.get_running_loop().add_writer(self._pipe, self._go_on)
+                return
+            self._rest = self._rest[written:]
+            self._unread_bytes -= written
 
-    def resume_writing(self) -> None:
-        self._writable = True
-        self._flush()
+    def _go_on(self) -> None:
+        assert self._pipe is not None
+        asyncio.get_running_loop().remove_writer(self._pipe)
+        self._write()
         self._on_read()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._writable = False
-        self._pipe = None
-        self._clear()
-        self._on_lost()
-
-    def _flush(self) -> None:
-        while self._waiting and self._writable and self._pipe is not None:
-            _, line = self._waiting.popleft()
-            self._unread_bytes -= len(line)
-            self._pipe.write(line)
-
-    def _clear(self) -> None:
-        self._waiting.clear()
-        self._unread_bytes = 0

@@ -7,13 +7,12 @@ the SDK's own, which fails at one invalid line, waits for ever on a closed pipe 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import IO, Any
 
+from catena_acp.child_process import ReadEnd
 from catena_acp.protocol import framing
 from catena_acp.protocol.buffers import Inbox, Outbox
 from catena_acp.protocol.framing import Message
@@ -100,17 +99,16 @@ class StdioTransport:
         self._received_bytes = 0
         self._received_messages = 0
         self._paused = False
-        self._output_pipe: asyncio.ReadTransport | None = None
+        self._output: ReadEnd | None = None
         self._outbox = Outbox(self._resume_reading, self.lost.set)
         self._calls: dict[int | str, Call] = {}
         self._requests: dict[str, asyncio.Future[Message]] = {}
         self._next_request = 1
 
-    async def connect(self, to_agent: IO[bytes], from_agent: IO[bytes]) -> None:
+    def connect(self, to_agent: IO[bytes], from_agent: IO[bytes]) -> None:
         """Connect both pipes; ``close`` closes them."""
-        await self._outbox.connect(to_agent)
-        loop = asyncio.get_running_loop()
-        self._output_pipe, _ = await loop.connect_read_pipe(lambda: _OutputPipe(self), from_agent)
+        self._outbox.connect(to_agent)
+        self._output = ReadEnd(from_agent, self._output_received, self._output_ended)
 
     # Called by the SDK.
 
@@ -204,16 +202,14 @@ class StdioTransport:
 
     def _read_rest(self) -> None:
         """Read what is in the pipe, at most what a pipe can hold."""
-        pipe = self._output_pipe
-        if pipe is None or self._output_closed.is_set() or self._ended or pipe.is_closing():
+        if self._output is None or self._output_closed.is_set() or self._ended:
             return
-        pipe.pause_reading()
+        self._output.pause()
         self._paused = True
         rest = _LARGEST_PIPE
-        with contextlib.suppress(BlockingIOError, OSError):
-            while rest > 0 and (block := os.read(pipe.get_extra_info("pipe").fileno(), min(rest, 1 << 16))):
-                rest -= len(block)
-                self._lines.extend(self._splitter.feed(block))
+        while rest > 0 and (block := self._output.read(rest)):
+            rest -= len(block)
+            self._lines.extend(self._splitter.feed(block))
 
     @property
     def received_messages(self) -> int:
@@ -222,7 +218,7 @@ class StdioTransport:
 
     # Called by the pipes.
 
-    def output_received(self, block: bytes) -> None:
+    def _output_received(self, block: bytes) -> None:
         self._received_bytes += len(block)
         self._lines.extend(self._splitter.feed(block))
         if self._quiet_timer is None:
@@ -230,11 +226,11 @@ class StdioTransport:
         self._take_lines(_LINES_IN_A_TURN)
         if self._lines:
             asyncio.get_running_loop().call_soon(self._take_more)
-        if self._overloaded and not self._paused and self._output_pipe is not None:
+        if self._overloaded and not self._paused and self._output is not None:
             self._paused = True
-            self._output_pipe.pause_reading()
+            self._output.pause()
 
-    def output_ended(self) -> None:
+    def _output_ended(self) -> None:
         self._take_lines(len(self._lines))
         if not self._ended and (last := self._splitter.rest()).strip():
             self._accept_line(last)
@@ -374,9 +370,9 @@ class StdioTransport:
         return bool(self._lines) or self._inbox.full or self._outbox.full
 
     def _resume_reading(self) -> None:
-        if self._paused and not self._overloaded and not self._ended and self._output_pipe is not None:
+        if self._paused and not self._overloaded and not self._ended and self._output is not None:
             self._paused = False
-            self._output_pipe.resume_reading()
+            self._output.resume()
 
     def _end(self) -> None:
         if self._ended:
@@ -385,8 +381,8 @@ class StdioTransport:
         self._ended = True
         self.lost.set()
         self._message_event.set()
-        if self._output_pipe is not None:
-            self._output_pipe.close()
+        if self._output is not None:
+            self._output.close()
         if self._quiet_timer is not None:
             self._quiet_timer.cancel()
         for waiting in self._requests.values():
@@ -401,19 +397,6 @@ class StdioTransport:
 
     def _write(self, message: Message, *, ahead: bool = False) -> None:
         self._outbox.put(framing.encode(message), framing.session_id_of(message), ahead=ahead)
-
-
-class _OutputPipe(asyncio.Protocol):
-    """Protocol of the pipe that the agent writes to."""
-
-    def __init__(self, owner: StdioTransport) -> None:
-        self._owner = owner
-
-    def data_received(self, data: bytes) -> None:
-        self._owner.output_received(data)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._owner.output_ended()
 
 
 def _merge(base: Message, more: Message) -> Message:

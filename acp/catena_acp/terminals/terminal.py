@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from catena_acp.child_process import ChildProcess
 from catena_acp.errors import TerminalRefused
 from catena_acp.process_group import Guard, Guards, end_session
 from catena_acp.terminals.output import KeptOutput
@@ -59,7 +60,7 @@ class AgentTerminal:
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
+        process: ChildProcess,
         master: int,
         output: KeptOutput,
         guard: Guard | None,
@@ -100,15 +101,13 @@ class AgentTerminal:
             undoing.callback(os.close, master)
             try:
                 _prepare(master, slave)
-                process = await asyncio.create_subprocess_exec(
-                    *("/bin/sh", "-c", _WITH_TERMINAL, "catena-terminal", os.ttyname(slave)),
-                    *argv,
+                process = ChildProcess.start(
+                    ("/bin/sh", "-c", _WITH_TERMINAL, "catena-terminal", os.ttyname(slave), *argv),
                     stdin=slave,
                     stdout=slave,
                     stderr=slave,
                     cwd=command.directory,
                     env=env,
-                    start_new_session=True,
                 )
             except (OSError, ValueError) as error:
                 why = error.strerror if isinstance(error, OSError) else None
