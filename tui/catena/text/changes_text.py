@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from catena.text.safe_text import safe_line
 from catena_acp.changes.changed_file import By, ChangedFile, FileContents, FileState, NotInPatch, OnDisk
 from catena_acp.changes.patch import relative_path
 from catena_acp.changes.reading import ChangeScope, Since
+from catena_acp.continuity.wording.counts import counted
+from catena_acp.conversation.inspection.file_changes import FileTouched
 
 
 def scope_words(scope: ChangeScope) -> str:
@@ -34,6 +36,19 @@ def size_words(added: int, removed: int) -> str:
     """How many lines were added and removed: `+12 −40`."""
     pieces = [f"+{added:,}"] if added else []
     return " ".join([*pieces, f"−{removed:,}"] if removed else pieces)
+
+
+def touched_words(file: FileTouched, sizes: Callable[[int, int], str] = size_words) -> list[str]:
+    """How often a file was read and changed, and by how many lines; what became of it if no call tells that."""
+    words = [] if file.unreported is None else [file.unreported.value]
+    if file.changed:
+        lines = f", {sizes(file.added, file.removed)}" if file.added or file.removed else ""
+        words.append(f"changed {counted(file.changed, 'time')}{lines}")
+    if file.unsure:
+        words.append(f"possibly changed {counted(file.unsure, 'time')}: the result is unknown")
+    if file.read:
+        words.append(f"read {counted(file.read, 'time')}")
+    return words
 
 
 def state_words(file: ChangedFile, directory: str, *, between: str = " · ") -> str:

@@ -6,8 +6,11 @@ import asyncio
 from collections.abc import Iterable
 
 from catena_acp.changes.reading import Changes, ChangeScope, read_changes
+from catena_acp.conversation.inspection.file_changes import FileTouched, files_touched, with_unreported
 from catena_acp.conversation.live import LiveConversation
-from catena_store.conversations import seen_changes
+from catena_store.conversations import messages, seen_changes
+
+_TOOL_CALLS = 2_000  # the newest of a branch that are looked through
 
 
 class ConversationChanges:
@@ -35,6 +38,14 @@ class ConversationChanges:
                 repository,
                 now=conversation.services.clock(),
             )
+
+    async def files(self, leaf_id: str | None) -> tuple[FileTouched, ...]:
+        """The files of a branch: those that calls tell of, latest first, then the others. Raises StoreError."""
+        async with self._conversation.services.db.read_concurrently() as reader:
+            rows = await messages.newest_tools(reader, leaf_id, _TOOL_CALLS)
+        changes = await self.read(leaf_id, ChangeScope())
+        reported = await asyncio.to_thread(files_touched, rows)
+        return with_unreported(reported, changes.files, changes.directory)
 
     async def mark_seen(self, digests: Iterable[str], *, seen: bool) -> None:
         """Mark hunks as seen, or as not seen. Raises StoreError."""

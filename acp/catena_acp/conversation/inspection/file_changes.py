@@ -1,10 +1,12 @@
-"""The files that a branch's tool calls read and changed, counted. Pure."""
+"""The files of a branch: what its tool calls read and changed, counted, and what changed without a report. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os.path
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from catena_acp.changes.changed_file import FileState, UnreadFile
 from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.diff import line_diff
 from catena_acp.port.session_events import ToolDiff
@@ -15,9 +17,10 @@ _CHANGING = frozenset({"edit", "delete", "move"})
 
 @dataclass(frozen=True, slots=True)
 class FileTouched:
-    """One file, as the agent's tool calls tell of it."""
+    """One file, as the agent's tool calls tell of it, or as it changed without one."""
 
     path: str  # as the agent wrote it: hostile text
+    unreported: FileState | None = None  # what became of it, if no call tells of a change
     read: int = 0  # calls
     changed: int = 0
     unsure: int = 0  # changes whose outcome was never seen
@@ -49,6 +52,22 @@ def files_touched(rows: Iterable[Message]) -> tuple[FileTouched, ...]:
                 last_at=row.created_at.isoformat(timespec="milliseconds"),
             )
     return tuple(reversed(files.values()))
+
+
+def with_unreported(
+    reported: Sequence[FileTouched], changed: Iterable[UnreadFile], directory: str
+) -> tuple[FileTouched, ...]:
+    """Reported files of a conversation in this directory, and behind them those that changed without a report."""
+    files = {_absolute(each.path, directory): each for each in reported}
+    for file in changed:
+        known = files.get(file.path, FileTouched(file.path))
+        if not known.changed and not known.unsure:
+            files[file.path] = replace(known, unreported=file.state)
+    return tuple(files.values())
+
+
+def _absolute(path: str, directory: str) -> str:
+    return os.path.normpath(os.path.join(directory, path))  # noqa: PTH118 - the path need not be one
 
 
 def _touches(call: ToolRecord) -> Iterator[FileTouched]:

@@ -13,7 +13,7 @@ from catena.linear import rows
 from catena.linear.commands.prompts import numbered_message
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.text.chain_text import link_facts, next_line
-from catena.text.changes_text import note_words, scope_words, shown_path, state_words
+from catena.text.changes_text import note_words, scope_words, shown_path, state_words, touched_words
 from catena.text.formats import from_home
 from catena.text.safe_text import safe, safe_line
 from catena.text.usage import spending, usage_lines
@@ -24,7 +24,6 @@ from catena_acp.changes.hunks import diff_of_file
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.conversation.inspection.file_changes import files_touched
 from catena_store.conversations import messages
 from catena_store.errors import StoreError
 from catena_store.records import Kind, Message
@@ -32,7 +31,6 @@ from catena_store.records import Kind, Message
 if TYPE_CHECKING:
     from catena.linear.questions import Questions
 
-_TOOL_CALLS = 2_000  # the newest of a branch that are looked through
 _FOUND = 20
 _READ = 40  # messages that are read at a time
 _LONG_FACTS = frozenset(
@@ -277,21 +275,16 @@ class ReadingCommands:
     async def files(self) -> None:
         """List the files that were read and changed on this branch."""
         context, tab = self._context, self._context.here
-        async with context.tabs.store.read() as reader:
-            found = await messages.newest_tools(reader, tab.leaf_id, _TOOL_CALLS)
-        touched = await asyncio.to_thread(files_touched, found)
-        if not touched:
+        await tab.conversation.settle()
+        files = await tab.conversation.changes.files(tab.leaf_id)
+        if not files:
             raise Refused("No files read or changed on this branch.")
-        for each in touched:
-            pieces = [shown_path(each.path, tab.conversation.record.cwd)]
-            if each.changed:
-                pieces.append(f"changed {counted(each.changed, 'time')}")
-                pieces += [rows.size_words(each.added, each.removed)] if each.added or each.removed else []
-            if each.unsure:
-                pieces.append(f"possibly changed {counted(each.unsure, 'time')}")
-            if each.read:
-                pieces.append(f"read {counted(each.read, 'time')}")
-            context.out.line(f"File: {', '.join(pieces)}")
+        for each in files:
+            words = [
+                shown_path(each.path, tab.conversation.record.cwd),
+                *touched_words(each, rows.size_words),
+            ]
+            context.out.line(f"File: {', '.join(words)}")
 
     async def changes(self, argument: str) -> None:
         """List the files that were changed on this branch, in the last turn, since the last look or a checkpoint.

@@ -1,4 +1,4 @@
-"""The page of files that the agents of a branch read and changed."""
+"""The page of files that were read and changed on a branch."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from textual.content import Content
 
 from catena.cells import cell_len
-from catena.text.changes_text import shown_path, size_words
-from catena_acp.continuity.wording.counts import counted
+from catena.text.changes_text import shown_path, touched_words
 from catena_acp.conversation.inspection.file_changes import FileTouched
 
 _APART = 3  # cells between a path and what is said of it
@@ -19,7 +18,9 @@ def files_page(files: Sequence[FileTouched], cwd: str) -> Callable[[int], Conten
     if not files:
         return lambda width: Content("No files read or changed on this branch.")
     told = "As reported by the agents; not read from disk. /changes shows what changed."
-    rows = [(shown_path(each.path, cwd), summary_of(each)) for each in files]
+    if any(each.unreported is not None for each in files):
+        told = "Counts as reported by the agents; the others by snapshots. /changes shows what changed."
+    rows = [(shown_path(each.path, cwd), " · ".join(touched_words(each))) for each in files]
 
     def laid_out(width: int) -> Content:
         lines = [*Content.styled(told, "$muted").wrap(max(1, width)), Content("")]
@@ -36,16 +37,3 @@ def files_page(files: Sequence[FileTouched], cwd: str) -> Callable[[int], Conten
         return Content("\n").join(lines)
 
     return laid_out
-
-
-def summary_of(file: FileTouched) -> str:
-    """How often a file was read and changed, and by how many lines, in words."""
-    parts = []
-    if file.changed:
-        sizes = size_words(file.added, file.removed)
-        parts.append(f"changed {counted(file.changed, 'time')}{f', {sizes}' if sizes else ''}")
-    if file.unsure:
-        parts.append(f"possibly changed {counted(file.unsure, 'time')}: the result is unknown")
-    if file.read:
-        parts.append(f"read {counted(file.read, 'time')}")
-    return " · ".join(parts)

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from textual.content import Content
 
-from catena.screens.changes.files import summary_of
-from catena.text.changes_text import shown_path, size_words
+from catena.text.changes_text import shown_path, size_words, touched_words
 from catena.text.formats import duration_text
 from catena.text.safe_text import safe_line
 from catena.text.usage import usage_text
-from catena_acp.changes.changed_file import FileState
 from catena_acp.changes.hunks import FileDiff
 from catena_acp.changes.reading import Changes
 from catena_acp.continuity.wording.counts import counted
@@ -22,7 +20,6 @@ from catena_store.records import Kind, Message
 
 _MARGIN = "  "
 _MOST_FILES = 40  # that are listed
-_STATES = {FileState.NEW: "new", FileState.DELETED: "deleted", FileState.RENAMED: "renamed"}
 
 
 def shared_part(comparison: Comparison, cwd: str, own: Sequence[Mapping[str, str]] | None = None) -> Content:
@@ -39,8 +36,7 @@ def changed_files(changes: Changes, diffs: Sequence[FileDiff]) -> dict[str, str]
     """The changed files of a branch by their absolute paths, in words; of those without a diff only their state."""
     sizes = {diff.file.path: size_words(diff.added, diff.removed) for diff in diffs}
     return {
-        file.path: " ".join(filter(None, [_STATES.get(file.state, "changed"), sizes.get(file.path)]))
-        for file in changes.files
+        file.path: " ".join(filter(None, [file.state.value, sizes.get(file.path)])) for file in changes.files
     }
 
 
@@ -93,7 +89,7 @@ def _own_files(comparison: Comparison, cwd: str, own: Sequence[Mapping[str, str]
 
 
 def _read_words(touched: FileTouched) -> str:
-    return summary_of(FileTouched(touched.path, read=touched.read))
+    return " · ".join(touched_words(FileTouched(touched.path, read=touched.read)))
 
 
 def _reported_files(comparison: Comparison, cwd: str) -> Iterator[Content]:
@@ -106,7 +102,7 @@ def _reported_files(comparison: Comparison, cwd: str) -> Iterator[Content]:
         yield Content(f"  {shown_path(path, cwd)}")
         for letter, tail in (("A", comparison.left), ("B", comparison.right)):
             touched = tail.files.get(path)
-            words = summary_of(touched) if touched else "not touched"
+            words = " · ".join(touched_words(touched)) if touched else "not touched"
             yield Content.styled(f"    {letter}  {words}", "$muted")
 
 

@@ -22,11 +22,9 @@ from catena.workspace.directories import existing_directory
 from catena.workspace.files_along import FilesAlong, moved_words
 from catena.workspace.tab import Tab
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.conversation.inspection.file_changes import files_touched
 from catena_acp.errors import ReadOnly
 from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FileChoice, FilesMoved, RestorePlan
-from catena_store.conversations import messages
 from catena_store.conversations.tree import TreeNode
 from catena_store.database.database import Reader
 
@@ -215,9 +213,6 @@ class _TreeFiles:
         self._context.run(self._actions.show_plan(self._tab, plan))
 
 
-_TOOL_CALLS = 2_000  # the newest of a branch that are looked through
-
-
 class UsageActions:
     """Actions on the files, the cost and the directories of the active tab's conversation."""
 
@@ -225,14 +220,13 @@ class UsageActions:
         self._context = context
 
     async def files(self) -> None:
-        """Show the files that were read and changed on this branch, with the changes that the agent reported."""
+        """Show the files that were read and changed on this branch."""
         context = self._context
         if (tab := context.tab) is None:
             return
-        rows = await context.tabs.branches.of_branch(
-            tab, lambda reader, leaf: messages.newest_tools(reader, leaf, _TOOL_CALLS)
-        )
-        page = await asyncio.to_thread(lambda: files_page(files_touched(rows), tab.conversation.record.cwd))
+        await tab.conversation.settle()
+        files = await tab.conversation.changes.files(tab.leaf_id)
+        page = files_page(files, tab.conversation.record.cwd)
         await context.app.push_screen_wait(PageScreen("Files on this branch", page))
 
     async def usage(self) -> None:
