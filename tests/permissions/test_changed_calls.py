@@ -362,6 +362,17 @@ async def test_v02_on_the_screen_what_could_not_be_shown_wants_d_or_a_second_key
         assert stage.heard[1:] == [opened]
 
 
+async def test_v02_on_the_screen_a_question_that_is_not_laid_out_yet_counts_as_unread() -> None:
+    opened = PermissionOpened("w", "1", subject_of(command(LONG), HERE), OPTIONS)
+    async with (stage := Stage()).run_test(size=(120, 40)):
+        stage.panel.show([opened], directory=HERE)
+        stage.panel.standing.drawn(stage.now)
+        stage.now += 1
+        stage.panel.action_press_kind(allow=True)  # the key of somebody whose machine is slow
+        await stage.panel.wait_for_refresh()
+        assert stage.heard == ["Not all of it is shown. d shows the rest; press again to allow it unread."]
+
+
 @pytest.mark.parametrize("size", [(120, 40), (40, 10)])
 async def test_v02_on_the_screen_a_rejection_and_what_was_read_want_one_key(size: tuple[int, int]) -> None:
     opened = PermissionOpened("w", "1", subject_of(command(LONG), HERE), OPTIONS)

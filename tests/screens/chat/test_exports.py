@@ -46,7 +46,7 @@ async def test_h15_export_writes_beside_the_conversation_and_says_where_and_what
         await person.say("/export my page.html")
         await person.sees("my page.html exists already")
         await person.say("/export")
-        await person.sees("-2.md")
+        await person.until(lambda: [*project.glob("*-2.md")], "a second file beside the first")
         await person.say("/export nowhere/at/all.json")
         await person.sees("cannot be written: No such file or directory")
         await person.say("/export all.json")

@@ -424,6 +424,8 @@ class ChatArea(Vertical):
 
     def _drawn(self) -> None:
         """Update the hints after a drawing, and move the focus if a question came or went."""
+        if not self.is_attached:  # the act that drew is cancelled as soon as it waits: the app ends
+            return
         self.panels.fit()
         tab = self.commands.shown
         working = tab is not None and tab.at_work

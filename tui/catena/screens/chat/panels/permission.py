@@ -222,7 +222,8 @@ class PermissionPanel(Vertical, can_focus=True):
             self.band.text.show(words)
             if self._subject is not None and self._subject.size.width:
                 self._subject.leave_room(self.band.height_in(self.size.width))
-            self._cut = self._is_cut(words)
+            # Nobody has read what is not laid out yet.
+            self._cut = not self.band.text.content_size.width or self._is_cut(words)
 
     def _note(self, ask: PermissionOpened) -> str:
         """That there is no answer, else what is to be known of the question."""
