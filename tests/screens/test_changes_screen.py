@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,8 +12,11 @@ from pathlib import Path
 import pytest
 from textual.geometry import Region
 
+from catena.screens.changes import review as review_of_changes
 from catena.screens.changes.screen import ChangesScreen
 from catena.terminal.programs import at_line
+from catena_acp.changes.changed_file import ChangedFile
+from catena_acp.changes.hunks import FileDiff, diff_of_file
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.records import Kind, NewMessage
@@ -217,3 +221,32 @@ def test_w29_an_editor_opens_the_file_at_the_line_where_it_is_known_how() -> Non
     assert at_line(["/usr/bin/hx"], "/p/a", 7) == ["/usr/bin/hx", "/p/a:7"]
     assert at_line(["code", "--wait"], "/p/a", 7) == ["code", "--wait", "--goto", "/p/a:7"]
     assert at_line(["my-editor"], "/p/a", 7) == ["my-editor", "/p/a"]
+
+
+async def test_w29_a_sum_and_a_count_of_hits_are_called_whole_only_once_all_files_are_compared(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going_on = threading.Event()
+
+    def compared_later(changed: ChangedFile) -> FileDiff:
+        if changed.path.endswith("new.py"):
+            going_on.wait(60)
+        return diff_of_file(changed)
+
+    monkeypatch.setattr(review_of_changes, "diff_of_file", compared_later)
+    try:
+        async with at_the_screen(str(project), size=(120, 40), conversation_id="c") as person:
+            await person.sees("All changed.")
+            await person.say("/changes")
+            review = await person.sees_dialog(ChangesScreen)
+            text = await person.sees("2 files · counting lines…")
+            assert "not seen" not in text and "+2 −2" in text, "of the first file"
+            await person.press("ctrl+f", *"five")
+            await person.sees("1 of 1 lines so far, long.txt")
+            await person.press(*["backspace"] * 4, *"print")
+            await person.sees("Not found so far.")
+            going_on.set()
+            await compared(person, review)
+            await person.sees("1 of 1 lines, new.py", "2 files · +5 −2 · 2 not seen")
+    finally:
+        going_on.set()

@@ -54,6 +54,10 @@ class Review:
         """Those of the files that are compared."""
         return [diff for file in files if (diff := self._diffs.get(file.path)) is not None]
 
+    def has_compared(self, files: Iterable[UnreadFile]) -> bool:
+        """True if all of the files are compared: only then sums, hits and what was seen are whole."""
+        return all(file.path in self._diffs for file in files)
+
     async def compare(self, files: Sequence[UnreadFile]) -> None:
         """Read and compare files in a thread."""
         for start in range(0, len(files), _BATCH):

@@ -209,7 +209,7 @@ class ChangesScreen(Dialog[None]):
 
     def _compare_behind(self, review: Review) -> None:
         """Compare the other files behind the frame that shows the first one."""
-        self.run_worker(self._compare_rest(review), group="compare", exclusive=True)
+        self.run_worker(self.attempt(self._compare_rest(review)), group="compare", exclusive=True)
 
     async def _compare_rest(self, review: Review) -> None:
         """Compare the other files; once all are, what was not seen yet comes first."""
@@ -223,6 +223,7 @@ class ChangesScreen(Dialog[None]):
                 self._panes.path = review.files[0].path
                 self._panes.show_file()
             self._draw_files()
+            self._renew_hits()
 
     def _draw_files(self) -> None:
         """Show the files that the filter lets through, and how many these are."""
@@ -234,10 +235,14 @@ class ChangesScreen(Dialog[None]):
 
     def _count(self) -> None:
         files = self._listed()
-        known = self._review.compared(files)
-        sizes = size_words(sum(each.added for each in known), sum(each.removed for each in known))
-        unseen = sum(not self._review.is_seen(file.path) for file in files)
-        parts = (counted(len(files), "file"), sizes, f"{unseen:,} not seen" if files else "")
+        parts = [counted(len(files), "file")]
+        if self._review.has_compared(files):
+            known = self._review.compared(files)
+            unseen = sum(not self._review.is_seen(file.path) for file in files)
+            parts.append(size_words(sum(each.added for each in known), sum(each.removed for each in known)))
+            parts.append(f"{unseen:,} not seen" if files else "")
+        else:
+            parts.append("counting lines…")
         about, caveat = self._about, self._review.changes.caveat
         self.show_head(
             f"Changes {scope_words(self._scope)}",
@@ -483,10 +488,11 @@ class ChangesScreen(Dialog[None]):
 
     def _go_to_hit(self, step: int) -> None:
         """Go to a place where the text is found: the next one, the previous one, or the first from here on."""
-        wanted, listed = self._find.value, self._listed()
-        hits = self._review.hits(wanted, listed) if wanted else []
+        listed = self._listed()
+        hits = self._hits(listed)
         if not hits:
-            self.say("Not found." if wanted else "")
+            self._hit = None
+            self._say_hits(hits, listed)
             return
         if self._hit in hits:
             at = (hits.index(self._hit) + step) % len(hits)
@@ -495,9 +501,34 @@ class ChangesScreen(Dialog[None]):
             panes = self._panes
             here = (places.get(panes.path or "", 0), panes.hunks.current or 0)
             at = next((n for n, hit in enumerate(hits) if (places[hit.path], hit.hunk) >= here), 0)
-        self._hit = hit = hits[at]
-        self._panes.go_to(hit)
-        self.say(f"{at + 1:,} of {len(hits):,} lines, {shown_path(hit.path, self._directory)}")
+        self._hit = hits[at]
+        self._panes.go_to(self._hit)
+        self._say_hits(hits, listed)
+
+    def _renew_hits(self) -> None:
+        """All files are compared: count the places where the text is found anew, and go to one if none was found."""
+        if not (self._find.display and self._find.value):
+            return
+        listed = self._listed()
+        hits = self._hits(listed)
+        if self._hit in hits:
+            self._say_hits(hits, listed)
+        else:
+            self._go_to_hit(0)
+
+    def _hits(self, files: Sequence[UnreadFile]) -> list[Hit]:
+        return self._review.hits(self._find.value, files) if self._find.value else []
+
+    def _say_hits(self, hits: Sequence[Hit], files: Sequence[UnreadFile]) -> None:
+        """Say which of the places it is, and whether that is all of them."""
+        so_far = "" if self._review.has_compared(files) else " so far"
+        if not self._find.value:
+            self.say("")
+        elif self._hit is None:
+            self.say(f"Not found{so_far}.")
+        else:
+            at, path = hits.index(self._hit), shown_path(self._hit.path, self._directory)
+            self.say(f"{at + 1:,} of {len(hits):,} lines{so_far}, {path}")
 
 
 class EditRefused(Exception):
