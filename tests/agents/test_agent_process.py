@@ -370,7 +370,7 @@ async def test_stopping_does_not_wait_for_an_agent_that_does_not_read(tmp_path: 
                 await turn
 
 
-# The guard, and what somebody else left behind.
+# The guard, and what someone else left behind.
 
 CLIENT = """
 import asyncio, sys

@@ -51,7 +51,7 @@ def only(files: list[ChangedFile]) -> ChangedFile:
         ([Edit("a", "b"), Edit("b", "a")], ()),
         ([Edit("x\n", "y\n", 3), Edit("p\n", "q\n", 9)],
          (TextChange("x\n", "y\n", line=3), TextChange("p\n", "q\n", line=9))),
-        # in two places, in none that is known, over the end of another, of a file that was written by somebody else
+        # in two places, in none that is known, over the end of another, of a file that was written by someone else
         ([Edit("a", "b b"), Edit("b", "c")], None),
         ([Edit("a", "b"), Edit(None, "c")], None),
         ([Edit("1\n2\n3", "1\ntwo\n3"), Edit("3\n4", "3\nfour")], None),
@@ -121,7 +121,7 @@ def test_w29_a_turn_in_the_middle_is_proved_by_what_came_later(tmp_path: Path) -
 
 
 def test_w29_a_file_that_changed_since_is_marked_and_shown_as_it_was_reported(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("somebody else\n")
+    (tmp_path / "a").write_text("someone else\n")
     (tmp_path / "outside").symlink_to("/etc/hosts")
     rows = [
         call(1, diff("a", "1", "2")),

@@ -16,7 +16,7 @@ from support.places import ROOT
 DOCUMENTS = [(ROOT / "docs" / name).read_text("utf-8") for name in ("command-line.md", "history.md")]
 TEXT = re.sub(r"^```.*?^```", "", "\n".join(DOCUMENTS), flags=re.DOTALL | re.MULTILINE)
 NAMED = set(re.findall(r"[a-z_0-9]+", " ".join(re.findall(r"`([^`]+)`", TEXT))))
-# What stands below these is the agent's, or has names that somebody else chose.
+# What stands below these is the agent's, or has names that someone else chose.
 FREE = {"data", "options", "usage", "content", "raw_input", "raw_output", "route", "cost"}
 STORY = (
     ("think; plan; say one; title The title", ()),

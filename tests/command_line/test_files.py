@@ -101,7 +101,7 @@ def test_g04_what_was_changed_since_is_left_unless_it_is_named(catena: Catena) -
     listed = catena("files", id, "--at", first, "--restore", f"{catena.project}/new.txt").out
     assert "kept.txt  comes back +1 -0  left: not named" in listed and "1 file would change" in listed
     done = catena("files", id, "--at", first, "--restore", "--yes")
-    assert "notes.txt  goes back +1 -1  left: changed since by somebody else" in done.out
+    assert "notes.txt  goes back +1 -1  left: changed since by someone else" in done.out
     assert files(catena) == {**PROJECT_FILES, "notes.txt": "mine again\n"}
     assert catena("files", id, "--at", first, "--restore", "./notes.txt", "--yes").status == 0
     assert files(catena) == PROJECT_FILES

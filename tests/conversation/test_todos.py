@@ -35,7 +35,7 @@ NOT_OPEN = {
     "all ticked": "- [x] one\n- [X] two",
     "boxes in code": "```markdown\n- [ ] not a task\n```",
     "boxes in an unclosed block of code": "~~~\n- [ ] not a task\n```\n- [ ] nor this",
-    "a quotation": "> ## Next steps\n> - [ ] somebody else's\n",
+    "a quotation": "> ## Next steps\n> - [ ] someone else's\n",
     "an index in brackets": "- [0] first\n- [] second\n- [ ]third",
     "a link": "- [x](http://example.org)\n- [ ](y)",
     "next steps within a sentence": "The next steps: are easy.\n\n- not\n- these",

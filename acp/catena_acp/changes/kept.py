@@ -93,7 +93,7 @@ class KeptChanges:
 
     @property
     def caveat(self) -> str:
-        """The files that no snapshot has, and whether somebody else's changes may be among them."""
+        """The files that no snapshot has, and whether someone else's changes may be among them."""
         left_out = dict.fromkeys(each for turn in self._kept for each in turn.left_out)
         later = any(turn.certain is not None for turn in self._kept)
         words = []

@@ -71,7 +71,7 @@ class RestorePlan:
         return tuple(step for step in self.steps if not step.possible)
 
     def choose(self, paths: Collection[str]) -> tuple[RestoreStep, ...]:
-        """The steps of these paths, and of all below them, also where somebody else changed them."""
+        """The steps of these paths, and of all below them, also where someone else changed them."""
         wanted = [path.rstrip("/") for path in paths]
         return tuple(
             step
@@ -105,7 +105,7 @@ class FilesMoved:
     before: str  # the tree of before
     after: str  # and of afterwards
     done: tuple[RestoreStep, ...]
-    left: tuple[RestoreStep, ...]  # somebody else's change was in the way
+    left: tuple[RestoreStep, ...]  # someone else's change was in the way
     stands: tuple[str, ...]  # the rows at which they stand now
 
 
@@ -122,7 +122,7 @@ def whose_change(steps: Iterable[RestoreStep]) -> str:
 
 _UNKEPT = frozenset({Why.NOT_KEPT, Why.IN_NO_SNAPSHOT})
 _IN_THE_WAY = (
-    (frozenset({Why.CHANGED_SINCE, Why.CHANGED_BETWEEN}), "changed since by someone else"),
+    (frozenset({Why.CHANGED_SINCE, Why.CHANGED_BETWEEN}), Why.CHANGED_SINCE.value),
     (frozenset({Why.AT_WORK_TOO}), "maybe changed by another agent"),
     (frozenset({Why.KEPT_LATER}), "maybe changed by you after the turn was cut off"),
     (frozenset({Why.IN_NO_SNAPSHOT}), "in no snapshot"),

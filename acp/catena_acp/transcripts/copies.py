@@ -105,7 +105,7 @@ def _runs(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        return True  # somebody else's
+        return True  # someone else's
     return True
 
 

@@ -1,4 +1,4 @@
-"""Forks that agents are asked for: kept before the request goes out, so that none of them is taken for somebody else's.
+"""Forks that agents are asked for: kept before the request goes out, so that none of them is taken for someone else's.
 
 An intent ends with the link of its fork, or where the agent made none.
 """

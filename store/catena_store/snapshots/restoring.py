@@ -29,8 +29,8 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 class Why(StrEnum):
     """Why a path is not brought back unless the person chooses it."""
 
-    CHANGED_SINCE = "changed since by somebody else"
-    CHANGED_BETWEEN = "changed between the turns by somebody else"
+    CHANGED_SINCE = "changed since by someone else"
+    CHANGED_BETWEEN = "changed between the turns by someone else"
     KEPT_LATER = "kept later, and maybe changed by you"
     AT_WORK_TOO = "maybe changed by another agent that was at work at the same time"
     SAME_LINES = "changed since in the same lines"
@@ -144,7 +144,7 @@ def _without_guesses(
 class Course:
     """What became of the paths that some turns changed: before the first of them, and after the last.
 
-    ``began`` has the tree before the first, and ``others`` are paths that somebody else changed after one of the turns
+    ``began`` has the tree before the first, and ``others`` are paths that someone else changed after one of the turns
     had; of those in ``doubts`` it cannot be told whether a turn changed them.
     """
 

@@ -292,7 +292,7 @@ def test_g10_what_a_later_entered_turn_had_found_is_not_taken_for_what_is_there_
     tree.begin()
     (tree / "a").write_text("of the first\n")
     tree.end()
-    (tree / "c").write_text("somebody else's\n")
+    (tree / "c").write_text("someone else's\n")
     tree.begin()
     (tree / "c").write_text("of the second\n")
     tree.end()

@@ -160,7 +160,7 @@ elsewhere = Path(sys.argv[2])
 for number in range(8):
     (elsewhere / f"large{number}").write_bytes(os.urandom(3_000_000))
     (elsewhere / f"small{number}").write_bytes(os.urandom(300_000))
-room.want_of_room = lambda place, sizes: None  # somebody else's files took the room meanwhile
+room.want_of_room = lambda place, sizes: None  # someone else's files took the room meanwhile
 import catena_store.snapshots.repository as repository
 repository.want_of_room = room.want_of_room
 from catena_store.snapshots.repository import SnapshotRepository

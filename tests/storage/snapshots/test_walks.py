@@ -1,4 +1,4 @@
-"""Random walks through turns, somebody else's changes, and the way back: nobody's bytes are lost, undo is exact."""
+"""Random walks through turns, someone else's changes, and the way back: nobody's bytes are lost, undo is exact."""
 
 from __future__ import annotations
 

@@ -499,7 +499,7 @@ class FilesWalk:
         raise Crash
 
     def _ended(self, talk: Talk, text: str, parent: Node, before: Tree, unsure: Iterable[str] = ()) -> None:
-        """A turn ended; what it changed is somebody else's for the others."""
+        """A turn ended; what it changed is someone else's for the others."""
         found = self._file.one("SELECT uid FROM message WHERE text = ? AND kind = 'user'", text)
         if found is None:
             self.violate(f"{text} is not in the store")

@@ -54,7 +54,7 @@ class FilesModel:
         self.tree = tree
         self.turns = dict(turns or {})
         self.inside: frozenset[int] = frozenset()
-        self.strange: set[str] = set()  # paths that somebody else ever changed
+        self.strange: set[str] = set()  # paths that someone else ever changed
 
     # What happens in the work tree
 

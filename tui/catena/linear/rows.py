@@ -18,7 +18,7 @@ from catena_acp.diff import DiffLine, line_diff
 from catena_acp.port.session_events import ToolDiff
 from catena_store.records import Message
 
-# Words that lines of ours begin with; a line of somebody else's that begins like one is set in by two spaces.
+# Words that lines of ours begin with; a line of someone else's that begins like one is set in by two spaces.
 WORDS: Final = frozenset(
     (
         "agent",
@@ -117,7 +117,7 @@ def agent_word(title: str) -> str:
 
 
 def set_in(line: str, agent: str = AGENT) -> str:
-    """A line of somebody else's, which cannot be taken for one of structure."""
+    """A line of someone else's, which cannot be taken for one of structure."""
     seen = "".join(each for each in line[:_LABEL_WITHIN] if unicodedata.category(each) != "Cf").lstrip()
     label = _LABEL.match(seen)
     word = label["word"].strip().lower() if label else ""

@@ -154,7 +154,7 @@ def doubt_words(file: BlamedFile, author: Author) -> str:
         case Doubt.SEVERAL:
             return f"{len(author.perhaps)} turns were at work at once"
         case Doubt.NOT_KEPT if perhaps:
-            return f"{perhaps} or somebody else – the files were not kept to its end"
+            return f"{perhaps} or someone else – the files were not kept to its end"
         case Doubt.AT_WORK if perhaps:
             return f"{perhaps} is still at work"
         case Doubt.OLDER:

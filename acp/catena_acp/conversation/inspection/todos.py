@@ -107,7 +107,7 @@ def _outside_code(answer: str) -> Iterator[str]:
             fence = "" if closes else fence
         elif mark:
             fence = mark[1]
-        elif not line.lstrip().startswith(">"):  # somebody else's words
+        elif not line.lstrip().startswith(">"):  # someone else's words
             yield line
 
 

@@ -171,7 +171,7 @@ def _twice(turn: ScriptedTurn, step: ScriptStep) -> None:
 
 
 def _wrong_id(turn: ScriptedTurn, step: ScriptStep) -> None:
-    turn.say("I answer somebody else.")
+    turn.say("I answer someone else.")
     turn.rpc.answer(99_999_999, {"stopReason": "end_turn"})
     if step.word("only"):
         turn.pause(None)

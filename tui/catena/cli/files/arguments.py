@@ -43,7 +43,7 @@ def _files_parser() -> Parser:
         description="Print what each turn did to files, on the newest branch of a conversation. With --at, print what "
         "bringing the files back to a message would change; --restore with --yes does it.",
         details="At a prompt, files are as after all turns above it; at the last message of a turn, as they were "
-        "after it. Files that somebody else changed since are left unless they are named after --restore.",
+        "after it. Files that someone else changed since are left unless they are named after --restore.",
         examples=(
             ("catena files ID", "what each turn did to files"),
             ("catena files ID --at MESSAGE --restore", "list what would be brought back"),

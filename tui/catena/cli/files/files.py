@@ -94,7 +94,7 @@ def print_restore(
 ) -> int:
     """Print what bringing the files back to a message would change, or do it with ``yes``.
 
-    ``paths`` limits it to these files and what is below them, also where somebody else changed them since. Raises
+    ``paths`` limits it to these files and what is below them, also where someone else changed them since. Raises
     NotFound, Ambiguous, and CommandRefused where there are no snapshots.
     """
     plan, chosen, refused = asyncio.run(_restore(named, message, paths, yes=yes))
@@ -115,7 +115,7 @@ def end_restore(named: str, ending: RestoreEnding) -> int:
     Raises NotFound, Ambiguous, and CommandRefused where there is none.
     """
     for path in asyncio.run(_end(named, ending)):
-        print(f"left, since somebody changed it meanwhile: {safe_line(path)}", file=sys.stderr)
+        print(f"left, since someone changed it meanwhile: {safe_line(path)}", file=sys.stderr)
     return ExitStatus.ANSWERED
 
 
@@ -295,7 +295,7 @@ def _lines(
 
 def _why_left(step: RestoreStep, chosen: Sequence[RestoreStep]) -> str:
     if step in chosen:
-        return "changed by somebody else just now"
+        return "changed by someone else just now"
     return step.conflict or "not named"
 
 

@@ -11,7 +11,7 @@ from catena_acp.changes.changed_file import Patch, UnreadFile
 from catena_acp.changes.hunks import FileDiff, diff_of_file
 from catena_acp.changes.reading import Changes
 
-_BATCH = 8  # files that are compared before somebody else may have the processor
+_BATCH = 8  # files that are compared before someone else may have the processor
 
 
 class Hit(NamedTuple):

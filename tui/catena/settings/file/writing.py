@@ -1,7 +1,7 @@
 """The one writer of the settings file: a key is set or removed, and everything else stays as the person wrote it.
 
 The file is read, edited, checked with the reader and replaced in one step, under a lock on its directory that other
-clients take, too. A file that somebody else changed meanwhile is read again first.
+clients take, too. A file that someone else changed meanwhile is read again first.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class AlongActions:
             await self._bring(tab, along)
 
     async def _bring(self, tab: Tab, along: FilesAlong) -> None:
-        """Bring files along to where the tab stands; where somebody else changed some of them, ask first."""
+        """Bring files along to where the tab stands; where someone else changed some of them, ask first."""
         context, plan = self._context, along.plan
         assert plan is not None
         along.chosen = Extent.FREE
