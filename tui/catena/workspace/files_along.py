@@ -50,7 +50,13 @@ class FilesAlong:
     @property
     def offered(self) -> bool:
         """True where there is something to choose."""
-        return self.plan is not None and bool(self.plan.free or self.plan.conflicts)
+        return len(self.offers) > 1
+
+    @property
+    def offers(self) -> list[Extent]:
+        """What may be chosen."""
+        free, theirs = (self.plan.free, self.plan.conflicts) if self.plan is not None else ((), ())
+        return [Extent.NONE, *([Extent.FREE] if free else []), *([Extent.ALL] if theirs else [])]
 
     @property
     def refusal(self) -> str:
@@ -80,14 +86,9 @@ class FilesAlong:
 
     def choose_next(self) -> None:
         """Choose the next of: none, those that nobody else changed, all."""
-        plan = self.plan
-        if plan is None or not self.offered:
+        if not self.offered:
             return
-        offers = [
-            Extent.NONE,
-            *([Extent.FREE] if plan.free else []),
-            *([Extent.ALL] if plan.conflicts else []),
-        ]
+        offers = self.offers
         at = offers.index(self.extent) if self.extent in offers else 0
         self.chosen = offers[(at + 1) % len(offers)]
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from catena.linear import rows
 from catena.linear.context import LinearContext, Refused
-from catena.workspace.files_along import Extent, FilesAlong, moved_words
+from catena.workspace.files_along import FILES_STAY, Extent, FilesAlong, moved_words
 from catena.workspace.tab import Tab
 from catena_acp.snapshots.restoring import FileChoice
 
 UNCHANGED = "Files are unchanged."
-_STAY = "Files stay as they are"
 
 
 async def choose_files(
@@ -31,6 +30,28 @@ async def choose_files(
     return along.choice
 
 
+async def confirm_with_files(
+    context: LinearContext, tab: Tab, target: str | None, question: str, yes: str
+) -> FilesAlong | None:
+    """Ask a question that says a price and, if files would go along to a row, lets them be chosen; None for no.
+
+    The ``question`` has no full stop. Where nobody types, files go along as the settings have it, and the question
+    says so.
+    """
+    along = FilesAlong(by_default=context.settings.files_follow)
+    await along.look(tab.conversation.files, tab.window_id, target)
+    if along.offered and context.input.terminal:
+        extents = _extents(along)
+        options = [f"{yes[:1].upper()}{yes[1:]}: {_words(along, each, FILES_STAY)}" for each in extents]
+        chosen = await context.choose(rows.spoken(f"{question}."), options)
+        if chosen is None:
+            return None
+        _take(along, extents[chosen])
+        return along
+    files = along.words_with("", size=rows.size_words) if along.offered and along.choice is not None else ""
+    return along if await context.confirm(f"{'; '.join(filter(None, (question, files)))}.", yes) else None
+
+
 async def offer_files(context: LinearContext, tab: Tab) -> None:
     """Offer the files that did not go along to where a tab stands now; unless somebody types, they stay."""
     along = FilesAlong()
@@ -43,19 +64,29 @@ async def offer_files(context: LinearContext, tab: Tab) -> None:
 
 async def _choose(context: LinearContext, along: FilesAlong) -> bool:
     """Ask what becomes of files, where there is a choice; True where the input has ended."""
-    if not along.offered or (plan := along.plan) is None:
+    if not along.offered:
         return False
-    extents = [Extent.NONE, *([Extent.FREE] if plan.free else []), *([Extent.ALL] if plan.conflicts else [])]
-    extents.sort(key=lambda extent: extent is not along.extent)  # what holds anyway comes first
-    words = [
-        _STAY
-        if each is Extent.NONE
-        else FilesAlong(plan=plan, chosen=each).words_with("", size=rows.size_words)
-        for each in extents
-    ]
+    extents = _extents(along)
+    words = [_words(along, each, f"{FILES_STAY[:1].upper()}{FILES_STAY[1:]}") for each in extents]
     chosen = await context.choose("Files:", words, first=True)
     if chosen is None:
         return True
-    if extents[chosen] is not along.extent:
-        along.chosen = extents[chosen]
+    _take(along, extents[chosen])
     return False
+
+
+def _extents(along: FilesAlong) -> list[Extent]:
+    """What may be chosen; what holds anyway comes first."""
+    return sorted(along.offers, key=lambda extent: extent is not along.extent)
+
+
+def _words(along: FilesAlong, extent: Extent, stay: str) -> str:
+    if extent is Extent.NONE:
+        return stay
+    return FilesAlong(plan=along.plan, chosen=extent).words_with("", size=rows.size_words)
+
+
+def _take(along: FilesAlong, extent: Extent) -> None:
+    """Choose what does not hold anyway."""
+    if extent is not along.extent:
+        along.chosen = extent

@@ -6,7 +6,7 @@ import asyncio
 from functools import partial
 
 from catena.linear import rows
-from catena.linear.commands.files import choose_files
+from catena.linear.commands.files import choose_files, confirm_with_files
 from catena.linear.context import LinearContext, ListRow, Refused
 from catena.mentions.prompt_files import with_mentions_of
 from catena.settings.agents import find_agent
@@ -187,9 +187,10 @@ class PromptCommands:
         price = await tab.conversation.chain.price(tab.window, spec=spec, leaf_id=prompt.parent_id)
         whom = f" with {safe_line(tab.title_of(spec))}" if spec else ""
         said = context.numbers.of(prompt.id)
-        if await context.confirm(f"Retry {said}{whom}: {price.words}.", "retry it"):
-            choice = await choose_files(context, tab, prompt.parent_id, says=True)
-            await self._retry(tab, prompt, spec, choice)
+        question = f"Retry {said}{whom}: {price.words}"
+        along = await confirm_with_files(context, tab, prompt.parent_id, question, "retry it")
+        if along is not None:
+            await self._retry(tab, prompt, spec, along.choice)
 
     async def _retry(
         self, tab: Tab, prompt: Message, spec: AgentSpec | None, choice: FileChoice | None
