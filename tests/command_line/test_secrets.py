@@ -39,10 +39,12 @@ KEY = "-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n" + A + "\n-----E
 )
 def test_h22_keys_of_well_known_forms_are_masked_wherever_they_stand(kind: str, around: str) -> None:
     mask = SecretMask()
-    masked = mask.rewrite(around.format(SECRETS[kind]))
+    text = around.format(SECRETS[kind])
+    masked = mask.rewrite(text)
     assert SECRETS[kind] not in masked
     assert len(mask.masked) == 1
     assert masked.count("[masked: ") == 1
+    assert mask.rewrite_all({"said": ["hello", [text]]}) == {"said": ["hello", [masked]]}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,9 @@ def test_h22_keys_of_well_known_forms_are_masked_wherever_they_stand(kind: str, 
 def test_h22_secrets_that_are_known_by_where_they_stand_are_masked(text: str, secret: str) -> None:
     mask = SecretMask()
     assert secret in text
-    assert secret not in mask.rewrite(text)
+    masked = mask.rewrite(text)
+    assert secret not in masked
+    assert mask.rewrite_all(["hello", {"said": text}]) == ["hello", {"said": masked}]
 
 
 @pytest.mark.parametrize("kind", SECRETS)
@@ -91,6 +95,7 @@ def test_h22_what_a_shortened_text_still_has_of_a_key_is_masked(kind: str) -> No
 )
 def test_h22_what_a_shortened_text_still_has_of_a_value_is_masked(text: str, left: str) -> None:
     masked = SecretMask().rewrite(text)
+    assert SecretMask().rewrite_all([text]) == [masked]
     assert re.fullmatch(re.escape(left) + r"\[masked: [\w ]+ 1\]…?", masked)
 
 

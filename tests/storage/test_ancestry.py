@@ -200,7 +200,7 @@ QUESTIONS: Mapping[str, Question] = {
     "where two branches part": lambda r, leaf: ancestry.meeting(r, leaf, "first"),
     "the newest messages": lambda r, leaf: messages.spoken_between(r, None, leaf, 20),
     "what is told of messages": lambda r, leaf: messages.told_between(
-        r, None, leaf, characters=2_000, longest=100, each=40
+        r, None, leaf, characters=2_000, longest=100, each=40, calls=0
     ),
     "what is told of tool calls": lambda r, leaf: messages.calls_between(r, None, leaf, characters=2_000),
     "the last turn": messages.last_turn,

@@ -310,17 +310,15 @@ _MOST_CALLS = 4_000  # that are walked over
 
 
 async def told_between(
-    r: Reader, after: str | None, leaf: str | None, *, characters: int, longest: int, each: int
-) -> list[BranchRow]:
-    """The newest user, agent and plan rows on (after, leaf] below the last barrier, oldest first.
+    r: Reader, after: str | None, leaf: str | None, *, characters: int, longest: int, each: int, calls: int
+) -> tuple[list[BranchRow], list[BranchRow]]:
+    """The newest user, agent and plan rows on (after, leaf] below the last barrier, and its tool rows, oldest first.
 
     They are as many as have so many characters, and one more: each message counts with its text, of which ``longest``
-    at most, and ``each``.
+    at most, and ``each``; for tool rows see ``calls_between``, which ``calls`` is for.
     """
     cost = "CASE WHEN m.kind IN ('user', 'agent') THEN min(length(m.text), ?4) + ?5 ELSE 0 END"
-    return await _walk_with_ends(
-        r,
-        f"""
+    spoken = f"""
         WITH RECURSIVE branch (id, parent_id, kind, barrier, spent) AS (
             SELECT m.id, m.parent_id, m.kind, m.barrier, {cost} FROM message m
              WHERE m.uid = ?2 AND m.uid IS NOT ?1 AND ?3 > 0
@@ -332,9 +330,11 @@ async def told_between(
         SELECT {rows.MESSAGE}, {_END_OF_TURN} FROM branch b CROSS JOIN message m ON m.id = b.id
           LEFT JOIN turn t ON t.id = m.turn_id
          WHERE b.kind IN ('user', 'agent', 'plan')
-        """,
-        (after, leaf, characters, longest, each),
+        """
+    said, called = await r.all_of(
+        (spoken, (after, leaf, characters, longest, each)), _calls_between(after, leaf, calls)
     )
+    return _branch_rows(said), _branch_rows(called)
 
 
 async def calls_between(
@@ -345,30 +345,33 @@ async def calls_between(
     Calls that act are at least as many as can be told in so many characters; of those that only look, 400 are read at
     most, and without what they were given and found.
     """
+    return _branch_rows(await r.all(*_calls_between(after, leaf, characters)))
+
+
+def _calls_between(after: str | None, leaf: str | None, characters: int) -> tuple[str, tuple[object, ...]]:
+    # A step is at one row and has what the row below it costs, None of a call that only looks: so a row's data, which
+    # may be long, is taken apart once.
     of_call = f"{_CALL} + min({_ARGUMENTS}, length(coalesce(m.data ->> '$.raw_input', '')))"
     bare = "json_remove(m.data, '$.content', '$.raw_input', '$.raw_output')"
-    return await _walk_with_ends(
-        r,
-        f"""
-        WITH RECURSIVE branch (id, above, walked, looked, spent) AS (
-            SELECT a.tool_id, max(a.barrier_id, coalesce((SELECT id FROM message WHERE uid = ?1), 0)), 0, 0, 0
+    sql = f"""
+        WITH RECURSIVE branch (id, above, walked, looked, spent, tool_id, counts, cost) AS (
+            SELECT a.tool_id, max(a.barrier_id, coalesce((SELECT id FROM message WHERE uid = ?1), 0)), 0, 0, 0,
+                   NULL, 0, 0
               FROM message m CROSS JOIN ancestry a ON a.id = m.id WHERE m.uid = ?2 AND ?3 > 0
             UNION ALL
-            SELECT p.tool_id, b.above, b.walked + 1, b.looked + {_LOOKS},
-                   b.spent + CASE WHEN {_LOOKS} OR a.tools = p.tools THEN 0 ELSE {of_call} END
+            SELECT p.tool_id, b.above, b.walked + 1, b.looked + (b.cost IS NULL),
+                   b.spent + iif(b.counts, coalesce(b.cost, 0), 0),
+                   b.id, a.tools > coalesce(p.tools, 0), iif({_LOOKS}, NULL, {of_call})
               FROM branch b CROSS JOIN ancestry a ON a.id = b.id CROSS JOIN message m ON m.id = b.id
-             CROSS JOIN ancestry p ON p.id = a.parent_id
+              LEFT JOIN ancestry p ON p.id = a.parent_id
              WHERE b.id > b.above AND b.spent <= ?3 AND b.walked < {_MOST_CALLS}
         )
-        SELECT {rows.MESSAGE.replace("m.data", "d.data")}, {_END_OF_TURN}
-          FROM (SELECT b.id, CASE WHEN {_LOOKS} THEN {bare} ELSE m.data END AS data
-                  FROM branch b CROSS JOIN message m ON m.id = b.id
-                 WHERE b.id > b.above AND {_IS_COUNTED} AND NOT ({_LOOKS} AND b.looked >= {_MOST_LOOKING})) d
-         CROSS JOIN message m ON m.id = d.id LEFT JOIN turn t ON t.id = m.turn_id
+        SELECT {rows.MESSAGE.replace("m.data", f"iif(b.cost IS NULL, {bare}, m.data)")}, {_END_OF_TURN}
+          FROM branch b CROSS JOIN message m ON m.id = b.tool_id LEFT JOIN turn t ON t.id = m.turn_id
+         WHERE b.counts AND (b.cost IS NOT NULL OR b.looked < {_MOST_LOOKING})
          ORDER BY m.id DESC
-        """,
-        (after, leaf, characters, rows.as_list(sorted(LOOKING_KINDS))),
-    )
+        """
+    return sql, (after, leaf, characters, rows.as_list(sorted(LOOKING_KINDS)))
 
 
 async def count_between(r: Reader, after: str | None, leaf: str | None) -> tuple[int, int]:
@@ -435,11 +438,13 @@ async def _walk(r: Reader, branch: str, where: str, parameters: Sequence[object]
     return _messages(reversed(await r.all(sql, parameters)))
 
 
-async def _walk_with_ends(r: Reader, sql: str, parameters: Sequence[object]) -> list[BranchRow]:
+def _branch_rows(found: Sequence[rows.Row]) -> list[BranchRow]:
     """The messages of a walk with the ends of their turns, oldest first."""
     return [
-        BranchRow(rows.message(tuple(row)), None if stop is None else StopReason(stop), error, bool(more))
-        for *row, stop, error, more in reversed(await r.all(sql, parameters))
+        BranchRow(
+            rows.message(row[:-3]), None if row[-3] is None else StopReason(row[-3]), row[-2], bool(row[-1])
+        )
+        for row in reversed(found)
     ]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -82,14 +82,16 @@ class Reader:
 
     async def all(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
         """Every row of a query."""
-        storable = _storable(parameters)
+        (found,) = await self.all_of((sql, parameters))
+        return found
+
+    async def all_of(self, *queries: tuple[str, Parameters]) -> list[list[tuple[Any, ...]]]:
+        """Every row of each query; they go to the connection's thread together, which takes a while to answer."""
+        storable = [(sql, _storable(parameters)) for sql, parameters in queries]
         gives_up: float | None = None
         while True:
             try:
-                found: Iterable[Any] = await self._do(
-                    lambda connection: connection.execute_fetchall(sql, storable)
-                )
-                return list(found)
+                return await self._do(lambda connection: _fetch(connection, storable))
             except StoreBusy:  # only while a log is put in order that a dead process left
                 gives_up = gives_up or _now() + _BUSY_SECONDS
                 if _now() >= gives_up:
@@ -500,6 +502,17 @@ async def _execute(
     connection: aiosqlite.Connection, sql: str, parameters: Parameters = ()
 ) -> aiosqlite.Cursor:
     return await connection.execute(sql, parameters)
+
+
+async def _fetch(
+    connection: aiosqlite.Connection, queries: Sequence[tuple[str, Parameters]]
+) -> list[list[Any]]:
+    if len(queries) == 1:
+        return [list(await connection.execute_fetchall(*queries[0]))]
+    return [
+        list(found)
+        for found in await asyncio.gather(*(connection.execute_fetchall(*each) for each in queries))
+    ]
 
 
 async def _execute_many(

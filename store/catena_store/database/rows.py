@@ -116,7 +116,7 @@ def message(row: Row) -> Message:
         kind=Kind(kind),
         state=MessageState(state),
         text=text,
-        data=json.loads(data),
+        data={} if data == "{}" else json.loads(data),
         link_id=link,
         agent_message_id=agent_id,
         barrier=bool(barrier),

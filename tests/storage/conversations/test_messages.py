@@ -230,8 +230,8 @@ async def test_p04_messages_are_read_newest_first_until_the_characters_are_spent
         length = len((await messages.spoken_between(tx, None, leaf, 1))[0].text)
 
         async def read(characters: int, longest: int = 1_000) -> list[str]:
-            found = await messages.told_between(
-                tx, "m2", leaf, characters=characters, longest=longest, each=10
+            found, _ = await messages.told_between(
+                tx, "m2", leaf, characters=characters, longest=longest, each=10, calls=0
             )
             return ids([row.message for row in found])
 
@@ -289,8 +289,7 @@ async def test_m03_every_walk_and_look_up_goes_through_an_index(tmp_path: Path) 
         await messages.page(read, "a3", 5)
         await messages.spoken_between(read, "u1", "a3", 5)
         await messages.tools_between(read, None, "a3")
-        await messages.told_between(read, None, "a3", characters=1_000, longest=100, each=10)
-        await messages.calls_between(read, None, "a3", characters=1_000)
+        await messages.told_between(read, None, "a3", characters=1_000, longest=100, each=10, calls=1_000)
         await messages.count_between(read, None, "a3")
         await branches.siblings(read, "u2")
         await branches.siblings(read, "u1")

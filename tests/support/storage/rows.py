@@ -154,9 +154,10 @@ class Explained(Writer):
         self.steps: list[str] = []
         self._tx = tx
 
-    async def all(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        await self._explain(sql, parameters)
-        return await self._tx.all(sql, parameters)
+    async def all_of(self, *queries: tuple[str, Sequence[object]]) -> list[list[tuple[Any, ...]]]:
+        for sql, parameters in queries:
+            await self._explain(sql, parameters)
+        return await self._tx.all_of(*queries)
 
     async def run(self, sql: str, parameters: Sequence[object] = ()) -> int:
         await self._explain(sql, parameters)

@@ -358,10 +358,15 @@ async def read_prior_context(
     spoken, tool_calls = path.unknown_to(knows)
     if not spoken and not tool_calls:
         return None
-    said = await messages.told_between(
-        reader, knows, before, characters=budget.characters, longest=budget.longest, each=_INTRODUCTION
+    said, calls = await messages.told_between(
+        reader,
+        knows,
+        before,
+        characters=budget.characters,
+        longest=budget.longest,
+        each=_INTRODUCTION,
+        calls=budget.calls,
     )
-    calls = await messages.calls_between(reader, knows, before, characters=budget.calls)
     plans = [row.message for row in said if row.message.kind is Kind.PLAN]
     return build_prior_context(
         [row.message for row in said if row.message.kind is not Kind.PLAN],

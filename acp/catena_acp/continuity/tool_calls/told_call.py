@@ -21,6 +21,8 @@ _LONGEST_VALUE = 300  # characters of one argument, so that a file's text leaves
 _READ = 1_500  # characters of a text that are looked at, and masked
 _MOST_ITEMS = 50
 _DEEPEST = 6
+_MOST_PLACES = 20
+_JSON = json.JSONEncoder(ensure_ascii=False)
 
 
 class Mask(Protocol):
@@ -47,13 +49,25 @@ class NoMask:
 
 def told_call(record: ToolRecord, mask: Mask | None = None) -> list[str]:
     """The lines that tell of a call: its own and, of one that acts, its arguments and the first lines of its result."""
-    mask = mask or NoMask()
-    lines = [_own_line(record, mask)]
-    if record.acts:
-        if arguments := _arguments(record, mask):
-            lines.append(f"  arguments: {arguments}")
-        if result := _result(record, mask):
-            lines += ["  result:", *(f"  > {line}".rstrip() for line in result)]
+    acts = record.acts
+    parts = record.parts if acts else ()
+    found = _found(record, parts).strip() if acts else ""
+    told: dict[str, Any] = {  # together, so that secrets are looked for once
+        "title": record.label[:_READ],
+        "places": [place.path for place in record.places if place.path][:_MOST_PLACES],
+        "arguments": _bounded(record.raw_input or _edits(parts)) if acts else None,
+        "result": found[:_READ],
+    }
+    if mask is not None:
+        told = mask.rewrite_all(told)
+    lines = [_own_line(record, told["title"], told["places"])]
+    if told["arguments"]:
+        lines.append(f"  arguments: {_arguments(told['arguments'])}")
+    if found:
+        lines += [
+            "  result:",
+            *(f"  > {line}".rstrip() for line in _result(told["result"], found.count("\n") + 1)),
+        ]
     return lines
 
 
@@ -67,10 +81,10 @@ def cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def _own_line(record: ToolRecord, mask: Mask) -> str:
-    title = one_line(str(mask.rewrite_all(record.label[:_READ])))
-    places = [place.path for place in record.places if place.path and place.path not in title]
-    where = f" ({one_line(str(mask.rewrite_all(', '.join(places[:3]))))})" if places else ""
+def _own_line(record: ToolRecord, title: str, places: Sequence[str]) -> str:
+    title = one_line(title)
+    elsewhere = [place for place in places if place not in title][:3]
+    where = f" ({one_line(', '.join(elsewhere))})" if elsewhere else ""
     return f"{title}{where}: {outcome(record)}"
 
 
@@ -89,13 +103,8 @@ def outcome(record: ToolRecord) -> str:
             return "outcome unknown; it may have been done, look before doing it again"
 
 
-def _arguments(record: ToolRecord, mask: Mask) -> str:
-    given = record.raw_input or _edits(record.parts)
-    if not given:
-        return ""
-    masked = mask.rewrite_all(_bounded(given))
-    text = masked if isinstance(masked, str) else json.dumps(_shortened(masked), ensure_ascii=False)
-    return one_line(text, ARGUMENTS)
+def _arguments(given: Any) -> str:
+    return one_line(given if isinstance(given, str) else _JSON.encode(_shortened(given)), ARGUMENTS)
 
 
 def _edits(parts: Sequence[ToolPart]) -> list[dict[str, str]]:
@@ -107,20 +116,14 @@ def _edits(parts: Sequence[ToolPart]) -> list[dict[str, str]]:
     ]
 
 
-def _result(record: ToolRecord, mask: Mask) -> list[str]:
+def _result(text: str, lines: int) -> list[str]:
     """The first lines of what a call brought, and how much more there was."""
-    text = _found(record).strip()
-    if not text:
-        return []
-    masked = harmless(str(mask.rewrite_all(text[:_READ])))
-    lines = masked.splitlines()
-    told = cut("\n".join(lines[:RESULT_LINES]), RESULT).splitlines()
-    more = text.count("\n") + 1 - len(told)
+    told = cut("\n".join(harmless(text).splitlines()[:RESULT_LINES]), RESULT).splitlines()
+    more = lines - len(told)
     return [*told, f"[… {more:,} more {'line' if more == 1 else 'lines'}]"] if more > 0 else told
 
 
-def _found(record: ToolRecord) -> str:
-    parts = record.parts
+def _found(record: ToolRecord, parts: Sequence[ToolPart]) -> str:
     said = [part.text or part.description for part in parts if part.type != "diff"]
     ends = [_end(part) for part in parts if part.type == "terminal"]
     text = "\n".join(each for each in (*ends, *said) if each.strip())
@@ -132,7 +135,7 @@ def _found(record: ToolRecord) -> str:
         case str(output) | {"output": str(output)} | {"error": str(output)}:
             return output
         case output:
-            return json.dumps(_bounded(output), ensure_ascii=False)
+            return _JSON.encode(_bounded(output))
 
 
 def _end(part: ToolPart) -> str:
