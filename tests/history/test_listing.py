@@ -134,7 +134,7 @@ def test_h02_what_matched_is_told_in_places_of_the_text_as_it_is_drawn() -> None
 def test_h03_counts_tell_what_lies_outside_of_the_scope() -> None:
     found = listing(
         entry("here"),
-        entry("there", cwd="/home/ada/other"),
+        entry("there", minutes=1, cwd="/home/ada/other"),
         entry("theirs", source="codex", session="s1"),
         entry("ours", source="claude", session="s2"),
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import catena.screens.history.rows.list as history_list
+from catena.history import steps
 from catena.history.finding import ranked
 from catena.history.scopes import HistoryScope
 from catena.screens.history import picker
@@ -504,7 +505,7 @@ async def test_h25_enter_right_behind_letters_takes_what_they_find_also_where_ma
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(picker, "_AT_ONCE", 0)
-    monkeypatch.setattr(picker, "_STEPS", 0.0)
+    monkeypatch.setattr(steps, "_AT_A_TIME", 0.0)
     ids = await keep(str(tmp_path), [f"Title {number}" for number in range(1_500)], "What is it?", "A test.")
     async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
         screen = await history(person)
@@ -518,7 +519,7 @@ async def test_h25_while_many_are_matched_the_rows_change_once_the_newest_text_i
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(picker, "_AT_ONCE", 0)
-    monkeypatch.setattr(picker, "_STEPS", 0.0)
+    monkeypatch.setattr(steps, "_AT_A_TIME", 0.0)
     await keep(str(tmp_path), [f"Title {number}" for number in range(1_200)], "What is it?", "A test.")
     async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
         screen = await history(person)
@@ -527,3 +528,21 @@ async def test_h25_while_many_are_matched_the_rows_change_once_the_newest_text_i
         await person.type(" 777")
         await person.until(lambda: screen._matched.is_set() and len(screen._matches) == 1, "the only one")
         await person.sees("▌ Title 777", "1 of 1,200")
+
+
+async def test_h25_the_history_is_styled_once_when_it_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await keep(str(tmp_path), ["Title"])
+    styled: list[str] = []
+    update = HistoryScreen.update_node_styles
+
+    def counted(self: HistoryScreen, animate: bool = True) -> None:
+        styled.append(" ".join(sorted(self.classes)))
+        update(self, animate)
+
+    monkeypatch.setattr(HistoryScreen, "update_node_styles", counted)
+    async with at_the_screen(str(tmp_path), size=(150, 40)) as person:
+        await history(person)
+        await person.sees("▌ Title")
+        assert len(styled) == 1 and {"-wide", "-tall"} <= set(styled[0].split())

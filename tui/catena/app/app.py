@@ -35,6 +35,7 @@ from catena.keys.sequences import KeySequences
 from catena.multiplexers import in_screen
 from catena.screens.chat.bars.tabs import TabBar
 from catena.screens.chat.screen import ChatScreen
+from catena.screens.common.size_classes import size_classes
 from catena.settings.settings import Start, at_once, paints_cells
 from catena.settings.start_notes import StartNote, StartNotes
 from catena.terminal.characters import Glyphs, glyphs_by_environment, terminal_encoding
@@ -208,16 +209,8 @@ class CatenaApp(App[None], inherit_bindings=False):
             images=self._images,
             half_rows=lambda: self._half_rows,
         )
-        chat.set_classes(self._size_classes())  # else all of it is styled and laid out twice
+        chat.set_classes(size_classes(self))
         return chat
-
-    def _size_classes(self) -> Iterator[str]:
-        """The classes that a screen gets from the terminal's size, once it knows it."""
-        for cells, breakpoints in (
-            (self.size.width, self.HORIZONTAL_BREAKPOINTS),
-            (self.size.height, self.VERTICAL_BREAKPOINTS),
-        ):
-            yield max((least, name) for least, name in breakpoints if least <= cells)[1]
 
     @property
     def chat(self) -> ChatScreen:

@@ -12,6 +12,7 @@ from catena.history.query import HistoryQuery, QueryFacts
 from catena.history.ranking import Quality, Span
 from catena.history.reading import HistoryReader
 from catena.history.scopes import HistoryScope
+from catena.history.steps import between_keys
 from catena_store.database.database import Database
 from catena_store.finding import newest_hits
 from catena_store.finding.newest_hits import HitPlace
@@ -72,7 +73,7 @@ class MessageFinder:
         """The newest hit of each conversation of the scope that passes the query's filters; empty without words."""
         if not query.words:
             return Hits()
-        within = self._listing.within(query, scope, facts=facts)
+        within = await between_keys(self._listing.within(query, scope, facts=facts))
         async with self._db.read_concurrently() as reader:
             found = await newest_hits.newest_hits(reader, query.words, within=within, limit=limit)
         return Hits(tuple(map(_hit, found.found)), found.cut)

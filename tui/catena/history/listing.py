@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
-from operator import attrgetter, itemgetter
-from typing import NamedTuple, TypeVar, overload
+from itertools import accumulate, zip_longest
+from operator import attrgetter
+from typing import overload
 
 from catena.history.entries import EntryState, HistoryEntry
 from catena.history.query import HistoryQuery, Known, QueryFacts
@@ -21,13 +22,13 @@ from catena.history.ranking import (
     spans,
 )
 from catena.history.scopes import HistoryScope, Repositories
-
-T = TypeVar("T")
+from catena.history.steps import at_once
 
 _WORD = re.compile(r"[^\W_]")
 _GROUPS = 4
 _STEP = 500  # entries that are looked at in one step: two milliseconds, or three
 _QUALITIES = tuple(Quality)
+_TIME = attrgetter("pinned", "updated_at", "key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +107,19 @@ class Matches(Sequence[HistoryMatch]):
             yield HistoryMatch(entry, quality, self.words)
 
 
-class _Texts(NamedTuple):
-    """What words are looked for in, folded once."""
+@dataclass(frozen=True, slots=True)
+class _Ordered:
+    """All entries, the newest first, and what is looked at in each of them for every key.
 
-    name: str
-    everything: str  # name, directory and last prompt
+    Lists side by side, and no object for each entry: Python would look for garbage among fifty thousand of them, while
+    a key waits.
+    """
 
-
-_Row = tuple[HistoryEntry, _Texts, int, HistoryScope]  # with its group, and the narrowest scope that it is in
+    entries: list[HistoryEntry] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)  # folded
+    texts: list[str] = field(default_factory=list)  # folded: name, directory and last prompt
+    groups: list[int] = field(default_factory=list)
+    scopes: list[HistoryScope] = field(default_factory=list)  # the narrowest that each is in
 
 
 class HistoryListing:
@@ -124,11 +130,13 @@ class HistoryListing:
         self._directory = directory
         self._repositories = repositories or Repositories()
         self._entries: dict[str, HistoryEntry] = {}
-        self._texts: dict[str, _Texts] = {}
-        self._ordered: list[_Row] | None = None
+        self._texts: dict[
+            str, tuple[str, str]
+        ] = {}  # folded: the name; that, the directory and the last prompt
+        self._directories: Counter[tuple[str, bool]] = Counter()  # of what is listed, foreign ones apart
+        self._ordered: _Ordered | None = None
         self._changes = 0  # of what the order is made of
-        self._tally: Counter[HistoryScope] = Counter()  # of the ordered entries, by their narrowest scope
-        self._found: tuple[tuple[str, ...], list[_Row]] | None = None  # by the last words
+        self._found: tuple[tuple[str, ...], list[int]] | None = None  # places in the order, by the last words
         self._opened: frozenset[str] = frozenset()
         self._own_sessions: frozenset[str] = frozenset()
         self._counts: Mapping[
@@ -155,6 +163,8 @@ class HistoryListing:
             known = self._entries.get(entry.key)
             if entry != known and not (entry.outlined and known is not None and not known.outlined):
                 self._entries[entry.key] = entry
+                self._tally(known, -1)
+                self._tally(entry, 1)
                 if known is not None and known.outlined and _place_of(entry) == _place_of(known):
                     continue  # more of it is known, and it stands where it stood
                 self._texts[entry.key] = _texts_of(entry)
@@ -163,7 +173,8 @@ class HistoryListing:
     def remove(self, keys: Iterable[str]) -> None:
         """Remove entries; keys that are not there do not matter."""
         for key in keys:
-            if self._entries.pop(key, None) is not None:
+            if (entry := self._entries.pop(key, None)) is not None:
+                self._tally(entry, -1)
                 del self._texts[key]
                 self._disorder()
 
@@ -178,7 +189,15 @@ class HistoryListing:
     def set_own_sessions(self, sessions: Collection[str]) -> None:
         """Say which sessions are links of ours: a foreign entry of one of them is our conversation, and is left out."""
         self._own_sessions = frozenset(sessions)
+        self._directories.clear()
+        for entry in self._entries.values():
+            self._tally(entry, 1)
         self._disorder()
+
+    def _tally(self, entry: HistoryEntry | None, step: int) -> None:
+        """Count an entry in its directory, if it is listed."""
+        if entry is not None and not (entry.foreign and entry.session in self._own_sessions):
+            self._directories[entry.cwd, entry.foreign] += step
 
     @property
     def directory(self) -> str:
@@ -188,7 +207,7 @@ class HistoryListing:
     async def learn_places(self) -> bool:
         """Look up the repositories of all directories; True where that may have changed what a scope holds."""
         learnt = await self._repositories.learn(
-            [self._directory, *_directories(self._entries.values()), *self._counts]
+            [self._directory, *(cwd for cwd, _ in self._directories), *self._counts]
         )
         if learnt:
             self._disorder()
@@ -205,12 +224,12 @@ class HistoryListing:
     @property
     def known(self) -> Known:
         """What the words of filters can be completed to, as far as entries know."""
-        ordered = [entry for entry, *_ in self._in_order()]
+        entries = self._entries.values()
         return Known(
-            agents=_distinct(ordered, "agent"),
-            directories=_distinct(ordered, "cwd"),
-            branches=_distinct(ordered, "git_branch"),
-            sources=_distinct(ordered, "source"),
+            agents=_distinct(entries, "agent"),
+            directories=_distinct(entries, "cwd"),
+            branches=_distinct(entries, "git_branch"),
+            sources=_distinct(entries, "source"),
         )
 
     @property
@@ -220,13 +239,12 @@ class HistoryListing:
 
     def count(self, scope: HistoryScope) -> int:
         """How many entries a scope holds; of those of ours that were not read yet by the counts that were given."""
-        if not self._counts:
-            self._in_order()
-            return sum(count for narrowest, count in self._tally.items() if narrowest <= scope)
+        read = self._directories.items()
         foreign = (
-            sum(each.foreign for each in self._entries.values()) if scope > HistoryScope.EVERYWHERE else 0
+            sum(count for (_, foreign), count in read if foreign) if scope > HistoryScope.EVERYWHERE else 0
         )
-        return foreign + sum(count for cwd, count in self._counts.items() if self._narrowest(cwd) <= scope)
+        own = self._counts or {cwd: count for (cwd, foreign), count in read if not foreign}
+        return foreign + sum(count for cwd, count in own.items() if self._narrowest(cwd) <= scope)
 
     def set_counts(self, counts: Mapping[str, int]) -> None:
         """Say how many conversations of ours each directory has; nothing once all of them are entries."""
@@ -245,7 +263,7 @@ class HistoryListing:
         First those that wait for the person, then those that run, then by how well they match, and the pinned ones and
         the newest first; letters alone come after all words, whatever the entry does. Archived ones are last.
         """
-        return _result(self.matching(query, scope, facts=facts, hold=hold))
+        return at_once(self.matching(query, scope, facts=facts, hold=hold))
 
     def matching(
         self,
@@ -259,17 +277,18 @@ class HistoryListing:
         counted = [0] * len(HistoryScope)
         # Entries come in the order of time, so that each of these lists is in it, too.
         ranked: list[list[HistoryEntry]] = [[] for _ in range(2 * _GROUPS * len(_QUALITIES))]
-        found, how_well = yield from self._with_words(query.folded)
-        for at, (entry, _, group, narrowest) in enumerate(found):
-            if not at % _STEP:
+        ordered = yield from self._ordering()
+        found, how_well = yield from self._with_words(ordered, query.folded)
+        for number, at in enumerate(found):
+            if not number % _STEP:
                 yield
-            quality = how_well[at]
+            quality, narrowest, entry = how_well[number], ordered.scopes[at], ordered.entries[at]
             if query.filters and not query.passes(entry, facts):
                 continue
             counted[narrowest] += 1
             if narrowest <= scope:
                 letters = _GROUPS if quality is Quality.FUZZY else 0
-                ranked[(letters + group) * len(_QUALITIES) + quality].append(entry)
+                ranked[(letters + ordered.groups[at]) * len(_QUALITIES) + quality].append(entry)
         entries = [entry for rank in ranked for entry in rank]
         qualities: list[Quality] = []
         for at, rank in enumerate(ranked):
@@ -279,20 +298,20 @@ class HistoryListing:
         counts = dict(zip(HistoryScope, accumulate(counted), strict=True))
         return Matches(entries, qualities, query.folded, counts, scope)
 
-    def _with_words(self, words: tuple[str, ...]) -> Generator[None, None, tuple[list[_Row], list[Quality]]]:
-        """The entries that have the words, and how well; a word that grew is only looked for where it was before."""
-        ordered = yield from self._ordering()
-        rows = ordered
+    def _with_words(
+        self, ordered: _Ordered, words: tuple[str, ...]
+    ) -> Generator[None, None, tuple[Sequence[int], list[Quality]]]:
+        """Where entries stand that have the words, and how well; a word that grew is looked for where it was before."""
+        places: Sequence[int] = range(len(ordered.entries))
         if ordered is self._ordered and self._found is not None and _narrow(self._found[0], words):
-            rows = self._found[1]
-        # Two lists: fifty thousand pairs would have Python look for garbage among all that there is.
-        found, how_well = list[_Row](), list[Quality]()
-        for at, row in enumerate(rows):
-            if not at % _STEP:
+            places = self._found[1]
+        found, how_well = list[int](), list[Quality]()
+        for number, at in enumerate(places):
+            if not number % _STEP:
                 yield
-            quality = _quality(row[1], words)
+            quality = _quality(ordered.names[at], ordered.texts[at], words)
             if quality is not Quality.NONE:
-                found.append(row)
+                found.append(at)
                 how_well.append(quality)
         if ordered is self._ordered:
             self._found = words, found
@@ -300,54 +319,48 @@ class HistoryListing:
 
     def within(
         self, query: HistoryQuery, scope: HistoryScope, *, facts: QueryFacts | None = None
-    ) -> frozenset[str] | None:
-        """Our conversations that are in the scope and pass the filters, whatever their words; None for all of them."""
-        if not query.filters and (
-            scope >= HistoryScope.EVERYWHERE
-            or all(
-                narrowest <= scope
-                for _, _, _, narrowest in self._in_order()
-                if narrowest <= HistoryScope.EVERYWHERE
-            )
-        ):
-            return None
-        return frozenset(
-            entry.key
-            for entry, _, _, narrowest in self._in_order()
-            if narrowest <= scope and not entry.foreign and query.passes(entry, facts)
-        )
+    ) -> Generator[None, None, frozenset[str] | None]:
+        """Our conversations that are in the scope and pass the filters, whatever their words, in steps.
 
-    def _in_order(self) -> list[_Row]:
-        """All entries, the newest first, with what is looked at in each of them for every key."""
-        return _result(self._ordering())
+        None for all of them.
+        """
+        outside = (cwd for (cwd, foreign), count in self._directories.items() if count and not foreign)
+        if not query.filters and all(self._narrowest(cwd) <= scope for cwd in outside):
+            return None
+        ordered, passing = (yield from self._ordering()), set[str]()
+        for at, entry in enumerate(ordered.entries):
+            if not at % _STEP:
+                yield
+            if ordered.scopes[at] <= scope and not entry.foreign and query.passes(entry, facts):
+                passing.add(entry.key)
+        return frozenset(passing)
 
     def _disorder(self) -> None:
         """Forget the order, since something that it is made of has changed."""
         self._ordered = None
         self._changes += 1
 
-    def _ordering(self) -> Generator[None, None, list[_Row]]:
-        """``_in_order`` in steps; what changes between two of them is in the next order."""
-        if self._ordered is None:
-            changes = self._changes
-            narrowest = {cwd: self._narrowest(cwd) for cwd in _directories(self._entries.values())}
-            shown = [each for each in self._entries.values() if each.session not in self._own_sessions]
-            yield
-            shown.sort(key=attrgetter("key"))
-            yield
-            shown.sort(key=attrgetter("pinned", "updated_at"), reverse=True)
-            ordered = list[_Row]()
-            for at, each in enumerate(shown):
-                if not at % _STEP:
-                    yield
-                if (texts := self._texts.get(each.key)) is not None:
-                    scope = HistoryScope.ALL_SOURCES if each.foreign else narrowest[each.cwd]
-                    ordered.append((each, texts, _group(each), scope))
-            if changes != self._changes:
-                return ordered
+    def _ordering(self) -> Generator[None, None, _Ordered]:
+        """The order, made in steps; what changes between two of them is in the next order."""
+        if self._ordered is not None:
+            return self._ordered
+        changes, ordered = self._changes, _Ordered()
+        narrowest = {cwd: self._narrowest(cwd) for cwd, _ in self._directories}
+        entries = yield from _in_time(list(self._entries.values()))
+        for at, each in enumerate(entries):
+            if not at % _STEP:
+                yield
+            texts = self._texts.get(each.key)
+            if texts is None or (each.foreign and each.session in self._own_sessions):
+                continue
+            ordered.entries.append(each)
+            ordered.names.append(texts[0])
+            ordered.texts.append(texts[1])
+            ordered.groups.append(_group(each))
+            ordered.scopes.append(HistoryScope.ALL_SOURCES if each.foreign else narrowest[each.cwd])
+        if changes == self._changes:
             self._ordered, self._found = ordered, None
-            self._tally = Counter(map(itemgetter(3), ordered))
-        return self._ordered
+        return ordered
 
     def _narrowest(self, cwd: str) -> HistoryScope:
         """The narrowest scope that a directory is in."""
@@ -359,14 +372,35 @@ class HistoryListing:
         return HistoryScope.EVERYWHERE
 
 
-def _result(steps: Generator[None, None, T]) -> T:
-    """What comes of steps, all made at once."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
+def _in_time(entries: Sequence[HistoryEntry]) -> Generator[None, None, list[HistoryEntry]]:
+    """The pinned ones and the newest first, in steps; it costs least where most of them come in this order."""
+    runs = list[list[HistoryEntry]]()
+    for start in range(0, len(entries), _STEP):
+        yield
+        runs.append(sorted(entries[start : start + _STEP], key=_TIME))
+    while len(runs) > 1:
+        merged = list[list[HistoryEntry]]()
+        for first, second in zip_longest(runs[::2], runs[1::2], fillvalue=()):
+            merged.append((yield from _merged(first, second)))
+        runs = merged
+    return runs[0][::-1] if runs else []
+
+
+def _merged(
+    first: Sequence[HistoryEntry], second: Sequence[HistoryEntry]
+) -> Generator[None, None, list[HistoryEntry]]:
+    """Two lists in the order of time as one."""
+    merged, at, other = list[HistoryEntry](), 0, 0
+    while at < len(first) and other < len(second):
+        yield
+        stop = bisect_left(second, _TIME(first[at]), other, key=_TIME)
+        merged += second[other:stop]
+        other = stop
+        if other < len(second):
+            stop = bisect_right(first, _TIME(second[other]), at, key=_TIME)
+            merged += first[at:stop]
+            at = stop
+    return [*merged, *first[at:], *second[other:]]
 
 
 def _group(entry: HistoryEntry) -> int:
@@ -401,22 +435,21 @@ def _narrow(before: tuple[str, ...], words: tuple[str, ...]) -> bool:
     )
 
 
-def _texts_of(entry: HistoryEntry) -> _Texts:
+def _texts_of(entry: HistoryEntry) -> tuple[str, str]:
     name = folded(entry.name)
-    everything = f"{name}\n{folded(entry.cwd)}\n{folded(entry.last_prompt)}"
-    return _Texts(name, everything)
+    return name, f"{name}\n{folded(entry.cwd)}\n{folded(entry.last_prompt)}"
 
 
-def _quality(texts: _Texts, words: Sequence[str]) -> Quality:
-    """How well an entry matches all of the words."""
+def _quality(name: str, text: str, words: Sequence[str]) -> Quality:
+    """How well an entry of that name and with all that text matches all of the words."""
     worst = Quality.TITLE_WORD
     for word in words:
-        if word not in texts.everything:
-            if letters_in_order(texts.name, word) is None:
+        if word not in text:
+            if letters_in_order(name, word) is None:
                 return Quality.NONE
             worst = Quality.FUZZY
-        elif worst < Quality.ELSEWHERE and not _begins_word(texts.name, word):
-            quality = Quality.TITLE if word in texts.name else Quality.ELSEWHERE
+        elif worst < Quality.ELSEWHERE and not _begins_word(name, word):
+            quality = Quality.TITLE if word in name else Quality.ELSEWHERE
             worst = max(worst, quality)
     return worst
 
@@ -440,14 +473,7 @@ def _keep_at(entries: list[HistoryEntry], qualities: list[Quality], hold: Hold) 
             return
 
 
-def _directories(entries: Iterable[HistoryEntry]) -> dict[str, None]:
-    return dict.fromkeys(map(attrgetter("cwd"), entries))
-
-
 def _distinct(entries: Iterable[HistoryEntry], name: str) -> tuple[str, ...]:
     """The values of a field, those that most entries have first."""
-    counted: dict[str, int] = {}
-    for entry in entries:
-        if value := getattr(entry, name):
-            counted[value] = counted.get(value, 0) + 1
-    return tuple(sorted(counted, key=lambda each: -counted[each]))
+    counted = Counter(map(attrgetter(name), entries))
+    return tuple(value for value, _ in counted.most_common() if value)

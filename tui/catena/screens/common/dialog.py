@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual._styles_cache import StylesCache
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 from textual.message import Message
@@ -16,6 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from catena.keys.bindings import BindingChain, bindings, keys_of, with_own_keys
+from catena.screens.common.size_classes import size_classes
 from catena.terminal.compositor import SparingCompositor
 from catena.text.safe_text import safe_line
 from catena.widgets.foot import Foot, SheetKey
@@ -49,6 +50,11 @@ class Dialog(ModalScreen[ScreenResultType]):
         super().__init__()
         self._compositor = SparingCompositor()
         self._words = words or SheetWords("")
+
+    def _post_register(self, app: App[Any]) -> None:
+        """Get the classes of its size before it is styled."""
+        super()._post_register(app)
+        self.add_class(*filter(None, size_classes(app)), update=False)
 
     def on_unmount(self) -> None:
         """Let go of the rows that were drawn: Textual keeps those of a thousand widgets, each in the key of a cache."""

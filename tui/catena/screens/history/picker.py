@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -24,6 +23,7 @@ from catena.history.listing import Matches
 from catena.history.preview import ActPrices, Preview
 from catena.history.query import FilterKind, HistoryQuery
 from catena.history.scopes import HistoryScope
+from catena.history.steps import between_keys
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import Dialog
 from catena.screens.history.acts import ActName, ActsMenu, HistoryChoice
@@ -49,11 +49,7 @@ from catena_store.errors import StoreError
 _SHORT = 15  # rows of a screen below which there are no headings
 _BESIDE = 140  # cells of a screen from which on the preview stands beside the list
 _PAUSE = 0.04  # seconds without another letter, after which messages are searched
-_AT_ONCE = (
-    10_000  # conversations that are matched in one go, in some 15 ms; more are matched between the keys,
-)
-_STEPS = 0.004  # so many seconds at a time,
-_BREATH = 0.001  # with so much between
+_AT_ONCE = 1_000  # conversations that are matched in one go; more are matched between the keys
 _FEW = 1_000  # conversations that are read at once, since nobody notices
 _LOOK = 1.5  # seconds between two looks at what others changed
 _LOOKED_AT = 200  # rows, for the widths of columns
@@ -137,7 +133,9 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
 
     def compose(self) -> ComposeResult:
         """The list under its filter, and beside or instead of it the preview."""
-        self.set_class(self.app.size.width >= _BESIDE, "-beside")  # before there is anything to style again
+        self.set_class(
+            self.app.size.width >= _BESIDE, "-beside", update=False
+        )  # it is styled when it is shown
         completions = QueryCompletions(id="completions")
         filter_field = HistoryFilter(self._listing, self._reader, completions)
         with Horizontal(id="sides"):
@@ -356,16 +354,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
 
     async def _match(self, steps: Generator[None, None, Matches]) -> None:
         """Match many entries while keys are heard, and show them."""
-        until = time.monotonic() + _STEPS
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                self._matches = end.value
-                break
-            if time.monotonic() > until:
-                await asyncio.sleep(_BREATH)
-                until = time.monotonic() + _STEPS
+        self._matches = await between_keys(steps)
         self._matched.set()
         with contextlib.suppress(NoMatches):  # the screen was closed
             self._show_matches(held=self._held)
@@ -377,7 +366,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         content = order.rows(self._listing, matches)
         if held and (chosen := rows.chosen) is not None:
             content = order.with_row_at(content, chosen.key, rows.cursor, rows.fits)
-        now = self._now
+        now = self._now.replace(second=0, microsecond=0)  # rows say no more of it
         if not search.query.text:
             entries = content.entries
             self._any_todos = any(entry.todos for entry in entries[:_LOOKED_AT])

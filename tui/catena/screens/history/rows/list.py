@@ -58,9 +58,9 @@ class _Lines:
         self.words: dict[int, str] = {}  # headings, by their lines
         self.rules: dict[int, str] = {}
         headings, rules = (rows.headings, rows.rules) if headed else ({}, {})
-        tall = rows.tall
-        changes = {0, *headings, *rules, *(at for at in tall if at - 1 not in tall)}
-        changes |= {at + 1 for at in tall if at + 1 not in tall}
+        changes = {0, *headings, *rules}
+        for run in rows.tall:
+            changes |= {run.start, run.stop}
         line = before = 0
         for at in sorted(changes):
             if at >= len(rows):
@@ -75,7 +75,7 @@ class _Lines:
                 self.rules[line - 1] = rules[at]
             self._starts.append(at)
             self._lines.append(line)
-            self._heights.append(2 if at in tall else 1)
+            self._heights.append(1 + rows.is_tall(at))
             before = at
         self.count = line + (len(rows) - before) * self._heights[-1] if self._heights else 0
 
@@ -181,11 +181,10 @@ class HistoryList(ScrollView, can_focus=False):
         """True where the last rows that are surely in their places are in sight, or not far below."""
         return self.in_sight.stop + _AHEAD > min(len(self._content), FIRST)
 
-    def fits(self, content: HistoryRows, key: str) -> bool:
-        """True where the row of a key can stay on its line of the screen without hiding rows above it."""
-        at = content.index(key)
+    def fits(self, content: HistoryRows, at: int) -> bool:
+        """True where a row can stay on the line of the one under the cursor without hiding rows above it."""
         stands = self._line_of(self.cursor) - self._above
-        return at is None or _Lines(content, headed=self.app.size.height >= _SHORT).line(at) <= stands
+        return _Lines(content, headed=self.app.size.height >= _SHORT).line(at) <= stands
 
     @property
     def taken_up(self) -> bool:
@@ -195,6 +194,9 @@ class HistoryList(ScrollView, can_focus=False):
     def show(self, content: HistoryRows, *, empty: str = "", held: bool) -> None:
         """Replace the rows. ``held``: the row under the cursor stays under it, and on its line of the screen."""
         self._taken_up = held and self._taken_up
+        if (content, empty) == (self._content, self._empty) and (held or not (self.cursor or self._above)):
+            self._read_details()  # nothing is drawn anew
+            return
         before = self.chosen
         stood = self._line_of(self.cursor) - self.scroll_offset.y
         self._content, self._empty = content, empty
@@ -346,7 +348,7 @@ class HistoryList(ScrollView, can_focus=False):
             return
         line = self._line_of(self.cursor)
         heading = line - 1 - self._above in self._lines.words or line - 1 - self._above in self._lines.rules
-        two = self.cursor in self._content.tall
+        two = self._content.is_tall(self.cursor)
         region = Region(0, line - heading, 1, 1 + heading + two)
         self.scroll_to_region(region, animate=False, force=True, immediate=True, x_axis=False)
 

@@ -31,25 +31,37 @@ class RowOrder:
         return self._rows(matches.entries, matches.qualities)
 
     def with_row_at(
-        self, rows: HistoryRows, key: str, place: int, fits: Callable[[HistoryRows, str], bool]
+        self, rows: HistoryRows, key: str, place: int, fits: Callable[[HistoryRows, int], bool]
     ) -> HistoryRows:
         """The rows with the one of a key at its place, or so much higher that new rows that wait stay in sight."""
+        at = rows.index(key)
+        if at is None:
+            return rows
         first = sum(1 for each in rows.entries[:_LOOKED_AT] if each.waits and each.key != key)
         kept = rows
-        for index in range(place, max(-1, min(first, place) - 1, place - _HIGHER), -1):
-            entries, qualities = _kept_at(rows.entries, rows.qualities, key, index)
-            kept = rows if entries is rows.entries else self._rows(entries, qualities)
-            if fits(kept, key):
+        for wanted in range(place, max(-1, min(first, place) - 1, place - _HIGHER), -1):
+            index = min(wanted, len(rows) - 1)
+            kept = rows if index == at else self._moved(rows, at, index)
+            if fits(kept, index):
                 break
         return kept
 
-    def _rows(self, entries: Sequence[HistoryEntry], qualities: Sequence[Quality]) -> HistoryRows:
+    def _moved(self, rows: HistoryRows, at: int, index: int) -> HistoryRows:
+        entries, qualities = [*rows.entries], [*rows.qualities]
+        entries.insert(index, entries.pop(at))
+        qualities.insert(index, qualities.pop(at))
+        return self._rows(entries, qualities, moved=index)
+
+    def _rows(
+        self, entries: Sequence[HistoryEntry], qualities: Sequence[Quality], *, moved: int | None = None
+    ) -> HistoryRows:
+        headed = self._headed and not self._words
         return HistoryRows(
             entries,
             qualities,
             {hit.conversation_id: hit for hit in self._hits},
             self._words,
-            headings=time_headings(entries, self._now) if self._headed and not self._words else {},
+            headings=time_headings(entries, self._now, moved=moved) if headed else {},
             rules=_rules(qualities) if self._words else {},
         )
 
@@ -65,11 +77,11 @@ def with_messages(
 ) -> tuple[Sequence[HistoryEntry], Sequence[Quality]]:
     """The entries in the order of ``ranked``, without a value for each of thousands."""
     found = {hit.conversation_id for hit in hits}
-    letters = next((at for at, each in enumerate(matches.qualities) if each is Quality.FUZZY), len(matches))
+    letters = matches.qualities.index(Quality.FUZZY) if Quality.FUZZY in matches.qualities else len(matches)
     if any(entry.key in found for entry in matches.entries[letters:]):
         rows = ranked(listing, matches, hits)
         return [row.entry for row in rows], [row.quality for row in rows]
-    known = {entry.key for entry in matches.entries[:letters]}
+    known = {entry.key for entry in matches.entries[:letters] if entry.key in found}
     new = [
         entry
         for hit in hits
@@ -79,19 +91,3 @@ def with_messages(
         [*matches.entries[:letters], *new, *matches.entries[letters:]],
         [*matches.qualities[:letters], *([Quality.NONE] * len(new)), *matches.qualities[letters:]],
     )
-
-
-def _kept_at(
-    entries: Sequence[HistoryEntry], qualities: Sequence[Quality], key: str, index: int
-) -> tuple[Sequence[HistoryEntry], Sequence[Quality]]:
-    """The rows, with one of them kept at its index."""
-    if index < len(entries) and entries[index].key == key:
-        return entries, qualities
-    at = next((at for at, entry in enumerate(entries) if entry.key == key), None)
-    if at is None:
-        return entries, qualities
-    moved, moved_qualities = list(entries), list(qualities)
-    index = min(index, len(moved) - 1)
-    moved.insert(index, moved.pop(at))
-    moved_qualities.insert(index, moved_qualities.pop(at))
-    return moved, moved_qualities

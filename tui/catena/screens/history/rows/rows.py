@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+from operator import attrgetter
 
 from catena.cells import cell_len
 from catena.history.entries import EntryState, HistoryEntry
@@ -32,7 +35,11 @@ WORKING_FRAMES = "◐◓◑◒"
 _CHOSEN, _MARKED = "▌", "✓"
 
 WAITING, RUNNING, PINNED, ARCHIVED = "Waiting for you", "Running", "Pinned", "Archived"
+_TIMES = ("Today", "Yesterday", "Last 7 days", "Last 30 days", "Earlier")
+_HEADINGS = (WAITING, RUNNING, PINNED, *_TIMES, ARCHIVED)
 IN_MESSAGES, BY_LETTERS = "in messages", "by their letters"
+_TALL = re.compile(b"%c+" % Quality.ELSEWHERE)
+_start = attrgetter("start")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +67,19 @@ class HistoryRows:
         return len(self.entries)
 
     @cached_property
-    def tall(self) -> frozenset[int]:
-        """The rows with a line below their title, which says what was found."""
-        tall = {at for at, quality in enumerate(self.qualities) if quality is Quality.ELSEWHERE}
+    def tall(self) -> Sequence[range]:
+        """The rows with a line below their title, which says what was found: in order, and apart from each other."""
+        kinds = bytearray(self.qualities)
         if self.hits:
-            tall |= {at for at, entry in enumerate(self.entries) if entry.key in self.hits}
-        return frozenset(tall)
+            for at, entry in enumerate(self.entries):
+                if entry.key in self.hits:
+                    kinds[at] = Quality.ELSEWHERE
+        return [range(*run.span()) for run in _TALL.finditer(kinds)]
+
+    def is_tall(self, at: int) -> bool:
+        """True if a row has two lines."""
+        run = bisect_right(self.tall, at, key=_start) - 1
+        return run >= 0 and at in self.tall[run]
 
     def index(self, key: str | None) -> int | None:
         """The place of a key."""
@@ -106,32 +120,34 @@ class RowLook:
     frame: str = WORKING_FRAMES[0]
 
 
-def time_headings(entries: Sequence[HistoryEntry], now: datetime) -> dict[int, str]:
-    """The headings of a list in which nothing is looked for, by the rows below them."""
+def time_headings(
+    entries: Sequence[HistoryEntry], now: datetime, *, moved: int | None = None
+) -> dict[int, str]:
+    """The headings of a list in which nothing is looked for, by the rows below them.
+
+    It looks at few of the entries, since they are in the order of the headings, but for one that was ``moved``.
+    """
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    bounds = (
-        (midnight, "Today"),
-        (midnight - timedelta(days=1), "Yesterday"),
-        (midnight - timedelta(days=_WEEK - 1), "Last 7 days"),
-        (midnight - timedelta(days=_MONTH - 1), "Last 30 days"),
-    )
-    oldest = bounds[-1][0]
-    headings: dict[int, str] = {}
-    last = ""
-    for at, entry in enumerate(entries):
+    times = [midnight - timedelta(days=days) for days in (0, 1, _WEEK - 1, _MONTH - 1)]
+
+    def heading(entry: HistoryEntry) -> int:
         if entry.archived:
-            group = ARCHIVED
-        elif entry.waits:
-            group = WAITING
-        elif entry.state is EntryState.WORKING:
-            group = RUNNING
-        elif entry.pinned:
-            group = PINNED
-        else:
-            then = entry.updated_at
-            group = "Earlier" if then < oldest else next(word for since, word in bounds if then >= since)
-        if group != last:
-            headings[at] = last = group
+            return len(_HEADINGS) - 1
+        if entry.waits:
+            return 0
+        if entry.state is EntryState.WORKING:
+            return 1
+        return 2 if entry.pinned else 3 + sum(entry.updated_at < since for since in times)
+
+    ends = [len(entries)] if moved is None else [moved, moved + 1, len(entries)]
+    headings: dict[int, str] = {}
+    at, last = 0, -1
+    for end in ends:
+        while at < end:
+            number = heading(entries[at])
+            if number != last:
+                headings[at], last = _HEADINGS[number], number
+            at = bisect_right(entries, number, at, end, key=heading)
     return headings
 
 
