@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from contextlib import AsyncExitStack
@@ -21,7 +23,8 @@ from catena_store.database.database import Database
 from catena_store.errors import StoreBusy
 from catena_store.ids import new_id
 from catena_store.records import Kind, StopReason
-from support.clients.command_line import Catena
+from support.clients.command_line import Catena, wait_until
+from support.clients.on_terminal import on_terminal
 from support.clients.protocol import until
 from support.conversations.rehearsed import World
 from support.conversations.room import room
@@ -55,6 +58,26 @@ from catena_store.database.database import Database
 Database.open = functools.partial(Database.open, busy_seconds=0.5)
 from catena.__main__ import main
 sys.exit(main())
+"""
+
+
+# … and tells by a file when it has waited in vain.
+_GIVING_UP = """
+import functools, pathlib, sys
+from catena_store.database.database import Database
+from catena_store.errors import StoreBusy
+
+wait = Database._wait_for_owner
+
+def noted(self, busy, waited):
+    try:
+        wait(self, busy, waited)
+    except StoreBusy:
+        pathlib.Path({gave_up!r}).touch()
+        raise
+
+Database._wait_for_owner = noted
+Database.open = functools.partial(Database.open, busy_seconds=0.2)
 """
 
 
@@ -172,3 +195,34 @@ async def test_a_script_fails_if_a_stopped_process_keeps_it_from_opening_its_con
     waiting, failed = said[-2:]
     assert re.sub("^(Note|catena): ", "", waiting) == f"Waiting while {why}."
     assert re.sub("^(Trouble|catena): ", "", failed) == why
+
+
+@pytest.mark.parametrize("goes_on", [True, False], ids=["until it goes on", "until Ctrl+C"])
+async def test_linear_mode_at_a_terminal_waits_for_a_stopped_process_as_it_starts(
+    tmp_path: Path, goes_on: bool
+) -> None:
+    catena, gave_up = Catena(tmp_path), tmp_path / "gave up"
+    async with Database.open(catena.store):
+        pass
+    impatient = _GIVING_UP.format(gave_up=str(gave_up)) + "pass"
+    async with AsyncExitStack() as afterwards:
+        pid = await afterwards.enter_async_context(stopped_writer(catena.store))
+        client = on_terminal(catena, "--linear", "--agent", "rehearsal", first=impatient)
+        terminal = afterwards.enter_context(client)
+        terminal.wait_for(
+            f"Note: Waiting while {catena.store} is locked by process {pid}, which is stopped: "
+        )
+        wait_until(gave_up.exists)
+        assert terminal.process.poll() is None and "Trouble" not in terminal.seen
+        if goes_on:
+            os.kill(pid, signal.SIGCONT)
+            terminal.wait_for("You 1: ")
+            terminal.type("say one\n")
+            terminal.wait_for("Rehearsal 2: one")
+            terminal.type("\x04")
+            assert terminal.status() == ExitStatus.ANSWERED
+        else:
+            terminal.type("\x03")
+            assert terminal.status() == ExitStatus.STOPPED
+            terminal.read(1.0)
+            assert "You 1: " not in terminal.seen

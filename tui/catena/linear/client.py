@@ -8,6 +8,7 @@ import re
 from collections.abc import Coroutine
 from typing import Any
 
+from catena.errors import ExitStatus
 from catena.linear.commands.commands import LinearCommands
 from catena.linear.commands.table import command_of, unknown_text
 from catena.linear.context import LinearContext, Refused
@@ -61,8 +62,8 @@ class LinearClient:
         narrating = asyncio.create_task(self._narrator.run())
         watching = asyncio.create_task(tabs.watch_store(self._say_trouble))
         try:
-            await self._do(self._commands.tabs.begin(), needed=not self._context.input.terminal)
-            if self._context.start.picker:
+            await self._begin(tabs, waits=self._context.input.terminal)
+            if self._context.start.picker and not self._over:
                 await self._do(self._commands.history.history(""))
             while not self._over:
                 await self._ready_for_line()
@@ -81,6 +82,13 @@ class LinearClient:
             for task in (narrating, watching, *self._tasks):
                 task.cancel()
             await asyncio.gather(narrating, watching, *self._tasks, return_exceptions=True)
+
+    async def _begin(self, tabs: OpenTabs, *, waits: bool) -> None:
+        """Open what the person begins with; whoever waits for the store no longer leaves, since nothing is open yet."""
+        if await self._do(tabs.restore(waits=waits), needed=not waits):
+            await self._do(self._commands.tabs.begin(), needed=not waits)
+        else:
+            self.end(ExitStatus.STOPPED)
 
     def _say_trouble(self, text: str) -> None:
         self._context.out.last_line(f"Trouble: {text}")
@@ -204,8 +212,8 @@ class LinearClient:
         else:
             self._context.say(unknown_text(name, announced))
 
-    async def _do(self, act: Coroutine[Any, Any, None], *, needed: bool = False) -> None:
-        """Do something to its end, unless it is interrupted, and say what goes wrong.
+    async def _do(self, act: Coroutine[Any, Any, None], *, needed: bool = False) -> bool:
+        """Do something to its end and say what goes wrong; False if it was interrupted.
 
         If it is ``needed`` for all that follows, it raises StoreError instead.
         """
@@ -219,6 +227,7 @@ class LinearClient:
             self._context.say("Cancelled.")
         elif (error := task.exception()) is not None:
             raise error
+        return not task.cancelled()
 
     async def _guarded(self, act: Coroutine[Any, Any, None], *, needed: bool = False) -> None:
         try:
@@ -285,7 +294,7 @@ class LinearClient:
             context.say("Cancelled.")
             self._interrupted_at = None
         elif before is not None and now - before <= _AGAIN_SECONDS:
-            self.end(130)
+            self.end(ExitStatus.STOPPED)
         elif self._command is not None:
             self._command.cancel()
         elif tab is not None and tab.busy and not tab.conversation.read_only:

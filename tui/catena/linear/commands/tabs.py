@@ -46,9 +46,8 @@ class TabCommands:
     # --- the beginning
 
     async def begin(self) -> None:
-        """Restore the tabs, or open what was asked for, or let the person choose an agent."""
+        """Show the tab that was restored, or open what was asked for, or let the person choose an agent."""
         context, start, tabs = self._context, self._context.start, self._context.tabs
-        await tabs.restore()
         if tabs.read_only:
             context.say("The database is read-only: you can read but not send.")
         if start.conversation_id is not None:
