@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from catena.settings.effective import effective_settings
+from catena.settings.settings import SETTINGS as DECLARED
+from catena.settings.settings import Settings, parse_settings
 from support.clients.command_line import Catena
 from support.clients.imports import FORBIDDEN, imported
 
@@ -80,6 +82,17 @@ def test_w21_every_documented_setting_is_in_config(tmp_path: Path) -> None:
     names = {name for name in rows if name.islower()}  # others are tables of any name
 
     assert names == {each.name for each in effective_settings(tmp_path / "none.toml", {})}
+
+
+def test_w21_every_choice_of_a_setting_is_documented_and_the_example_has_the_defaults() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+    example = parse_settings(Path("config.toml"), text.partition("```toml\n")[2].partition("```")[0])
+    for each in DECLARED:
+        names = ".".join(each.key), *each.other_names
+        told = [line for line in text.splitlines() if line.removeprefix("| `").startswith(names)]
+        assert [word for word in each.choices if word not in " ".join(told)] == [], each.name
+        if each.name not in ("agent", "theme", "permissions.rules", "history.copies"):
+            assert each.value(example) == each.value(Settings()), each.name
 
 
 def test_w21_edit_opens_the_file_in_the_editor_and_checks_what_it_left(tmp_path: Path) -> None:

@@ -9,10 +9,10 @@ import pytest
 from catena.screens.history.picker import HistoryScreen
 from catena.screens.settings.rows import about, listed_settings, setting_row
 from catena.screens.settings.screen import SettingsScreen
-from catena.settings.definitions import SETTINGS, Applies, SettingKind
+from catena.settings.definitions import Applies, SettingKind
 from catena.settings.effective import effective_settings
 from catena.settings.file.document import SettingsDocument
-from catena.settings.settings import Settings, at_once, load_settings
+from catena.settings.settings import SETTINGS, Settings, at_once, load_settings
 from support.screen.pilot import Person, at_the_screen
 
 TEXT = '# mine\ntheme = "catena-dark"  # calm\ncolumn = 90\n\n[agents.mine]\ncommand = "x"\n'

@@ -103,15 +103,14 @@ async def serve_conversations(
         return stored_agent(name, profile, settings)
 
     async def start(spec: AgentSpec, cwd: str, printed: Callable[[str], None]) -> AgentPort:
-        access = settings.access
         files = FileAccess(
             roots=(Path(cwd),),
-            readable=access.files,
-            writable=access.files and may_write,
+            readable=settings.files,
+            writable=settings.files and may_write,
             follows_sessions=True,
             own_requests=settings.own_requests,
         )
-        terminals = access.terminals and may_write
+        terminals = settings.terminals and may_write
         return await start_agent(
             spec,
             cwd=cwd,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from catena.settings.definitions import SETTINGS
 from catena.settings.file.document import SettingsDocument
-from catena.settings.settings import Settings, wrong_setting
+from catena.settings.settings import SETTINGS, Settings, wrong_setting
 
 
 def check_theme(settings: Settings) -> None:

@@ -1,25 +1,22 @@
-"""The one table of settings: `catena config`, the settings sheet and a test of the documents are made from it."""
+"""The description of a setting, which stands at its field: reader, defaults, lists and completion are made from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
-from typing import TypeAlias
+from functools import reduce
+from typing import Any, Generic, TypeAlias, TypeVar
 
-from catena.settings.linear import LinearSetting
-from catena.settings.settings import FREQUENCIES, MEMORY_SCOPES, Settings
-from catena.settings.tables.mcp import mcp_values
-from catena.settings.tables.permissions import Permissions
-from catena.settings.tables.programs import HOOKS
-from catena.terminal.control.graphics import ImageDrawing
-from catena.terminal.control.notifications import NotificationForm
-from catena.themes.colours import COLOUR_NAMES
-from catena_acp.permissions.own_request_policy import OwnRequests
-from catena_acp.snapshots.scope import SnapshotScope
+from catena.settings.file.document import SettingsDocument
 
 Value: TypeAlias = str | int | bool | tuple[str, ...] | None
-Named: TypeAlias = tuple[tuple[str, ...], Value]
+Key: TypeAlias = tuple[str, ...]
+Named: TypeAlias = tuple[Key, Value]
+_Read = TypeVar("_Read")
+_Word = TypeVar("_Word", bound=str)
+_ON_OFF = {"on": True, "off": False}
+_DESCRIBED, _BELOW = "described", "below"  # metadata of a field: its description, or the class of its table
 
 
 class SettingKind(Enum):
@@ -56,372 +53,202 @@ class Group(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class SettingDefinition:
-    """One setting: its name, what it takes, a sentence for the person, and its value in effect."""
+class Takes(Generic[_Read]):
+    """The values of a setting: its default, how another is read, and how each is shown."""
 
-    name: str  # with dots
-    group: Group
     kind: SettingKind
-    does: str
-    value: Callable[[Settings], Value]
-    applies: Applies = Applies.START
+    default: _Read
+    read: Callable[[object], _Read]  # raises ValueError with what is wrong
+    shown: Callable[[_Read], Value]
     choices: tuple[str, ...] = ()
+    whole: Callable[[SettingsDocument], _Read] | None = None  # of a value that more than one key has
+
+
+@dataclass(frozen=True, slots=True)
+class SettingDefinition:
+    """One setting: its name, what it takes, and a sentence for the person."""
+
+    takes: Takes[Any]
+    group: Group
+    does: str
+    applies: Applies = Applies.START
+    name: str = ""  # with dots; in a declaration "" for that of the field
     other_names: tuple[str, ...] = ()  # that it may have in the file
     old_names: tuple[str, ...] = ()  # that are read, and not written any more
+    variable: str = ""  # of the environment; overrides the file
+    field: Key = ()  # of Settings, and of its tables
 
     @property
-    def key(self) -> tuple[str, ...]:
+    def kind(self) -> SettingKind:
+        """What it takes."""
+        return self.takes.kind
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that it takes, none if it takes others."""
+        return self.takes.choices
+
+    @property
+    def key(self) -> Key:
         """The name as a path of tables."""
         return tuple(self.name.split("."))
 
     @property
-    def keys(self) -> tuple[tuple[str, ...], ...]:
+    def keys(self) -> tuple[Key, ...]:
         """Every place in the file where it may stand."""
         return (self.key, *(tuple(name.split(".")) for name in (*self.other_names, *self.old_names)))
+
+    def value(self, settings: Any) -> Value:
+        """Its value in effect."""
+        return self.takes.shown(reduce(getattr, self.field, settings))
+
+    def read(self, document: SettingsDocument) -> Any:
+        """Its value in a file. Raises InvalidSettings."""
+        if self.takes.whole is not None:
+            return self.takes.whole(document)
+        found = {key: value for key in self.keys if (value := document.at(key)) is not None}
+        if self.other_names and isinstance(found.get(self.key), Mapping):
+            del found[self.key]  # the table of another name
+        for name in self.old_names:
+            if len(found) > 1 and (name,) in found:
+                raise document.wrong(
+                    (name,), f"is the old name of `{self.name}`: only one of them can be set"
+                )
+        for key, value in found.items():
+            try:
+                return self.takes.read(value)
+            except ValueError as error:
+                raise document.wrong(key, str(error)) from error
+        return self.takes.default
 
 
 @dataclass(frozen=True, slots=True)
 class TableDefinition:
     """Tables that the person names: `[agents.NAME]`."""
 
-    name: str
-    group: Group
-    does: str
-    values: Callable[[Settings], Iterator[Named]]
-    names: Callable[[Settings], tuple[str, ...]]
-    private: tuple[str, ...] = field(default=())  # tables in it whose values may be secrets
+    name: str  # "" if they are not listed
+    read: Callable[[SettingsDocument], Any]
     applies: Applies = Applies.START
+    group: Group = Group.LOOK
+    does: str = ""
+    values: Callable[[Any], Iterator[Named]] = lambda _: iter(())
+    names: Callable[[Any], tuple[str, ...]] = tuple
+    private: tuple[str, ...] = ()  # tables in it whose values may be secrets
 
 
-def _word(on: bool) -> str:
-    return "on" if on else "off"
-
-
-def _rules(settings: Settings) -> tuple[str, ...]:
-    return tuple(
-        " ".join(filter(None, ("allow" if each.allow else "reject", each.kind, each.pattern, each.project)))
-        for each in settings.permission_rules
+def on_off(default: bool) -> Takes[bool]:
+    """A switch that is written as a word."""
+    return Takes(
+        SettingKind.ON_OFF, default, _switch('must be "on" or "off"'), lambda on: "on" if on else "off"
     )
 
 
-def _hooks(name: str) -> Callable[[Settings], Value]:
-    return lambda settings: tuple(str(each) for each in getattr(settings.hooks, name))
+def true_false(default: bool | None) -> Takes[Any]:
+    """A switch that is written as TOML has it; None: the person has not chosen."""
+    return Takes(SettingKind.TRUE_FALSE, default, _switch("must be true or false"), lambda on: on)
 
 
-_HOOK_WORDS = {
-    "turn_end": "commands that are run when a turn has ended",
-    "permission": "commands that are run when an agent asks for a permission",
-    "seam": "commands that are run at each seam",
-}
+def _switch(wrong: str) -> Callable[[object], bool]:
+    def read(value: object) -> bool:
+        found = _ON_OFF.get(value) if isinstance(value, str) else value
+        if not isinstance(found, bool):
+            raise ValueError(wrong)
+        return found
 
-SETTINGS: tuple[SettingDefinition, ...] = (
-    SettingDefinition(
-        "agent",
-        Group.AGENTS,
-        SettingKind.AGENT,
-        "the agent for new conversations",
-        lambda on: on.agent,
-        Applies.NOW,
-    ),
-    SettingDefinition(
-        "theme", Group.LOOK, SettingKind.THEME, "colours of the screen", lambda on: on.theme, Applies.NOW
-    ),
-    SettingDefinition(
-        "permissions",
-        Group.PERMISSIONS,
-        SettingKind.CHOICE,
-        "how catena run answers permission requests",
-        lambda on: on.permissions.value,
-        Applies.RUN,
-        tuple(Permissions),
-        other_names=("permissions.run",),
-    ),
-    SettingDefinition(
-        "permissions.own_requests",
-        Group.PERMISSIONS,
-        SettingKind.CHOICE,
-        "what agents let Catena write or run without a question: record it, ask you, or refuse",
-        lambda on: on.own_requests.value,
-        Applies.START,
-        tuple(OwnRequests),
-    ),
-    SettingDefinition(
-        "permissions.rules",
-        Group.PERMISSIONS,
-        SettingKind.WRITTEN,
-        "rules that answer requests of agents in every project, before you are asked",
-        _rules,
-        old_names=("permission_rules",),
-    ),
-    SettingDefinition(
-        "park",
-        Group.AGENTS,
-        SettingKind.ON_OFF,
-        "save a fork after each turn, so that edits need no replay",
-        lambda on: _word(on.park),
-    ),
-    SettingDefinition(
-        "replay",
-        Group.AGENTS,
-        SettingKind.NUMBER,
-        "characters of a replay at most, 1,000 to 1,000,000; half of them for tool calls",
-        lambda on: on.replay,
-    ),
-    SettingDefinition(
-        "painter",
-        Group.LOOK,
-        SettingKind.ON_OFF,
-        "send the terminal only the cells that change",
-        lambda on: _word(on.painter),
-    ),
-    SettingDefinition(
-        "width",
-        Group.LOOK,
-        SettingKind.NUMBER,
-        "cells that the column takes at most, 40 to 400",
-        lambda on: on.width,
-        Applies.NOW,
-        old_names=("column",),
-    ),
-    SettingDefinition(
-        "half_rows",
-        Group.LOOK,
-        SettingKind.ON_OFF,
-        "backgrounds of prompts and code reach half a row further",
-        lambda on: _word(on.half_rows),
-        Applies.NOW,
-    ),
-    SettingDefinition(
-        "window_title",
-        Group.LOOK,
-        SettingKind.ON_OFF,
-        "the terminal's window is named after the conversation and its state",
-        lambda on: _word(on.window_title),
-        Applies.NOW,
-    ),
-    SettingDefinition(
-        "images",
-        Group.LOOK,
-        SettingKind.CHOICE,
-        "images of agents are drawn where the terminal can",
-        lambda on: on.images.value,
-        choices=tuple(ImageDrawing),
-    ),
-    SettingDefinition(
-        "shell",
-        Group.KEYS,
-        SettingKind.ON_OFF,
-        "a ! at the beginning of the composer runs a shell command",
-        lambda on: _word(on.shell),
-        Applies.NOW,
-    ),
-    SettingDefinition(
-        "files",
-        Group.ACCESS,
-        SettingKind.TRUE_FALSE,
-        "agents may read and write files through Catena",
-        lambda on: on.access.files,
-    ),
-    SettingDefinition(
-        "terminals",
-        Group.ACCESS,
-        SettingKind.TRUE_FALSE,
-        "agents may run commands through Catena",
-        lambda on: on.access.terminals,
-    ),
-    SettingDefinition(
-        "snapshots",
-        Group.ACCESS,
-        SettingKind.CHOICE,
-        "which directories have their files kept around each turn",
-        lambda on: on.snapshots.value,
-        choices=tuple(SnapshotScope),
-    ),
-    SettingDefinition(
-        "files_follow",
-        Group.ACCESS,
-        SettingKind.ON_OFF,
-        "files go back with the conversation unless you choose otherwise",
-        lambda on: _word(on.files_follow),
-        Applies.NOW,
-    ),
-    SettingDefinition(
-        "notifications",
-        Group.NOTIFICATIONS,
-        SettingKind.CHOICE,
-        "how your terminal calls you while you look elsewhere",
-        lambda on: on.notifications.value,
-        Applies.NOW,
-        tuple(NotificationForm),
-    ),
-    SettingDefinition(
-        "vim",
-        Group.KEYS,
-        SettingKind.ON_OFF,
-        "vi's keys in the composer",
-        lambda on: _word(on.vim),
-        Applies.NOW,
-    ),
-    SettingDefinition(
-        "linear",
-        Group.LOOK,
-        SettingKind.CHOICE,
-        "lines instead of a screen, for screen readers and dumb terminals",
-        lambda on: on.linear.value,
-        choices=tuple(LinearSetting),
-    ),
-    SettingDefinition(
-        "idle_agents",
-        Group.AGENTS,
-        SettingKind.NUMBER,
-        "minutes without a prompt, after which the agent of a tab out of sight is ended; 0 for never",
-        lambda on: on.idle_agents,
-    ),
-    SettingDefinition(
-        "prompt_history",
-        Group.HISTORY,
-        SettingKind.NUMBER,
-        "prompts that the prompt history keeps; older ones go at the next start",
-        lambda on: on.prompt_history,
-    ),
-    SettingDefinition(
-        "checkpoints.frequency",
-        Group.HISTORY,
-        SettingKind.CHOICE,
-        "when checkpoints are saved",
-        lambda on: on.checkpoints.frequency,
-        choices=FREQUENCIES,
-    ),
-    SettingDefinition(
-        "checkpoints.keep",
-        Group.HISTORY,
-        SettingKind.NUMBER,
-        "automatic checkpoints, and saved forks, to keep of a conversation",
-        lambda on: on.checkpoints.keep,
-    ),
-    SettingDefinition(
-        "checkpoints.tools",
-        Group.HISTORY,
-        SettingKind.TRUE_FALSE,
-        "agents get tools to save and list checkpoints, and to ask for a rewind",
-        lambda on: on.checkpoints.tools,
-    ),
-    SettingDefinition(
-        "history.copies",
-        Group.HISTORY,
-        SettingKind.TRUE_FALSE,
-        "keep copies of other tools' sessions, before those tools delete them",
-        lambda on: on.history.copies,
-        Applies.NOW,
-    ),
-    SettingDefinition(
-        "memory.tools",
-        Group.HISTORY,
-        SettingKind.TRUE_FALSE,
-        "agents get tools to look things up in your other conversations",
-        lambda on: on.memory.tools,
-    ),
-    SettingDefinition(
-        "memory.scope",
-        Group.HISTORY,
-        SettingKind.CHOICE,
-        "which of your conversations these tools see",
-        lambda on: on.memory.scope,
-        choices=MEMORY_SCOPES,
-    ),
-    SettingDefinition(
-        "export.mask",
-        Group.HISTORY,
-        SettingKind.WRITTEN,
-        "regular expressions of what exports mask beside what looks like a secret",
-        lambda on: on.export.mask,
-        Applies.NOW,
-    ),
-    *(
-        SettingDefinition(
-            f"hooks.{name}", Group.PROGRAMS, SettingKind.WRITTEN, _HOOK_WORDS[name], _hooks(name)
+    return read
+
+
+def number(default: int, least: int, most: int | None, words: str) -> Takes[int]:
+    """A number from ``least`` to ``most``; ``words`` say behind "a number" what of, and both bounds."""
+
+    def read(value: object) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < least or (most and value > most):
+            raise ValueError(f"must be a number{words}")
+        return value
+
+    return Takes(SettingKind.NUMBER, default, read, lambda value: value)
+
+
+def choice(default: _Word, choices: Iterable[_Word]) -> Takes[_Word]:
+    """One of several words."""
+    words = {str(each): each for each in choices}
+
+    def read(value: object) -> _Word:
+        if isinstance(value, str) and value in words:
+            return words[value]
+        told = f'; it is "{value}"' if isinstance(value, str) else ""
+        raise ValueError(f"must be one of {', '.join(words)}{told}")
+
+    return Takes(SettingKind.CHOICE, default, read, str, tuple(words))
+
+
+def named(kind: SettingKind) -> Takes[str | None]:
+    """A name of a kind, which is looked for when it is used."""
+
+    def read(value: object) -> str:
+        if isinstance(value, str) and value:
+            return value
+        raise ValueError("must be a non-empty string")
+
+    return Takes(kind, None, read, lambda value: value)
+
+
+def written(
+    default: _Read,
+    read: Callable[[object], _Read],
+    shown: Callable[[_Read], Value],
+    whole: Callable[[SettingsDocument], _Read] | None = None,
+) -> Takes[_Read]:
+    """A value that is edited in the file only."""
+    return Takes(SettingKind.WRITTEN, default, read, shown, whole=whole)
+
+
+def setting(
+    takes: Takes[_Read], group: Group, does: str, applies: Applies = Applies.START, **names: Any
+) -> _Read:
+    """A field that is one setting; ``names`` are those of SettingDefinition."""
+    described = SettingDefinition(takes, group, does, applies, **names)
+    declared: _Read = field(default=takes.default, metadata={_DESCRIBED: described})
+    return declared
+
+
+def table(kind: type[_Read]) -> _Read:
+    """A field that is a table of settings, each of which is a field of ``kind``."""
+    declared: _Read = field(default_factory=kind, metadata={_BELOW: kind})
+    return declared
+
+
+def tables(default: Callable[[], _Read], described: TableDefinition) -> _Read:
+    """A field of tables that the person names."""
+    declared: _Read = field(default_factory=default, metadata={_DESCRIBED: described})
+    return declared
+
+
+def described_in(kind: Any, at: Key = ()) -> Iterator[SettingDefinition | TableDefinition]:
+    """The descriptions of the fields of a class, in their order."""
+    for each in fields(kind):
+        path, described = (*at, each.name), each.metadata.get(_DESCRIBED)
+        if _BELOW in each.metadata:
+            yield from described_in(each.metadata[_BELOW], path)
+        elif isinstance(described, SettingDefinition):
+            yield replace(described, name=described.name or ".".join(path), field=path)
+        elif isinstance(described, TableDefinition):
+            yield described
+
+
+def read_fields(kind: type[_Read], read: Callable[[SettingDefinition | TableDefinition, Key], Any]) -> _Read:
+    """An object of a class with settings, each with what ``read`` returns for its description and its path."""
+    descriptions = described_in(kind)
+
+    def made(kind: Any, at: Key) -> Any:
+        return kind(
+            **{
+                each.name: made(each.metadata[_BELOW], (*at, each.name))
+                if _BELOW in each.metadata
+                else read(next(descriptions), (*at, each.name))
+                for each in fields(kind)
+            }
         )
-        for name in HOOKS
-    ),
-    SettingDefinition(
-        "status_line",
-        Group.PROGRAMS,
-        SettingKind.WRITTEN,
-        "a command whose first line of output is shown below the composer",
-        lambda on: str(on.status_line) if on.status_line else None,
-    ),
-)
 
-
-def _key_values(settings: Settings) -> Iterator[Named]:
-    for action in settings.keys.own:
-        yield ("keys", action), settings.keys.keys(action)
-
-
-def _theme_values(settings: Settings) -> Iterator[Named]:
-    for name, colours in settings.themes.items():
-        for colour in COLOUR_NAMES:
-            yield ("themes", name, colour), getattr(colours, colour)
-
-
-def _agent_values(settings: Settings) -> Iterator[Named]:
-    for name, agent in settings.agents.items():
-        at = ("agents", name)
-        for key in ("command", "title", "agent", "profile"):
-            if value := getattr(agent, key):
-                yield (*at, key), value
-        for variable, value in agent.env:
-            yield (*at, "env", variable), value
-
-
-def _project_values(settings: Settings) -> Iterator[Named]:
-    for project in settings.projects:
-        yield ("projects", project.directory, "directories"), project.directories
-
-
-TABLES: tuple[TableDefinition, ...] = (
-    TableDefinition(
-        "keys",
-        Group.KEYS,
-        "keys of your own, by action",
-        _key_values,
-        lambda on: tuple(on.keys.own),
-        applies=Applies.NOW,
-    ),
-    TableDefinition(
-        "themes",
-        Group.LOOK,
-        "themes of your own",
-        _theme_values,
-        lambda on: tuple(on.themes),
-        applies=Applies.NOW,
-    ),
-    TableDefinition(
-        "agents",
-        Group.AGENTS,
-        "agents of your own, changes to known ones, and profiles",
-        _agent_values,
-        lambda on: tuple(on.agents),
-        private=("env",),
-    ),
-    TableDefinition(
-        "mcp",
-        Group.AGENTS,
-        "MCP servers that sessions are given",
-        lambda on: mcp_values(on.mcp),
-        lambda on: tuple(each.name for each in on.mcp),
-        private=("env", "headers"),
-    ),
-    TableDefinition(
-        "projects",
-        Group.AGENTS,
-        "additional directories of new conversations",
-        _project_values,
-        lambda on: tuple(each.directory for each in on.projects),
-    ),
-)
-
-
-def definition_of(name: str) -> SettingDefinition | None:
-    """The setting of a name, or of another name of it."""
-    return next((each for each in SETTINGS if name in map(".".join, each.keys)), None)
+    result: _Read = made(kind, ())
+    return result

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from catena.settings.definitions import SETTINGS, TABLES, Value
+from catena.settings.definitions import SettingKind, Value
 from catena.settings.file.document import SettingsDocument, read_text
-from catena.settings.linear import LINEAR_VARIABLE
-from catena.settings.settings import PAINTER_VARIABLE, Settings, paints_cells, parse_settings
+from catena.settings.settings import SETTINGS, TABLES, Settings, parse_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +40,10 @@ def _effective(
     file: SettingsDocument, document: Mapping[str, Any], settings: Settings, environment: Mapping[str, str]
 ) -> Iterator[Effective]:
     for each in SETTINGS:
-        if each.name == "painter" and environment.get(PAINTER_VARIABLE):
-            on = paints_cells(settings, environment)
-            yield Effective(each.key, "on" if on else "off", variable=PAINTER_VARIABLE)
-            continue
-        if each.name == "linear" and environment.get(LINEAR_VARIABLE):
-            yield Effective(each.key, environment[LINEAR_VARIABLE], variable=LINEAR_VARIABLE)
+        if word := environment.get(each.variable):
+            if each.kind is SettingKind.ON_OFF:
+                word = "off" if word == "off" else "on"
+            yield Effective(each.key, word, variable=each.variable)
             continue
         places = [key for key in each.keys if _is_set(document, key)]
         yield Effective(each.key, each.value(settings), line=file.line_of(places[-1]) if places else None)
@@ -67,4 +64,4 @@ def _is_set(document: Mapping[str, Any], key: tuple[str, ...]) -> bool:
         if not isinstance(value, Mapping) or name not in value:
             return False
         value = value[name]
-    return not isinstance(value, Mapping) or key == ("status_line",)
+    return not isinstance(value, Mapping)

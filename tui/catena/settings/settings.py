@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catena.errors import InvalidSettings
 from catena.keys.keymap import DEFAULT_KEYS, KeyMap
+from catena.settings.definitions import (
+    Applies,
+    Group,
+    Named,
+    SettingDefinition,
+    SettingKind,
+    TableDefinition,
+    choice,
+    described_in,
+    named,
+    number,
+    on_off,
+    read_fields,
+    setting,
+    table,
+    tables,
+    true_false,
+    written,
+)
 from catena.settings.file.document import SettingsDocument, read_text
 from catena.settings.file.location import settings_path
-from catena.settings.linear import LinearSetting
+from catena.settings.linear import LINEAR_VARIABLE, LinearSetting
 from catena.settings.start_notes import StartNote
-from catena.settings.tables import client_access
 from catena.settings.tables.agents import AgentSetting, known_names, read_agents
-from catena.settings.tables.choices import one_of
 from catena.settings.tables.keys import read_keys
-from catena.settings.tables.mcp import McpSetting, read_mcp
-from catena.settings.tables.permissions import Permissions, read_own_requests, read_permissions
-from catena.settings.tables.programs import HookSettings, Program, read_hooks, read_status_line
+from catena.settings.tables.mcp import McpSetting, mcp_values, read_mcp
+from catena.settings.tables.permissions import Permissions, read_rules
+from catena.settings.tables.programs import HookSettings, Program, program_of
 from catena.settings.tables.projects import ProjectSetting, read_projects
 from catena.terminal.control.graphics import ImageDrawing
 from catena.terminal.control.notifications import NotificationForm
@@ -34,46 +52,7 @@ if TYPE_CHECKING:  # dataclasses that the first frame does not need
     from catena_acp.port.port import AgentSpec
 
 
-PROMPT_HISTORY = 1_000
-IDLE_AGENTS = 30  # minutes
 PAINTER_VARIABLE = "CATENA_PAINTER"  # of the environment; overrides the setting
-
-
-_OLD_KEYS = ("column", "permission_rules")
-_KEYS = (
-    "agent",
-    "theme",
-    "permissions",
-    "park",
-    "painter",
-    "width",
-    "half_rows",
-    "window_title",
-    "shell",
-    "replay",
-    *client_access.KEYS,
-    "images",
-    "notifications",
-    "snapshots",
-    "files_follow",
-    "prompt_history",
-    "idle_agents",
-    "vim",
-    "linear",
-    "keys",
-    "themes",
-    "checkpoints",
-    "history",
-    "export",
-    "memory",
-    "agents",
-    "mcp",
-    "projects",
-    "hooks",
-    "status_line",
-)
-_WIDTH, _NARROWEST, _WIDEST = 100, 40, 400
-_REPLAY, _SHORTEST_REPLAY, _LONGEST_REPLAY = 32_000, 1_000, 1_000_000  # characters
 MEMORY_SCOPES = ("repository", "everywhere")
 FREQUENCIES = ("turn", "tool", "manual", "off")
 
@@ -82,17 +61,30 @@ FREQUENCIES = ("turn", "tool", "manual", "off")
 class CheckpointSetting:
     """The `[checkpoints]` table: when checkpoints are made, how many are kept, and whether agents get tools."""
 
-    frequency: str = "turn"  # one of FREQUENCIES; a conversation may have its own
-    keep: int = 20  # automatic ones of a conversation; those with a label do not count
-    tools: bool = False  # agents get tools to save, list and request a rewind
+    frequency: str = setting(  # a conversation may have its own
+        choice("turn", FREQUENCIES), Group.HISTORY, "when checkpoints are saved"
+    )
+    keep: int = setting(  # those with a label do not count
+        number(20, 1, None, ", 1 or more"),
+        Group.HISTORY,
+        "automatic checkpoints, and saved forks, to keep of a conversation",
+    )
+    tools: bool = setting(
+        true_false(False),
+        Group.HISTORY,
+        "agents get tools to save and list checkpoints, and to ask for a rewind",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class HistorySetting:
     """The `[history]` table: what is done with the sessions of other tools."""
 
-    copies: bool | None = (
-        None  # copy their transcripts when they are listed; None while the person was not asked
+    copies: bool | None = setting(  # when they are listed; None while the person was not asked
+        true_false(None),
+        Group.HISTORY,
+        "keep copies of other tools' sessions, before those tools delete them",
+        Applies.NOW,
     )
 
 
@@ -100,56 +92,258 @@ class HistorySetting:
 class MemorySetting:
     """The `[memory]` table: whether agents get tools to look up other conversations, and which."""
 
-    tools: bool = False
-    scope: str = "repository"  # one of MEMORY_SCOPES
+    tools: bool = setting(
+        true_false(False), Group.HISTORY, "agents get tools to look things up in your other conversations"
+    )
+    scope: str = setting(
+        choice("repository", MEMORY_SCOPES), Group.HISTORY, "which of your conversations these tools see"
+    )
+
+
+def _masks(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(rule, str) for rule in value):
+        raise ValueError('must be a list of regular expressions: ["ACME-[0-9]+"]')
+    from catena.text.secrets import rule_trouble
+
+    for rule in value:
+        if why := rule_trouble(rule):
+            raise ValueError(f'"{rule}" {why}')
+    return tuple(value)
 
 
 @dataclass(frozen=True, slots=True)
 class ExportSetting:
-    """The `[export]` table: regular expressions of what is masked in exports beside what looks like a secret."""
+    """The `[export]` table."""
 
-    mask: tuple[str, ...] = ()
+    mask: tuple[str, ...] = setting(
+        written((), _masks, lambda rules: rules),
+        Group.HISTORY,
+        "regular expressions of what exports mask beside what looks like a secret",
+        Applies.NOW,
+    )
+
+
+def _rules_in_words(rules: tuple[Rule, ...]) -> tuple[str, ...]:
+    return tuple(
+        " ".join(filter(None, ("allow" if each.allow else "reject", each.kind, each.pattern, each.project)))
+        for each in rules
+    )
+
+
+def _key_values(settings: Settings) -> Iterator[Named]:
+    for action in settings.keys.own:
+        yield ("keys", action), settings.keys.keys(action)
+
+
+def _theme_values(settings: Settings) -> Iterator[Named]:
+    for name, colours in settings.themes.items():
+        for colour in COLOUR_NAMES:
+            yield ("themes", name, colour), getattr(colours, colour)
+
+
+def _agent_values(settings: Settings) -> Iterator[Named]:
+    for name, agent in settings.agents.items():
+        at = ("agents", name)
+        for key in ("command", "title", "agent", "profile"):
+            if value := getattr(agent, key):
+                yield (*at, key), value
+        for variable, value in agent.env:
+            yield (*at, "env", variable), value
+
+
+def _project_values(settings: Settings) -> Iterator[Named]:
+    for project in settings.projects:
+        yield ("projects", project.directory, "directories"), project.directories
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The person's settings; the defaults hold without a file."""
+    """The person's settings, in the order in which `catena config` prints them; the defaults hold without a file."""
 
-    agent: str | None = None  # of new conversations
-    theme: str | None = None
-    permissions: Permissions = Permissions.ASK
-    own_requests: OwnRequests = OwnRequests.RECORD
-    permission_rules: tuple[Rule, ...] = ()  # of every project; they answer before the person is asked
-    park: bool = True  # park native forks at the ends of turns
-    painter: bool = True  # send the terminal only the cells that change
-    replay: int = _REPLAY  # characters of a replay, at most
-    width: int = 100  # cells of the column that everything stands in, at most
-    half_rows: bool = True  # bands and code reach half a row above and below, if the terminal draws that well
-    window_title: bool = True  # of the terminal: the conversation and its state
-    shell: bool = True  # `!` in the composer runs a command
-    access: client_access.ClientAccess = field(default_factory=client_access.ClientAccess)
-    images: ImageDrawing = ImageDrawing.AUTO  # of agents, below their lines
-    notifications: NotificationForm = NotificationForm.AUTO
-    snapshots: SnapshotScope = SnapshotScope.REPOSITORIES
-    files_follow: bool = (
-        False  # an edit, a retry or a move takes the files along where nothing else is chosen
+    agent: str | None = setting(
+        named(SettingKind.AGENT), Group.AGENTS, "the agent for new conversations", Applies.NOW
     )
-    idle_agents: int = IDLE_AGENTS  # minutes; 0 is never
-    prompt_history: int = PROMPT_HISTORY  # so many typed texts are kept
-    vim: bool = False  # vi's keys in the composer
-    linear: LinearSetting = LinearSetting.AUTO
-    keys: KeyMap = DEFAULT_KEYS
-    key_problems: tuple[InvalidSettings, ...] = ()  # keys that cannot be; the defaults hold for those
-    themes: Mapping[str, ThemeColours] = field(default_factory=dict)
-    checkpoints: CheckpointSetting = field(default_factory=CheckpointSetting)
-    history: HistorySetting = field(default_factory=HistorySetting)
-    export: ExportSetting = field(default_factory=ExportSetting)
-    memory: MemorySetting = field(default_factory=MemorySetting)
-    agents: Mapping[str, AgentSetting] = field(default_factory=dict)
-    mcp: tuple[McpSetting, ...] = ()
-    projects: tuple[ProjectSetting, ...] = ()
-    hooks: HookSettings = field(default_factory=HookSettings)
-    status_line: Program | None = None
+    theme: str | None = setting(named(SettingKind.THEME), Group.LOOK, "colours of the screen", Applies.NOW)
+    permissions: Permissions = setting(
+        choice(Permissions.ASK, Permissions),
+        Group.PERMISSIONS,
+        "how catena run answers permission requests",
+        Applies.RUN,
+        other_names=("permissions.run",),
+    )
+    own_requests: OwnRequests = setting(
+        choice(OwnRequests.RECORD, OwnRequests),
+        Group.PERMISSIONS,
+        "what agents let Catena write or run without a question: record it, ask you, or refuse",
+        name="permissions.own_requests",
+    )
+    permission_rules: tuple[Rule, ...] = setting(
+        written((), lambda _: (), _rules_in_words, read_rules),
+        Group.PERMISSIONS,
+        "rules that answer requests of agents in every project, before you are asked",
+        name="permissions.rules",
+        old_names=("permission_rules",),
+    )
+    park: bool = setting(
+        on_off(True), Group.AGENTS, "save a fork after each turn, so that edits need no replay"
+    )
+    replay: int = setting(
+        number(32_000, 1_000, 1_000_000, " of characters from 1,000 to 1,000,000"),
+        Group.AGENTS,
+        "characters of a replay at most, 1,000 to 1,000,000; half of them for tool calls",
+    )
+    painter: bool = setting(
+        on_off(True), Group.LOOK, "send the terminal only the cells that change", variable=PAINTER_VARIABLE
+    )
+    width: int = setting(
+        number(100, 40, 400, " of cells from 40 to 400"),
+        Group.LOOK,
+        "cells that the column takes at most, 40 to 400",
+        Applies.NOW,
+        old_names=("column",),
+    )
+    half_rows: bool = setting(  # if the terminal draws them well
+        on_off(True), Group.LOOK, "backgrounds of prompts and code reach half a row further", Applies.NOW
+    )
+    window_title: bool = setting(
+        on_off(True),
+        Group.LOOK,
+        "the terminal's window is named after the conversation and its state",
+        Applies.NOW,
+    )
+    images: ImageDrawing = setting(
+        choice(ImageDrawing.AUTO, ImageDrawing),
+        Group.LOOK,
+        "images of agents are drawn where the terminal can",
+    )
+    shell: bool = setting(
+        on_off(True), Group.KEYS, "a ! at the beginning of the composer runs a shell command", Applies.NOW
+    )
+    files: bool = setting(true_false(True), Group.ACCESS, "agents may read and write files through Catena")
+    terminals: bool = setting(true_false(True), Group.ACCESS, "agents may run commands through Catena")
+    snapshots: SnapshotScope = setting(
+        choice(SnapshotScope.REPOSITORIES, SnapshotScope),
+        Group.ACCESS,
+        "which directories have their files kept around each turn",
+    )
+    files_follow: bool = setting(
+        on_off(False),
+        Group.ACCESS,
+        "files go back with the conversation unless you choose otherwise",
+        Applies.NOW,
+    )
+    notifications: NotificationForm = setting(
+        choice(NotificationForm.AUTO, NotificationForm),
+        Group.NOTIFICATIONS,
+        "how your terminal calls you while you look elsewhere",
+        Applies.NOW,
+    )
+    vim: bool = setting(on_off(False), Group.KEYS, "vi's keys in the composer", Applies.NOW)
+    linear: LinearSetting = setting(
+        choice(LinearSetting.AUTO, LinearSetting),
+        Group.LOOK,
+        "lines instead of a screen, for screen readers and dumb terminals",
+        variable=LINEAR_VARIABLE,
+    )
+    idle_agents: int = setting(
+        number(30, 0, None, " of minutes, 0 for never"),
+        Group.AGENTS,
+        "minutes without a prompt, after which the agent of a tab out of sight is ended; 0 for never",
+    )
+    prompt_history: int = setting(
+        number(1_000, 0, None, " of prompts, 0 for none"),
+        Group.HISTORY,
+        "prompts that the prompt history keeps; older ones go at the next start",
+    )
+    checkpoints: CheckpointSetting = table(CheckpointSetting)
+    history: HistorySetting = table(HistorySetting)
+    memory: MemorySetting = table(MemorySetting)
+    export: ExportSetting = table(ExportSetting)
+    hooks: HookSettings = table(HookSettings)
+    status_line: Program | None = setting(
+        written(None, program_of, lambda program: str(program) if program else None),
+        Group.PROGRAMS,
+        "a command whose first line of output is shown below the composer",
+        other_names=("status_line.command",),
+    )
+    keys: KeyMap = tables(
+        lambda: DEFAULT_KEYS,
+        TableDefinition(
+            "keys",
+            lambda document: read_keys(document.values, document.wrong)[0],
+            Applies.NOW,
+            Group.KEYS,
+            "keys of your own, by action",
+            _key_values,
+            lambda on: tuple(on.keys.own),
+        ),
+    )
+    key_problems: tuple[InvalidSettings, ...] = tables(  # keys that cannot be; the defaults hold for those
+        tuple,
+        TableDefinition("", lambda document: read_keys(document.values, document.wrong)[1], Applies.NOW),
+    )
+    themes: Mapping[str, ThemeColours] = tables(
+        dict,
+        TableDefinition(
+            "themes",
+            lambda document: _themes(document),
+            Applies.NOW,
+            Group.LOOK,
+            "themes of your own",
+            _theme_values,
+            lambda on: tuple(on.themes),
+        ),
+    )
+    agents: Mapping[str, AgentSetting] = tables(
+        dict,
+        TableDefinition(
+            "agents",
+            read_agents,
+            Applies.START,
+            Group.AGENTS,
+            "agents of your own, changes to known ones, and profiles",
+            _agent_values,
+            lambda on: tuple(on.agents),
+            private=("env",),
+        ),
+    )
+    mcp: tuple[McpSetting, ...] = tables(
+        tuple,
+        TableDefinition(
+            "mcp",
+            lambda document: read_mcp(
+                document.values, document.wrong, lambda: known_names(document.tables("agents"))
+            ),
+            Applies.START,
+            Group.AGENTS,
+            "MCP servers that sessions are given",
+            lambda on: mcp_values(on.mcp),
+            lambda on: tuple(each.name for each in on.mcp),
+            private=("env", "headers"),
+        ),
+    )
+    projects: tuple[ProjectSetting, ...] = tables(
+        tuple,
+        TableDefinition(
+            "projects",
+            lambda document: read_projects(document.values, document.wrong),
+            Applies.START,
+            Group.AGENTS,
+            "additional directories of new conversations",
+            _project_values,
+            lambda on: tuple(each.directory for each in on.projects),
+        ),
+    )
+
+
+_DESCRIBED = tuple(described_in(Settings))
+SETTINGS = tuple(each for each in _DESCRIBED if isinstance(each, SettingDefinition))
+TABLES = tuple(each for each in _DESCRIBED if isinstance(each, TableDefinition) and each.name)
+
+
+def definition_of(name: str) -> SettingDefinition | None:
+    """The setting of a name, or of another name of it."""
+    return next((each for each in SETTINGS if name in map(".".join, each.keys)), None)
 
 
 def load_settings(path: Path | None = None) -> Settings:
@@ -169,22 +363,9 @@ def parse_settings(path: Path, text: str) -> Settings:
 
 def at_once(before: Settings, after: Settings) -> Settings:
     """The settings of a running screen with what holds at once of changed ones; the rest needs another start."""
-    return replace(
-        before,
-        agent=after.agent,
-        theme=after.theme,
-        themes=after.themes,
-        width=after.width,
-        half_rows=after.half_rows,
-        window_title=after.window_title,
-        shell=after.shell,
-        keys=after.keys,
-        key_problems=after.key_problems,
-        vim=after.vim,
-        files_follow=after.files_follow,
-        notifications=after.notifications,
-        history=after.history,
-        export=after.export,
+    return read_fields(
+        Settings,
+        lambda each, path: reduce(getattr, path, after if each.applies is Applies.NOW else before),
     )
 
 
@@ -195,81 +376,12 @@ def paints_cells(settings: Settings, environment: Mapping[str, str]) -> bool:
 
 
 def _settings(document: SettingsDocument) -> Settings:
-    document.only(document.values, (), _KEYS, old=_OLD_KEYS)
-    agents = read_agents(document)
-    keys, key_problems = read_keys(document.values, document.wrong)
-    permissions, rules = read_permissions(document)
-    return Settings(
-        agent=document.text_at(document.values, ("agent",)),
-        theme=document.text_at(document.values, ("theme",)),
-        permissions=permissions,
-        permission_rules=rules,
-        own_requests=read_own_requests(document),
-        park=document.switch("park", default=True),
-        painter=document.switch("painter", default=True),
-        replay=_replay(document),
-        width=_width(document),
-        half_rows=document.switch("half_rows", default=True),
-        window_title=document.switch("window_title", default=True),
-        shell=document.switch("shell", default=True),
-        access=client_access.client_access(document.values, document.wrong),
-        images=document.checked("images", one_of(ImageDrawing.AUTO)),
-        notifications=document.checked("notifications", one_of(NotificationForm.AUTO)),
-        snapshots=document.checked("snapshots", one_of(SnapshotScope.REPOSITORIES)),
-        files_follow=document.switch("files_follow", default=False),
-        idle_agents=_idle_agents(document),
-        prompt_history=_prompt_history(document),
-        vim=document.switch("vim", default=False),
-        linear=document.checked("linear", one_of(LinearSetting.AUTO)),
-        keys=keys,
-        key_problems=key_problems,
-        themes=_themes(document),
-        checkpoints=_checkpoints(document),
-        history=_history(document),
-        export=_export(document),
-        memory=_memory(document),
-        agents=agents,
-        mcp=read_mcp(document.values, document.wrong, lambda: known_names(agents)),
-        projects=read_projects(document.values, document.wrong),
-        hooks=read_hooks(document.values, document.wrong),
-        status_line=read_status_line(document.values, document.wrong),
+    document.known(
+        [key for each in SETTINGS for key in each.keys if ".".join(key) not in each.old_names],
+        [each.name for each in TABLES],
+        old=[name for each in SETTINGS for name in each.old_names],
     )
-
-
-def _width(document: SettingsDocument) -> int:
-    name = "column" if "column" in document.values else "width"
-    if name == "column" and "width" in document.values:
-        raise document.wrong(("column",), "is the old name of `width`: only one of them can be set")
-    value = document.values.get(name, _WIDTH)
-    if not isinstance(value, int) or isinstance(value, bool) or not _NARROWEST <= value <= _WIDEST:
-        raise document.wrong((name,), f"must be a number of cells from {_NARROWEST} to {_WIDEST}")
-    return value
-
-
-def _replay(document: SettingsDocument) -> int:
-    value = document.values.get("replay", _REPLAY)
-    if (
-        not isinstance(value, int)
-        or isinstance(value, bool)
-        or not _SHORTEST_REPLAY <= value <= _LONGEST_REPLAY
-    ):
-        least, most = f"{_SHORTEST_REPLAY:,}", f"{_LONGEST_REPLAY:,}"
-        raise document.wrong(("replay",), f"must be a number of characters from {least} to {most}")
-    return value
-
-
-def _idle_agents(document: SettingsDocument) -> int:
-    value = document.values.get("idle_agents", IDLE_AGENTS)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise document.wrong(("idle_agents",), "must be a number of minutes, 0 for never")
-    return value
-
-
-def _prompt_history(document: SettingsDocument) -> int:
-    value = document.values.get("prompt_history", PROMPT_HISTORY)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise document.wrong(("prompt_history",), "must be a number of prompts, 0 for none")
-    return value
+    return read_fields(Settings, lambda each, _: each.read(document))
 
 
 def _themes(document: SettingsDocument) -> dict[str, ThemeColours]:
@@ -285,54 +397,6 @@ def _theme(document: SettingsDocument, name: str, value: Any) -> ThemeColours:
         if not (isinstance(value.get(key), str) and is_colour(value[key])):
             raise document.wrong((*at, key) if key in value else at, f'needs {key} = "#rrggbb"')
     return ThemeColours(**{key: value[key].lower() for key in COLOUR_NAMES})
-
-
-def _checkpoints(document: SettingsDocument) -> CheckpointSetting:
-    table, at = document.table("checkpoints", ("frequency", "keep", "tools")), ("checkpoints",)
-    before = CheckpointSetting()
-    frequency = document.text_at(table, (*at, "frequency")) or before.frequency
-    if frequency not in FREQUENCIES:
-        raise document.wrong(
-            (*at, "frequency"), f'must be one of {", ".join(FREQUENCIES)}; it is "{frequency}"'
-        )
-    keep, tools = table.get("keep", before.keep), table.get("tools", before.tools)
-    if not isinstance(keep, int) or isinstance(keep, bool) or keep < 1:
-        raise document.wrong((*at, "keep"), "must be a number, 1 or more")
-    if not isinstance(tools, bool):
-        raise document.wrong((*at, "tools"), "must be true or false")
-    return CheckpointSetting(frequency, keep, tools)
-
-
-def _history(document: SettingsDocument) -> HistorySetting:
-    copies = document.table("history", ("copies",)).get("copies")
-    if copies is not None and not isinstance(copies, bool):
-        raise document.wrong(("history", "copies"), "must be true or false")
-    return HistorySetting(copies)
-
-
-def _memory(document: SettingsDocument) -> MemorySetting:
-    table, at = document.table("memory", ("tools", "scope")), ("memory",)
-    before = MemorySetting()
-    tools = table.get("tools", before.tools)
-    if not isinstance(tools, bool):
-        raise document.wrong((*at, "tools"), "must be true or false")
-    scope = document.text_at(table, (*at, "scope")) or before.scope
-    if scope not in MEMORY_SCOPES:
-        raise document.wrong((*at, "scope"), f'must be one of {", ".join(MEMORY_SCOPES)}; it is "{scope}"')
-    return MemorySetting(tools, scope)
-
-
-def _export(document: SettingsDocument) -> ExportSetting:
-    rules, at = document.table("export", ("mask",)).get("mask", []), ("export", "mask")
-    if not isinstance(rules, list) or not all(isinstance(rule, str) for rule in rules):
-        raise document.wrong(at, 'must be a list of regular expressions: ["ACME-[0-9]+"]')
-    if rules:
-        from catena.text.secrets import rule_trouble
-
-        for rule in rules:
-            if why := rule_trouble(rule):
-                raise document.wrong(at, f'"{rule}" {why}')
-    return ExportSetting(tuple(rules))
 
 
 def wrong_setting(key: tuple[str, ...], why: str) -> InvalidSettings:

@@ -53,7 +53,7 @@ def _own_agents() -> Sequence[str]:
 
 def settings(words: Sequence[str]) -> Iterator[Value]:
     """What follows these words of `catena config`: an act or a setting, a setting, its value."""
-    from catena.settings.definitions import SETTINGS
+    from catena.settings.settings import SETTINGS
 
     match words:
         case []:
@@ -70,7 +70,8 @@ def settings(words: Sequence[str]) -> Iterator[Value]:
 
 def _values_of(name: str) -> Iterator[str]:
     """The values of a setting, where it has a few."""
-    from catena.settings.definitions import SettingKind, definition_of
+    from catena.settings.definitions import SettingKind
+    from catena.settings.settings import definition_of
 
     definition = definition_of(name)
     match None if definition is None else definition.kind:

@@ -14,7 +14,7 @@ from catena.settings.agent_choices import agent_choices, offered_agents
 from catena.settings.agents import find_agent, stored_agent_name
 from catena.settings.file.location import config_directory, settings_path
 from catena.settings.linear import LinearSetting
-from catena.settings.settings import at_once, load_settings
+from catena.settings.settings import at_once, definition_of, load_settings
 from catena.settings.templates import Template, answer_about, known_templates, named_template
 from catena.terminal.programs import run_program
 from catena.text import login_text
@@ -311,7 +311,6 @@ class AgentCommands:
 
     async def settings(self, argument: str) -> None:
         """Read the settings, or one; with a value, write it into the settings file."""
-        from catena.settings.definitions import definition_of
         from catena.settings.effective import effective_settings
         from catena.settings.file.writing import SettingChange, file_value, key_of, write_setting
 

@@ -6,18 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from catena.settings.definitions import (
-    SETTINGS,
-    TABLES,
-    Applies,
-    Group,
-    SettingDefinition,
-    SettingKind,
-    Value,
-)
+from catena.settings.definitions import Applies, Group, SettingDefinition, SettingKind, Value
 from catena.settings.effective import Effective
 from catena.settings.file.document import SettingsDocument
-from catena.settings.settings import Settings
+from catena.settings.settings import SETTINGS, TABLES, Settings
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row, Tone, Word
 

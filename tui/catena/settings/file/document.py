@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from catena.errors import InvalidSettings
 
-_Checked = TypeVar("_Checked")
 _MOST_BYTES = 1 << 20  # of the file; a larger one is another
 
 
@@ -82,35 +81,40 @@ class SettingsDocument:
             raise self.wrong((key,), f"must be a table: [{key}.NAME]")
         return value
 
-    def table(self, key: str, known: tuple[str, ...]) -> Mapping[str, Any]:
-        """A table with nothing but these keys."""
-        value = self.values.get(key, {})
-        if not isinstance(value, dict):
-            raise self.wrong((key,), f"must be a table with {', '.join(f'`{each}`' for each in known)}")
-        self.only(value, (key,), known)
+    def known(
+        self, keys: Collection[tuple[str, ...]], tables: Iterable[str], *, old: Collection[str]
+    ) -> None:
+        """Check that the file has no other keys, and tables for keys with two names; ``old`` ones are not offered."""
+        below: dict[str, list[str]] = {}
+        for name, *rest in keys:
+            below.setdefault(name, []).extend(rest)
+        self.only(self.values, (), (*below, *tables), old=old)
+        for name, known in below.items():
+            value = self.values.get(name, {})
+            if isinstance(value, dict) and known:
+                self.only(value, (name,), known)
+            elif known and (name,) not in keys:
+                raise self.wrong((name,), f"must be a table with {', '.join(f'`{each}`' for each in known)}")
+
+    def at(self, key: tuple[str, ...]) -> Any:
+        """The value of a key, None where it is not set."""
+        value: Any = self.values
+        for name in key:
+            value = value.get(name) if isinstance(value, Mapping) else None
         return value
 
     def only(
         self,
         table: Mapping[str, Any],
         at: tuple[str, ...],
-        known: tuple[str, ...],
+        known: Collection[str],
         *,
-        old: tuple[str, ...] = (),
+        old: Collection[str] = (),
     ) -> None:
         """Check that a table has no other keys; ``old`` ones are read, and not offered."""
         for key in table:
             if key not in known and key not in old:
                 raise self.wrong((*at, key), f"is not a setting; known: {', '.join(known)}")
-
-    def switch(self, name: str, *, default: bool) -> bool:
-        """A value that is "on" or "off"."""
-        value = self.values.get(name, default)
-        if isinstance(value, bool):
-            return value
-        if value not in ("on", "off"):
-            raise self.wrong((name,), 'must be "on" or "off"')
-        return bool(value == "on")
 
     def text_at(self, table: Mapping[str, Any], at: tuple[str, ...]) -> str | None:
         """A text, None where it is not set."""
@@ -118,13 +122,6 @@ class SettingsDocument:
         if value is None or (isinstance(value, str) and value):
             return value
         raise self.wrong(at, "must be a non-empty string")
-
-    def checked(self, key: str, check: Callable[[object], _Checked]) -> _Checked:
-        """The value of a key as ``check`` reads it, which raises ValueError with what is wrong."""
-        try:
-            return check(self.values.get(key))
-        except ValueError as error:
-            raise self.wrong((key,), str(error)) from error
 
     def wrong(self, at: tuple[str, ...], why: str) -> InvalidSettings:
         """The error of a key."""

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from catena.errors import InvalidSettings, SettingsNotWritten
-from catena.settings.definitions import SettingDefinition, definition_of
+from catena.settings.definitions import SettingDefinition, SettingKind
 from catena.settings.file.document import read_text
 from catena.settings.file.location import settings_path
-from catena.settings.settings import Settings, parse_settings
+from catena.settings.settings import Settings, definition_of, parse_settings
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -77,8 +77,6 @@ def save_copies(wanted: bool, path: Path | None = None) -> None:
 
 def file_value(definition: SettingDefinition | None, text: str) -> FileValue:
     """The value of a setting that a person typed: in TOML, or a text without its quotes."""
-    from catena.settings.definitions import SettingKind
-
     match definition.kind if definition else SettingKind.WRITTEN:
         case SettingKind.AGENT | SettingKind.CHOICE | SettingKind.THEME | SettingKind.ON_OFF:
             return _unquoted(text)

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from catena.settings.file.document import SettingsDocument
 from catena.settings.tables.projects import absolute, is_absolute
-from catena_acp.permissions.own_request_policy import OwnRequests
 
 if TYPE_CHECKING:  # a dataclass that the first frame does not need
     from catena_acp.permissions.rule import Rule
 
-NAME, WORD, RULES, OWN = "permissions", "run", "rules", "own_requests"
-OLD_RULES = "permission_rules"
+RULES, OLD_RULES = ("permissions", "rules"), ("permission_rules",)
 _FIELDS = ("project", "kind", "pattern", "path", "answer")
 
 
@@ -31,46 +29,17 @@ class Permissions(StrEnum):
     DENY = "deny"
 
 
-def read_own_requests(document: SettingsDocument) -> OwnRequests:
-    """What comes of an agent's requests to Catena that no permission request covered. Raises InvalidSettings."""
-    table = document.values.get(NAME)
-    text = document.text_at(table, (NAME, OWN)) if isinstance(table, dict) else None
-    try:
-        return OwnRequests(text or OwnRequests.RECORD)
-    except ValueError as error:
-        known = ", ".join(OwnRequests)
-        raise document.wrong((NAME, OWN), f'must be one of {known}; it is "{text}"') from error
-
-
-def read_permissions(document: SettingsDocument) -> tuple[Permissions, tuple[Rule, ...]]:
-    """The answer of headless runs, and the rules. Raises InvalidSettings."""
-    value = document.values.get(NAME)
-    if not isinstance(value, dict):
-        return _word(document, document.values, (NAME,)), tuple(
-            _rules(document, document.values, (OLD_RULES,))
-        )
-    document.only(value, (NAME,), (WORD, RULES, OWN))
-    if RULES in value and document.values.get(OLD_RULES):
+def read_rules(document: SettingsDocument) -> tuple[Rule, ...]:
+    """The rules of every project. Raises InvalidSettings."""
+    if document.at(RULES) is not None and document.at(OLD_RULES):
         raise document.wrong(
-            (OLD_RULES,), f"is the old name of [[{NAME}.{RULES}]]: only one of them can be set"
+            OLD_RULES, f"is the old name of [[{'.'.join(RULES)}]]: only one of them can be set"
         )
-    rules = (*_rules(document, value, (NAME, RULES)), *_rules(document, document.values, (OLD_RULES,)))
-    return _word(document, value, (NAME, WORD)), rules
+    return (*_rules(document, RULES), *_rules(document, OLD_RULES))
 
 
-def _word(document: SettingsDocument, table: Mapping[str, Any], at: tuple[str, ...]) -> Permissions:
-    text = document.text_at(table, at)
-    if text is None:
-        return Permissions.ASK
-    try:
-        return Permissions(text)
-    except ValueError as error:
-        known = ", ".join(Permissions)
-        raise document.wrong(at, f'must be one of {known}; it is "{text}"') from error
-
-
-def _rules(document: SettingsDocument, table: Mapping[str, Any], at: tuple[str, ...]) -> Iterator[Rule]:
-    tables = table.get(at[-1], [])
+def _rules(document: SettingsDocument, at: tuple[str, ...]) -> Iterator[Rule]:
+    tables = document.at(at) or []
     header = f"[[{'.'.join(at)}]]"
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
         raise document.wrong(at, f"must be tables: {header}")
