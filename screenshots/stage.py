@@ -27,7 +27,6 @@ from textual.pilot import Pilot
 
 from catena.app.app import CatenaApp
 from catena.films.demo import Demo
-from catena.screens.chat.commands.commands import Commands
 from catena.settings.settings import Start
 from catena.themes.catalog import DARK, LIGHT
 from catena.workspace.outgoing import OutgoingTexts
@@ -154,10 +153,9 @@ class Stage:
         """Wait until there are so many tabs, and every one of them has an answer to its last prompt."""
 
         def answered() -> bool:
-            area = self.app.chat.area.commands
-            assert isinstance(area, Commands)
-            there = area.context.tabs.tabs
-            waiting = {id(tab) for tab, _ in area.context.tabs.events}
+            tabs_open = self.app.chat.area.chat.context.tabs
+            there = tabs_open.tabs
+            waiting = {id(tab) for tab, _ in tabs_open.events}
             return len(there) == tabs and not any(
                 tab.busy or tab.window.busy or tab.untouched or tab.draft or id(tab) in waiting
                 for tab in there
@@ -176,7 +174,7 @@ class Stage:
     def rests(self, *, works: bool = False) -> bool:
         """True while only the person can bring anything about; with ``works``, or an agent at work."""
         app, area = self.app, self.app.chat.area
-        if not isinstance(area.commands, Commands):
+        if area.chat.opened is None:
             return False
         asked = app.screen is not app.chat or area.panels.fork.open
         working = any(
@@ -184,7 +182,7 @@ class Stage:
             for worker in app.workers
             if worker.group not in ("events", "store") and not (asked and worker.group == "acts")
         )
-        context = area.commands.context
+        context = area.chat.context
         seats = [(tab, tab.window) for tab in context.tabs.tabs]
         at_work = any(
             seat.idle_work.under_way or ((seat.busy or tab.busy) and not tab.asks) for tab, seat in seats
@@ -297,9 +295,7 @@ async def stage(
             database, conversations, outgoing=OutgoingTexts(), directory=str(project), new_id=new_id
         )
         await app.chat.begin(tabs)
-        commands = app.chat.area.commands
-        if isinstance(commands, Commands):  # between two keys of a scene no time goes by
-            commands.actions.edits.clock = lambda: 0.0
+        app.chat.area.chat.actions.edits.clock = lambda: 0.0  # between two keys of a scene no time goes by
         try:
             yield Stage(app, pilot, clock, snapshots)
         finally:

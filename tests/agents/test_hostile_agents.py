@@ -54,8 +54,8 @@ class Scene:
 
     async def rows(self, tab: Tab) -> list[Message]:
         """The tab's branch, as the store has it."""
-        assert self.person.commands is not None
-        tabs = self.person.commands.context.tabs
+        assert self.person.chat is not None
+        tabs = self.person.chat.context.tabs
         return await tabs.branches.of_branch(tab, lambda reader, leaf: messages.page(reader, leaf, 100_000))
 
     async def said(self, tab: Tab) -> str:
@@ -81,9 +81,9 @@ class Scene:
                 answered.add(ask.ask_id)
                 if isinstance(ask, PermissionOpened):
                     option_id = ask.options[0].id if ask.options else None
-                    self.person.commands.run(conversation.answer(ask.ask_id, option_id))
+                    self.person.chat.context.run(conversation.answer(ask.ask_id, option_id))
                 else:
-                    self.person.commands.run(conversation.answer_elicitation(ask.ask_id, DECLINE))
+                    self.person.chat.context.run(conversation.answer_elicitation(ask.ask_id, DECLINE))
             return self.person.is_over(hostile)
 
         # Every call is counted meanwhile, and some misdeeds make millions of them.
@@ -109,9 +109,9 @@ async def two_tabs(place: Path, misdeed: str = "") -> AsyncIterator[Scene]:
     here.mkdir()
     rehearsal = find_agent("rehearsal", settings)
     async with at_the_screen(str(here), agent=rehearsal, settings=settings) as person:
-        acts = person.commands
+        acts = person.chat.context
         assert acts is not None
-        acts.run(person.commands.actions.tabs.open_with(find_agent("hostile", settings)))
+        acts.run(person.chat.actions.tabs.open_with(find_agent("hostile", settings)))
         await person.until(lambda: len(person.tabs) == 2, "another tab")
         await person.looks_at(person.tabs[1])
         neighbour, hostile = person.tabs

@@ -95,7 +95,7 @@ async def test_m08_on_the_screen_an_undo_that_leads_above_a_logout_names_what_th
         await person.idle()
         await tab.conversation.logins.log_out(tab.window)
         await person.sees("logged out")
-        person.commands.do("undo")
+        person.chat.do("undo")
         await person.sees(
             "  canary-old",
             "Your next prompt includes messages from before you logged out.",

@@ -13,7 +13,6 @@ from catena.app.app import CatenaApp
 from catena.films.demo import Demo
 from catena.films.key_strip import PressedKeys
 from catena.films.recording import rows_of
-from catena.screens.chat.commands.commands import Commands
 from catena.settings.settings import Start
 from catena.text.strips.redaction import RedactedWords, Redaction
 from catena_acp.agents.catalog import find_spec
@@ -62,7 +61,7 @@ async def test_d03_demo_mode_shows_keys_and_a_fixed_time_in_a_store_of_its_own(
 
     async with app.services(), app.run_test(size=(100, 30)) as pilot:
         person = Person(app, pilot)
-        await person.until(lambda: isinstance(person.area.commands, Commands), "the store to be open")
+        await person.until(lambda: person.area.chat.opened, "the store to be open")
         await person.first_tab()
         await person.say(f"say it is in {project}, said grace")
         await person.sees("it is in")

@@ -83,7 +83,7 @@ async def test_h20_an_answer_that_came_while_the_terminal_was_not_looked_at_is_s
         await sees_row(person, id, unseen=False)
         person.app.app_focus = False
         tab, before = person.tab, person.tab.leaf_id
-        person.commands.submit("say two")
+        person.chat.submit("say two")
         await person.until(lambda: tab.leaf_id != before and tab.unread and person.is_over(tab), "the answer")
         await sees_row(person, id, unseen=True)
         person.app.app_focus = True

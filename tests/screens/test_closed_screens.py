@@ -73,5 +73,5 @@ async def test_q04_a_conversation_that_was_closed_is_not_kept(tmp_path: Path) ->
             await person.looks_at(person.tabs[0])
             await person.idle()
         await _gone(person, closed[:-3])  # what is told last may still be about the last one
-        opening = person.commands.context.tabs._conversations._opening
+        opening = person.chat.context.tabs._conversations._opening
         await person.until(lambda: not opening, "the locks of what was opened and closed to be gone")

@@ -43,7 +43,7 @@ async def test_p10_the_view_equals_what_the_agent_received(
         assert any(base64.b64encode(told.encode()).decode() in data for data in sent)
         await person.press("enter")
         await person.sees_no("> say alpha")
-        async with person.commands.context.tabs._db.write():  # nothing is read before both are pressed
+        async with person.chat.context.tabs._db.write():  # nothing is read before both are pressed
             await person.press("left", "left")
         await person.sees("turn 1 of 3", "Only your prompt was sent.", "none of this conversation")
         await person.press("right")

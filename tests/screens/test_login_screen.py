@@ -68,7 +68,7 @@ def other_ways(place: Path, *ways: dict[str, object], **env: str) -> AgentSpec:
 
 
 def do(person: Person, command: str) -> None:
-    person.commands.do(command)
+    person.chat.do(command)
 
 
 async def test_r06_after_a_login_the_same_prompt_goes_out_in_its_tab_and_the_other_tab_works_on(

@@ -306,7 +306,7 @@ async def test_w25_an_answer_calls_for_attention_only_while_the_terminal_is_not_
         assert "\x07" not in sent
         person.app.post_message(events.AppBlur())
         await person.until(lambda: not person.app.app_focus, "the focus to be gone")
-        person.commands.submit("say unseen")
+        person.chat.submit("say unseen")
         await person.until(lambda: "\x07" in sent, "the bell")
 
 
@@ -343,7 +343,7 @@ async def test_s01_another_size_keeps_everything_usable(tmp_path: Path) -> None:
 async def test_the_newest_row_of_a_kind_is_known(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "say one; say two")
-        newest = person.commands.context.presenter.newest(Kind.AGENT)
+        newest = person.chat.context.presenter.newest(Kind.AGENT)
         assert newest is not None
         await person.say("/copy")
         await person.sees("to the terminal's clipboard")

@@ -137,7 +137,7 @@ async def test_a_streaming_tab_shows_all_of_it_after_another_was_looked_at(tmp_p
         await person.to_tab(1, "ctrl+pageup")
         await person.until(lambda: "CURTAIN" in person.text.replace("end=CURTAIN", ""), "its end")
         await person.idle()
-        row = person.commands.context.presenter.newest(Kind.AGENT)
+        row = person.chat.context.presenter.newest(Kind.AGENT)
         transcript = person.area.conversation.transcript
         assert row is not None and transcript is not None
         assert transcript.text_of(row.id) == row.text
@@ -270,12 +270,12 @@ async def test_h11_going_up_reads_older_pages_down_to_the_first_message(tmp_path
     async with at_the_screen(str(tmp_path), conversation_id=conversation_id, size=(100, 40)) as person:
         await person.sees("message 299 of conversation 0")
         while "▌ message 0 of" not in person.text:
-            before, oldest = person.text, person.commands.context.presenter.oldest
+            before, oldest = person.text, person.chat.context.presenter.oldest
             assert oldest is not None
             await person.press("pageup")
             await person.until(
                 lambda before=before, oldest=oldest: (  # type: ignore[misc]
-                    person.text != before or person.commands.context.presenter.oldest is not oldest
+                    person.text != before or person.chat.context.presenter.oldest is not oldest
                 ),
                 "what is above",
             )
@@ -375,6 +375,6 @@ async def test_h10_an_empty_conversation_that_another_catena_has_is_not_taken_aw
             if how == "its tab is closed":
                 followed = person.tab
                 await person.new_tab()
-                await person.commands.context.tabs.close(followed)
+                await person.chat.context.tabs.close(followed)
         over = await desk.say("say one")
         assert over.turn is not None

@@ -118,9 +118,9 @@ async def test_what_is_published_of_an_answer_is_drawn_with_its_events_and_witho
     async with at_the_screen(str(world.project)) as person:
         await person.say("say begun; hang")
         await person.sees("  begun")
-        tabs, tab, transcript = person.commands.context.tabs, person.tab, person.transcript
+        tabs, tab, transcript = person.chat.context.tabs, person.tab, person.transcript
         await person.until(lambda: not transcript.busy and not tabs.events, "all to be drawn")
-        answer = person.commands.context.presenter.newest(Kind.AGENT)
+        answer = person.chat.context.presenter.newest(Kind.AGENT)
         assert answer is not None
         grown: list[str] = []
         grow = Column.grow

@@ -359,7 +359,7 @@ class Unlooked:
 
     async def happens(self) -> None:
         person = self.person
-        view, tabs = person.commands.context.presenter, person.commands.context.tabs
+        view, tabs = person.chat.context.presenter, person.chat.context.tabs
         tab = person.tab
         view.moving = tab  # its news wait
         await tab.window.say("many-unjoinable-chunks")
@@ -394,10 +394,10 @@ async def test_w18_whoever_follows_a_flood_of_messages_is_shown_the_newest_page_
         await flood.happens()
         await person.sees("after many-unjoinable-chunks.")
         assert flood.added < 500
-        assert len(person.commands.context.presenter._rows) <= PAGE
+        assert len(person.chat.context.presenter._rows) <= PAGE
         await person.until(lambda: person.transcript.following, "the end to be in sight")
         # What is told late of a row above the page is no news: it would come to stand below the newest one.
-        tabs, view, tab = person.commands.context.tabs, person.commands.context.presenter, person.tab
+        tabs, view, tab = person.chat.context.tabs, person.chat.context.presenter, person.tab
         rows = await tabs.branches.of_branch(tab, lambda reader, leaf: messages.page(reader, leaf, 1_000))
         tabs.events.publish(tab, MessageAdded(tab.window_id, rows[0]))
         tabs.panes.focused.published.set()
@@ -426,5 +426,5 @@ async def test_w18_whoever_reads_above_a_flood_of_messages_keeps_their_place_and
         assert shown(person.transcript) == before
         assert flood.added >= 2_000
         assert flood.placed < 200
-        await person.commands.context.presenter.go_to(None)
+        await person.chat.context.presenter.go_to(None)
         await person.sees("after many-unjoinable-chunks.")

@@ -64,7 +64,7 @@ async def test_w17_two_agents_are_asked_at_once_side_by_side_and_one_branch_is_k
         other = person.tabs[1]
         await person.until(lambda: asked.at_work and other.at_work, "both to work at once")
         assert person.tab is asked, "the keys stay"
-        await person.until(lambda: person.commands.context.tabs.panes.of(other), "the other pane")
+        await person.until(lambda: person.chat.context.tabs.panes.of(other), "the other pane")
         cue(tmp_path, "both")
         await person.until(lambda: over(person, asked, other), "both answers")
         assert [tab.draft for tab in person.tabs] == ["", ""]
@@ -74,7 +74,7 @@ async def test_w17_two_agents_are_asked_at_once_side_by_side_and_one_branch_is_k
         await person.until(lambda: person.tabs == [other], "the other tab to be closed")
         await person.looks_at(other)
         await person.sees("The branch of Rehearsal stays in /tree")
-        assert len(person.commands.context.tabs.panes.open) == 1
+        assert len(person.chat.context.tabs.panes.open) == 1
         await person.say("/undo")
         await person.until(lambda: len(person.tabs) == 2, "the tab to be open again")
 

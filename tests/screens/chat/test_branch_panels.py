@@ -27,7 +27,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 
 
 def edits(person: Person) -> EditActions:
-    return person.commands.actions.edits
+    return person.chat.actions.edits
 
 
 async def say(person: Person, *words: str) -> None:
@@ -166,7 +166,7 @@ async def test_e06_attachments_of_the_prompt_are_in_the_composer_and_go_with_the
         assert transcript is not None
         prompt = transcript.prompt_above(None)
         assert prompt is not None and prompt.text == "say beta"
-        (file,) = await person.commands.context.tabs.branches.attachments_of(prompt.id)
+        (file,) = await person.chat.context.tabs.branches.attachments_of(prompt.id)
         assert file.content == b"the notes"
 
 

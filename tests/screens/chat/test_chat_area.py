@@ -15,7 +15,6 @@ from textual.screen import Screen
 from catena.desktop.clipboard import ImageClipboard
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.area.area import ChatArea
-from catena.screens.chat.commands.startup_commands import StartupCommands
 from catena.screens.chat.commands.table import COMMANDS, SLASH_COMMANDS, command, slash_command
 from catena.settings.settings import Settings, Start
 from catena.terminal.key_gate import KeyGate
@@ -100,8 +99,8 @@ async def test_w19_what_is_sent_in_two_areas_before_the_store_is_open_is_kept_in
         for area, text in ((screen.first, "one"), (screen.second, "two")):
             area.write_here()
             await press(pilot, *text, "enter", *"more")
-        first, second = screen.first.commands, screen.second.commands
-        assert isinstance(first, StartupCommands) and isinstance(second, StartupCommands)
+        first, second = screen.first.chat, screen.second.chat
+        assert first.opened is None and second.opened is None
         assert [each.text for each in screen.outgoing.waiting(first.draft)] == ["one"]
         await pilot.app.pop_screen()
         assert [each.text for each in screen.outgoing.waiting(first.draft)] == ["one", "more"]
@@ -126,7 +125,7 @@ async def test_what_is_sent_before_there_is_a_tab_is_in_the_composer_where_no_ag
     async with at_the_screen(str(tmp_path), choose=True) as person:
         await person.sees("Start with")
         await person.select("fold")
-        person.commands.submit("say sent early")
+        person.chat.submit("say sent early")
         await person.done()
         assert not person.tabs
         assert person.draft == "say sent early"
@@ -150,5 +149,5 @@ async def test_every_command_of_the_table_has_an_action_that_takes_an_argument_o
             each.action(cast("ChatActions", noted), "text")
             ((path, arguments),) = noted.calls
             subject, _, action = path.partition(".")
-            assert callable(getattr(getattr(person.commands.actions, subject), action)), each.name
+            assert callable(getattr(getattr(person.chat.actions, subject), action)), each.name
             assert arguments == (("text",) if each.argument else ()), each.name

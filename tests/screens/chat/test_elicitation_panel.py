@@ -201,7 +201,7 @@ async def test_w12_what_is_typed_into_a_form_survives_a_crash_and_is_no_draft_on
 
 async def saved(person: Person, draft: str) -> None:
     """Wait until this is the draft in the store."""
-    db, window_id = person.commands.context.tabs._db, person.tab.window_id
+    db, window_id = person.chat.context.tabs._db, person.tab.window_id
     async with asyncio.timeout(60):
         while True:
             async with db.read() as reader:

@@ -148,9 +148,9 @@ async def test_h24_what_is_within_words_within_calls_and_beyond_ascii_is_found_a
     }
     async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
         await person.sees("message 599 of all")
-        finding = person.commands.actions.finding
+        finding = person.chat.actions.finding
         for text, count in wanted.items():
-            await person.commands.context.presenter.go_to(None)
+            await person.chat.context.presenter.go_to(None)
             finding.look(text)
             await person.until(lambda: not finding._counting, f"the count of {text}")
             assert person.transcript.hit_position[1] == count, text
@@ -168,7 +168,7 @@ async def test_h24_keys_do_not_wait_for_the_search_and_the_newest_text_wins(tmp_
     conversation = await branch()
     async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
         await person.sees(f"message {ROWS - 1} of all")
-        async with person.commands.context.tabs.store.read_concurrently():  # every search waits for this
+        async with person.chat.context.tabs.store.read_concurrently():  # every search waits for this
             await look_for(person, "message 4")
             await person.type("2 of")
             await person.sees("message 42 of", "…")
@@ -184,7 +184,7 @@ async def test_h24_that_nothing_matches_is_said_once_the_whole_branch_is_looked_
     conversation = await branch()
     async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(columns, 30)) as person:
         await person.sees(f"message {ROWS - 1} of all")
-        async with person.commands.context.tabs.store.read_concurrently():  # every search waits for this
+        async with person.chat.context.tabs.store.read_concurrently():  # every search waits for this
             await look_for(person, "zzznothing")
             await person.until(lambda: "…" in counted(person), "the sign of a search that goes on")
             assert "no match" not in counted(person)
@@ -202,7 +202,7 @@ async def test_h24_closing_the_find_bar_ends_the_search(tmp_path: Path) -> None:
     conversation = await branch()
     async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
         await person.sees(f"message {ROWS - 1} of all")
-        async with person.commands.context.tabs.store.read_concurrently():
+        async with person.chat.context.tabs.store.read_concurrently():
             await look_for(person, "message 42 of")
             await person.press("escape")
             await person.writing()

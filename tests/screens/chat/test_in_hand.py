@@ -106,7 +106,7 @@ async def leave_meanwhile(
 
     async with at_the_screen(str(place)) as person:
         await before(person)
-        tabs = person.commands.context.tabs
+        tabs = person.chat.context.tabs
         db = tabs._db
         write, leave = db.write, tabs.leave
 

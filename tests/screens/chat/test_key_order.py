@@ -318,7 +318,7 @@ async def test_an_act_that_leads_nowhere_in_time_holds_the_keys_no_longer(tmp_pa
         async def wait() -> None:
             await never.wait()
 
-        person.commands.run(person.area.gate.led(wait()))
+        person.chat.context.run(person.area.gate.led(wait()))
         began = time.monotonic()
         _send(person, "ctrl+c")  # the first key that is not merely written
         await person.type_at_once("word")

@@ -218,7 +218,7 @@ async def test_k11_a_closed_tab_keeps_its_draft_and_the_next_one_gets_what_is_ty
     async with at_the_screen(str(tmp_path)) as person:
         await two_tabs(person)
         async with person.store_held():
-            person.commands.do("close")
+            person.chat.do("close")
             await person.type(" typed")
         await person.until(lambda: len(person.tabs) == 1, "one tab")
         await person.sees("  first", "│ draft one typed")
@@ -271,7 +271,7 @@ async def test_k11_nothing_to_undo_sends_what_was_typed_meanwhile_where_it_was_t
         await said(person, "alpha")
         await person.type("a draft")
         async with person.store_held():
-            person.commands.do("redo")
+            person.chat.do("redo")
             await person.type("say beta")
             await person.press("enter")
             await person.type("rest")
@@ -335,7 +335,7 @@ async def test_e01_what_is_typed_while_an_edit_goes_out_is_not_taken_along_to_an
             await person.press("enter")
             await person.type("next")
             await person.press("ctrl+pageup")
-            await person.until(lambda: person.commands.context.drafts.tab is first, "the other tab")
+            await person.until(lambda: person.chat.context.drafts.tab is first, "the other tab")
             assert person.draft == "draft one"
         await person.looks_at(first)
         await person.done()
@@ -397,7 +397,7 @@ async def test_m06_a_text_that_waits_to_go_out_is_saved_with_the_draft_behind_it
     async with at_the_screen(str(tmp_path)) as person:
         await two_tabs(person)
         first, _ = person.tabs
-        tabs = person.commands.context.tabs
+        tabs = person.chat.context.tabs
         async with person.store_held():
             await person.press("ctrl+pageup")
             await person.type("!")
@@ -419,7 +419,7 @@ async def test_e03_a_draft_that_is_left_stays_in_sight_until_something_is_typed(
         await person.press("left", "left")
         cursor = person.composer.cursor_location
         async with person.store_held():
-            person.commands.do("undo")
+            person.chat.do("undo")
             await person.taken_in()
             assert person.draft == "my draft"
             await person.press("enter")  # and it is not sent: another may take its place
@@ -458,7 +458,7 @@ async def test_a_command_that_wants_more_is_put_before_what_is_typed_behind_it(t
 async def test_earlier_texts_come_only_where_nothing_was_written_meanwhile(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "alpha")
-        person.commands.actions.prompts._inputs.loaded = False
+        person.chat.actions.prompts._inputs.loaded = False
         async with person.store_held():
             await person.press("up")
             await person.type("mine")
@@ -475,7 +475,7 @@ async def test_m06_what_is_typed_while_a_tab_is_opened_is_kept_by_leaving(tmp_pa
         await said(person, "first")
         await person.type("draft one")
         await person.taken_in()
-        tab, tabs = person.tab, person.commands.context.tabs
+        tab, tabs = person.tab, person.chat.context.tabs
 
         async def never(*arguments: object, **named: object) -> Tab:
             await asyncio.Event().wait()
@@ -527,7 +527,7 @@ async def test_k11_who_goes_to_another_tab_while_an_act_is_undone_stays_there(tm
         await person.done()
         await person.type("draft two")
         async with person.store_held():
-            person.commands.do("undo")
+            person.chat.do("undo")
             await person.type("!")
             await person.press("ctrl+pageup")
             await person.type("?")
@@ -594,7 +594,7 @@ async def test_w03_enter_on_what_stood_in_one_tab_sends_nothing_in_the_next(tmp_
         await two_tabs(person)
         first, second = person.tabs
         async with person.store_held():
-            person.commands.do("close")
+            person.chat.do("close")
             await person.press("enter")
         await person.looks_at(first)
         await person.done()
@@ -648,7 +648,7 @@ async def test_w19_who_comes_back_before_another_tab_was_shown_misses_nothing_th
         await two_tabs(person)
         await person.to_tab(1, "ctrl+pageup")
         first, second = person.tabs
-        view, tabs = person.commands.context.presenter, person.commands.context.tabs
+        view, tabs = person.chat.context.presenter, person.chat.context.tabs
         pages = SlowPages(monkeypatch, first, second)
         for tab in (second, first):
             await person.press("ctrl+pageup")
@@ -668,7 +668,7 @@ async def test_the_last_tab_may_be_closed_while_it_is_read_anew(
 ) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "first")
-        tab, view, tabs = person.tab, person.commands.context.presenter, person.commands.context.tabs
+        tab, view, tabs = person.tab, person.chat.context.presenter, person.chat.context.tabs
         pages = SlowPages(monkeypatch, tab)
         view._reload.set()
         tabs.panes.focused.published.set()
@@ -704,7 +704,7 @@ async def test_s05_a_page_that_cannot_be_read_anew_is_told_and_the_screen_goes_o
             return await read(self, tab, place, **known)
 
         monkeypatch.setattr(TabBranches, "page_at", not_at_first)
-        person.commands.context.presenter._reload.set()
-        person.commands.context.tabs.panes.focused.published.set()
+        person.chat.context.presenter._reload.set()
+        person.chat.context.tabs.panes.focused.published.set()
         await person.sees("it cannot be read", "  first")
         await said(person, "second")

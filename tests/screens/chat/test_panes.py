@@ -29,7 +29,7 @@ def every_area(person: Person) -> list[ChatArea]:
 
 
 def panes(person: Person) -> list[Pane]:
-    return person.commands.context.tabs.panes.open
+    return person.chat.context.tabs.panes.open
 
 
 async def side_by_side(person: Person) -> None:
@@ -41,7 +41,7 @@ async def side_by_side(person: Person) -> None:
     await person.type("new conv")
     await person.press("enter")
     await person.until(lambda: len(areas(person)) == 2 and person.area is areas(person)[1], "two panes")
-    await person.until(lambda: person.area.commands.shown not in (None, left), "the new conversation")
+    await person.until(lambda: person.area.chat.shown not in (None, left), "the new conversation")
     await person.looks_at(person.tabs[-1])
     await person.writing()
 
@@ -137,12 +137,12 @@ async def test_w19_panes_are_there_again_after_a_restart(tmp_path: Path) -> None
         await person.type("left draft")
         await person.say("/swap-panes")
         await person.until(lambda: areas(person)[1] is person.area, "the panes to change places")
-        shown = [area.commands.tab for area in areas(person)]
+        shown = [area.chat.tab for area in areas(person)]
         assert shown == [person.tabs[1], person.tabs[0]]
         await person.idle()
     async with at_the_screen(str(tmp_path), size=NARROW, choose=True) as person:
         await person.until(lambda: len(panes(person)) == 2, "both panes")
-        await person.until(lambda: all(area.commands.shown for area in every_area(person)), "their tabs")
+        await person.until(lambda: all(area.chat.shown for area in every_area(person)), "their tabs")
         assert len(areas(person)) == 1 and person.tab is person.tabs[0]
         await person.pilot.resize_terminal(*WIDE)
         await person.sees("  first", "right draft")
@@ -235,7 +235,7 @@ async def test_w19_what_comes_late_in_one_pane_takes_no_key_from_the_other(tmp_p
             await person.type("for the new tab")
             await person.press("f6")
             await person.type("stays ")
-        await person.until(lambda: right.commands.shown is person.tabs[-1], "the new tab on the right")
+        await person.until(lambda: right.chat.shown is person.tabs[-1], "the new tab on the right")
         await person.type("on the left")
         await person.until(
             lambda: person.tabs[-1].draft == "for the new tab", "what was typed on the way there"

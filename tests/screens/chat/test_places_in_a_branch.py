@@ -108,7 +108,7 @@ async def test_h24_what_comes_while_one_reads_the_beginning_moves_nothing_and_st
         await person.idle()
         assert person.text.splitlines()[:20] == before
         assert person.transcript.below > below
-        newest = person.commands.context.presenter.newest(Kind.AGENT)
+        newest = person.chat.context.presenter.newest(Kind.AGENT)
         assert newest is not None
         assert "and more" in newest.text
         await person.press("end")
@@ -196,7 +196,7 @@ async def test_h24_however_much_is_read_only_what_is_near_the_screen_stays_loade
     async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
         await person.sees(f"message {ROWS - 1} of all")
         await at_home(person)
-        transcript, presenter = person.transcript, person.commands.context.presenter
+        transcript, presenter = person.transcript, person.chat.context.presenter
         most = 0
 
         def held() -> list[int]:
@@ -247,7 +247,7 @@ async def test_h24_wherever_one_reads_while_an_answer_comes_the_end_is_as_it_is_
     conversation = await long_branch(cwd=str(world.project))
     async with at_the_screen(str(world.project), conversation_id=conversation, size=(100, 30)) as person:
         await person.sees(f"message {ROWS - 1} of all")
-        transcript, presenter = person.transcript, person.commands.context.presenter
+        transcript, presenter = person.transcript, person.chat.context.presenter
         await person.say(
             "stream 20 rate 0; cue a; tool read x; stream 30 rate 300; cue b; tool edit y; stream 9; cue c; say so"
         )
@@ -268,7 +268,7 @@ async def test_h24_wherever_one_reads_while_an_answer_comes_the_end_is_as_it_is_
                 await person.taken_in()
             world.cue(cue or "none")
         await person.idle()
-        async with person.commands.context.tabs.store.read() as reader:
+        async with person.chat.context.tabs.store.read() as reader:
             stored = await messages.page(reader, person.tab.leaf_id, 4_000)
         newest = list(presenter._newest.values())
         assert [row.id for row in newest] == [row.id for row in stored[-len(newest) :]]
@@ -295,7 +295,7 @@ async def test_q04_however_many_turns_follow_only_the_rows_near_the_screen_stay_
             await person.answered(f"say turn {number}")
             held = [entry.message.depth for entry in person.transcript._column.entries]
             most = max(most, len(held))
-            assert held == list(person.commands.context.presenter.loaded)
+            assert held == list(person.chat.context.presenter.loaded)
         assert most < 30
         await person.sees("turn 15")
         await person.browse()
@@ -317,7 +317,7 @@ async def test_q04_who_reads_further_up_while_turns_follow_keeps_no_more_of_them
         await person.browse()
         await person.press("home")
         await person.sees("say turn 0")
-        tab, drawn = person.tab, person.commands.context.presenter
+        tab, drawn = person.tab, person.chat.context.presenter
         for number in range(6, 20):
             await tab.window.say(f"say turn {number}")
             await person.until(lambda: person.is_over(tab), "the end of its turn")

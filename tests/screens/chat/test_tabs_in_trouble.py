@@ -157,7 +157,7 @@ async def three_tabs(
     async with at_the_screen(str(place), agent=rehearsal, settings=settings) as person:
         await person.say("stream 9000 rate 30")
         for number, spec in enumerate((find_agent(agent, settings), rehearsal), start=2):
-            person.commands.run(person.commands.actions.tabs.open_with(spec))
+            person.chat.context.run(person.chat.actions.tabs.open_with(spec))
             await person.until(lambda number=number: len(person.tabs) == number, "another tab")  # type: ignore[misc]
             await person.looks_at(person.tabs[-1])
         person.composer.put(DRAFT)
@@ -316,7 +316,7 @@ async def test_r01_w_waits_for_the_end_of_the_limit_and_sends_it_then_whatever_t
         await person.sees("Retrying at", "Stop waiting")
         await person.to_tab(3, "ctrl+pagedown")
         assert not person.area.panels.trouble.open
-        person.commands.actions.trouble._clock = much_later
+        person.chat.actions.trouble._clock = much_later
         await person.until(lambda: scene.middle.unread and not scene.middle.busy, "the answer")
         await person.until(lambda: scene.middle.trouble.standing is None, "the end of the trouble")
         await person.to_tab(2, "ctrl+pageup")
@@ -342,7 +342,7 @@ async def test_r01_r12_a_prompt_that_came_back_waits_in_its_tab_and_leaves_what_
         person.composer.insert("\n" + MEANWHILE)
         await scene.take("w")
         await person.to_tab(3, "ctrl+pagedown")
-        person.commands.actions.trouble._clock = much_later
+        person.chat.actions.trouble._clock = much_later
         await person.until(lambda: scene.middle.unread and not scene.middle.busy, "the answer")
         assert person.draft == DRAFT and scene.middle.draft == MEANWHILE
         await person.to_tab(2, "ctrl+pageup")

@@ -257,7 +257,7 @@ async def test_w06_the_plan_is_pinned_while_it_has_open_items(tmp_path: Path) ->
         assert person.tab.plan is not None
         entries = [{"text": "Bow", "status": "pending"}]
         person.tab.plan = replace(person.tab.plan, data={"entries": entries})
-        person.commands.context.presenter.refresh()
+        person.chat.context.presenter.refresh()
         await person.sees("0 of 1 done", "○ Bow")
 
 

@@ -27,7 +27,7 @@ async def said(person: Person, text: str) -> None:
 
 async def go_back_to_first_answer(person: Person) -> None:
     """What a rewind does below the screen."""
-    acts = person.commands
+    acts = person.chat
     assert acts is not None
     tabs, tab = acts.context.tabs, person.tab
     async with tabs._db.write() as tx:
@@ -50,7 +50,7 @@ async def test_k11_u_while_browsing_undoes_and_says_so_with_draft_and_branch_bac
         await said(person, "first")
         await said(person, "second")
         person.composer.put("half a thought")
-        acts = person.commands
+        acts = person.chat
         assert acts is not None
         person.tab.draft = "half a thought"
         await acts.context.tabs.keep(person.tab)
@@ -83,7 +83,7 @@ async def test_k11_a_title_and_a_closed_tab_are_undone_by_command_and_listed(tmp
         await person.say("/rename Other")
         await person.sees("Renamed to “Other”")
         person.composer.put("kept draft")
-        acts = person.commands
+        acts = person.chat
         assert acts is not None
         acts.do("close")
         await person.until(lambda: len(person.tabs) == 1, "one tab")

@@ -48,7 +48,7 @@ async def without_a_tab(person: Person) -> None:
 
 def agrees(person: Person) -> bool:
     """True if the composer shows the draft of the tab that is on the screen."""
-    context = person.commands.context
+    context = person.chat.context
     return context.tab is context.presenter.shown is context.drafts.tab and person.draft == person.tab.written
 
 
@@ -95,7 +95,7 @@ async def test_k11_nothing_is_typed_into_a_tab_that_is_being_closed(tmp_path: Pa
     async with at_the_screen(str(tmp_path)) as person:
         await two_tabs(person)
         async with person.store_held():
-            person.commands.do("close")
+            person.chat.do("close")
             await person.press("ctrl+pageup")
             await person.type("!")
         await person.until(lambda: len(person.tabs) == 1, "one tab")
@@ -182,7 +182,7 @@ async def test_r12_a_text_that_the_store_refuses_after_its_tab_is_closed_is_in_t
 
         monkeypatch.setattr(second.window, "say", refuse)
         await person.press("enter")
-        person.commands.do("close")
+        person.chat.do("close")
         await person.looks_at(first)
         await person.until(lambda: person.tabs == [first], "the tab to be closed")
         go_on.set()
@@ -246,7 +246,7 @@ async def test_e01_an_edit_whose_files_are_still_read_is_saved_when_its_tab_is_c
         await person.browse()
         await person.press("e")
         await person.type(" too")
-        person.commands.do("close")
+        person.chat.do("close")
         await person.until(lambda: len(person.tabs) == 1, "one tab")
         go_on.set()
         await person.done()

@@ -61,7 +61,7 @@ async def test_w05_a_command_runs_in_the_persons_shell_and_its_output_goes_into_
         await person.press("enter")
         await person.idle()
         assert prompts(tmp_path) == [f"{block}```console\n$ true\n[exit code 0]\n```\nwhy?"]
-        inputs = await person.commands.context.tabs.recent_inputs()
+        inputs = await person.chat.context.tabs.recent_inputs()
         assert inputs[1:3] == ["!true", '!echo "$MINE" in $PWD; tty; exit 3']
         await person.press("up")
         assert person.draft == inputs[0]

@@ -44,7 +44,7 @@ async def main():
 
     app._first_frame = first_frame
     async with app.services(), app.run_test() as pilot:
-        while getattr(app.chat.area.commands, "shown", None) is None:
+        while getattr(app.chat.area.chat, "shown", None) is None:
             await pilot.pause(0.01)
         print(*found)
 

@@ -322,7 +322,7 @@ async def test_t01_how_a_turn_ended_and_what_is_said_in_an_open_fork_come_into_t
 ) -> None:
     async with in_the_shop(world) as person:
         first = person.tab
-        fork = await person.commands.context.tabs.open_conversation("c2")
+        fork = await person.chat.context.tabs.open_conversation("c2")
         await person.say("cue broken; refuse")
         await person.until(lambda: first.at_work and first.leaf_id != "a2b", "the turn")
         await open_tree(person)

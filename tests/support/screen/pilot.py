@@ -18,7 +18,7 @@ from textual.screen import Screen
 
 from catena.app.app import CatenaApp
 from catena.screens.chat.area.area import ChatArea
-from catena.screens.chat.commands.commands import Commands
+from catena.screens.chat.commands.chat import Chat
 from catena.settings.settings import Settings, Start
 from catena.themes.stylesheet import SparingStylesheet
 from catena.transcript import Transcript
@@ -51,14 +51,14 @@ class Person:
     @property
     def tab(self) -> Tab:
         """The tab that is shown."""
-        tab = self.area.commands.shown
+        tab = self.area.chat.shown
         assert tab is not None
         return tab
 
     @property
     def tabs(self) -> list[Tab]:
         """All tabs."""
-        return self.commands.context.tabs.tabs
+        return self.chat.context.tabs.tabs
 
     @property
     def draft(self) -> str:
@@ -76,11 +76,9 @@ class Person:
         return self.area.prompt.composer
 
     @property
-    def commands(self) -> Commands:
-        """What commands and keys do, once the store is open."""
-        commands = self.area.commands
-        assert isinstance(commands, Commands)
-        return commands
+    def chat(self) -> Chat:
+        """What commands and keys do."""
+        return self.area.chat
 
     @property
     def transcript(self) -> Transcript:
@@ -148,7 +146,7 @@ class Person:
         """Press Esc twice, with no time between them however slow the machine is; a prompt is to be chosen then."""
         await self.idle()
         await self.writing()
-        edits = self.commands.actions.edits
+        edits = self.chat.actions.edits
         edits.clock, clock = (lambda: 0.0), edits.clock
         await self.press("escape", "escape")
         edits.clock = clock
@@ -156,7 +154,7 @@ class Person:
 
     async def first_tab(self) -> None:
         """Wait until there is a tab on the screen."""
-        await self.until(lambda: self.area.commands.shown, "the first tab")
+        await self.until(lambda: self.area.chat.shown, "the first tab")
         await self.looks_at(self.tab)
 
     async def select(self, key: str) -> None:
@@ -189,7 +187,7 @@ class Person:
         """Wait until this tab is on the screen, with its own draft under the keys."""
 
         def shown() -> bool:
-            context = self.commands.context
+            context = self.chat.context
             return context.presenter.shown is context.tab is tab and self.draft == tab.written
 
         await self.until(shown, f"the tab {tab.name()!r}")
@@ -237,7 +235,7 @@ class Person:
 
     def is_over(self, tab: Tab) -> bool:
         """True where no prompt of the tab is on its way, and all that was told of the last one is drawn."""
-        context = self.commands.context
+        context = self.chat.context
         to_draw = any(told is tab for told, _ in context.tabs.events)
         return not (tab.window.busy or to_draw or tab.busy)
 
@@ -285,7 +283,7 @@ class Person:
     async def store_held(self) -> AsyncIterator[None]:
         """The store is in use within the block: whatever asks for it waits until the end of it."""
         taken, let_go = asyncio.Event(), asyncio.Event()
-        db = self.commands.context.tabs._db
+        db = self.chat.context.tabs._db
 
         async def hold() -> None:
             async with db.write():
@@ -351,7 +349,7 @@ async def at_the_screen(
     put_new_store(default_path())
     async with app.services(), app.run_test(size=size):
         person = Person(app, SparingPilot(app))
-        await person.until(lambda: isinstance(person.area.commands, Commands), "the store to be open")
+        await person.until(lambda: person.area.chat.opened, "the store to be open")
         if not picker and not choose:
             await person.first_tab()
         yield person

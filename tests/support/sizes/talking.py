@@ -204,7 +204,7 @@ async def stop_all(person: Person) -> None:
 @stop("the question before quitting", "/quit", close=stop_all)
 async def quitting(person: Person) -> None:
     """Asked while an agent works."""
-    person.commands.do("quit")
+    person.chat.do("quit")
     await person.sees("is working")
 
 

@@ -88,7 +88,7 @@ _PARTS = (
     "catena.workspace.tabs",
     "catena.screens.chat.area.panel_columns",
     "catena.widgets.completion",
-    "catena.screens.chat.commands.commands",
+    "catena.screens.chat.commands.dispatch",
     "catena.screens.chat.area.parts",
     "catena.transcript",
     "catena.app.window_title",

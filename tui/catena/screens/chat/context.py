@@ -16,10 +16,13 @@ from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.presenter import Parts, TabPresenter
 from catena.settings.settings import Settings, Start
 from catena.terminal.key_gate import KeyGate
+from catena.terminal.programs import EditorFailed
 from catena.widgets.sheet_head import Subject
 from catena.workspace.panes import Pane
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
+from catena_acp.errors import AgentError, ReadOnly
+from catena_store.errors import StoreError
 from catena_store.ids import utc_now
 
 if TYPE_CHECKING:
@@ -161,7 +164,18 @@ class ChatContext:
     panes: ScreenPanes
     presenter: TabPresenter
     drafts: Drafts
-    run: Callable[[Awaitable[None]], None]  # runs an action, and shows its error
+
+    def run(self, act: Awaitable[None]) -> None:
+        """Let an action go on by itself, and say what goes wrong."""
+        self.screen.run(self._guarded(act))
+
+    async def _guarded(self, act: Awaitable[None]) -> None:
+        try:
+            await act
+        except (AgentError, StoreError, ReadOnly, EditorFailed) as error:
+            self.say(str(error), wrong=True)
+        finally:
+            self.panes.close_empty()
 
     @property
     def app(self) -> App[Any]:

@@ -14,7 +14,7 @@ from catena.screens.chat.area.area import ChatArea
 from catena.screens.chat.bars.tabs import TabBar, TabLabel
 
 if TYPE_CHECKING:  # the first frame needs none of these
-    from catena.screens.chat.commands.commands import Commands
+    from catena.screens.chat.commands.chat import Chat
     from catena.screens.history.acts import HistoryChoice
     from catena.settings.settings import Start
     from catena.workspace.panes import Pane
@@ -46,7 +46,6 @@ class PaneRow(Horizontal):
         self._tab_bar = tab_bar
         self._make_area = make_area
         self._areas = [make_area()]
-        self._commands: dict[Pane, Commands] = {}
         self._tabs: OpenTabs | None = None
         self._opening = asyncio.Lock()
 
@@ -63,22 +62,21 @@ class PaneRow(Horizontal):
         """Bring the tabs back now that the store is open, side by side where they stood so."""
         await self._areas[0].panels.open()
         self._tabs = tabs
-        commands = self._connect(self._areas[0], tabs.panes.focused)
-        commands.run(self._restore(commands))
+        chat = self._connect(self._areas[0], tabs.panes.focused)
+        chat.context.run(self._restore(chat))
         tabs.tell_by(self.say)
         self.run_worker(tabs.watch_store(lambda text: self.say(text, wrong=True)), group="store")
 
-    def _connect(self, area: ChatArea, pane: Pane) -> Commands:
+    def _connect(self, area: ChatArea, pane: Pane) -> Chat:
         assert self._tabs is not None, "the store is open"
-        commands = self._commands[pane] = area.connect(self._tabs, pane, self)
-        return commands
+        return area.connect(self._tabs, pane, self)
 
-    async def _restore(self, commands: Commands) -> None:
+    async def _restore(self, chat: Chat) -> None:
         """Show the first tab, and beside it the one that stood there."""
         tabs = self._tabs
         assert tabs is not None, "the store is open"
         try:
-            await commands.begin()
+            await chat.begin()
         finally:
             stood, tabs.side_by_side = tabs.side_by_side, ()
         shown = tabs.active
@@ -87,7 +85,7 @@ class PaneRow(Horizontal):
             tabs.panes_changed()
         else:
             index = 0 if beside is stood[0] else 1
-            await (await self._opened(index, beside)).restore(beside)
+            await (await self._opened(index, beside)).actions.tabs.show(beside)
 
     # --- which there are
 
@@ -98,6 +96,9 @@ class PaneRow(Horizontal):
 
     def _area_of(self, pane: Pane) -> ChatArea:
         return next((area for area in self._areas if area.pane is pane), self._areas[0])
+
+    def _chat_of(self, pane: Pane) -> Chat:
+        return self._area_of(pane).chat
 
     @property
     def room(self) -> bool:
@@ -136,8 +137,8 @@ class PaneRow(Horizontal):
         """
         assert self._tabs is not None, "the store is open"
         other = self._tabs.panes.other(pane)
-        commands = self._commands[other] if other is not None else await self._opened(1, tab)
-        await commands.take(tab, arrived)
+        chat = self._chat_of(other) if other is not None else await self._opened(1, tab)
+        await chat.actions.tabs.take(tab, arrived)
 
     async def stand_beside(self, pane: Pane, tab: Tab) -> None:
         """Show a tab in the other pane than this one, which is opened where it is not; the keys stay where they are.
@@ -146,14 +147,14 @@ class PaneRow(Horizontal):
         """
         assert self._tabs is not None, "the store is open"
         other = self._tabs.panes.other(pane)
-        commands = self._commands[other] if other is not None else await self._opened(1, tab)
-        await commands.restore(tab)
+        chat = self._chat_of(other) if other is not None else await self._opened(1, tab)
+        await chat.actions.tabs.show(tab)
 
     async def open_choice(self, pane: Pane, choice: HistoryChoice) -> None:
         """Do what was chosen in the history, in the pane where that conversation stands."""
-        await self._commands[pane].actions.history.open(choice)
+        await self._chat_of(pane).actions.history.open(choice)
 
-    async def _opened(self, index: int, tab: Tab) -> Commands:
+    async def _opened(self, index: int, tab: Tab) -> Chat:
         """Open a pane at a place from the left for a tab."""
         from catena.workspace.panes import Pane
 
@@ -173,7 +174,7 @@ class PaneRow(Horizontal):
             panes.insert(index, pane)
         pane.tab = tab
         self._arrange()
-        return self._commands[pane]
+        return area.chat
 
     def close(self, pane: Pane) -> None:
         """Close a pane; its tab stays open, and the other pane gets the keys. Nothing for the last one."""
@@ -182,7 +183,7 @@ class PaneRow(Horizontal):
         if pane not in panes.open or len(panes.open) == 1:
             return
         had_keys = self.has_keys(pane)
-        self._commands[pane].put_away()
+        self._chat_of(pane).actions.tabs.put_away()
         panes.close(pane)
         self._arrange()
         if had_keys:
@@ -261,7 +262,7 @@ class PaneRow(Horizontal):
         """Draw in each pane what depends on the others."""
         assert self._tabs is not None, "the store is open"
         for pane in self._tabs.panes.open:
-            self._commands[pane].panes_changed()
+            self._chat_of(pane).panes_changed()
 
     def show_tabs(self, labels: Sequence[TabLabel]) -> None:
         """Show the tabs in their bar, and at the head of each pane which one it is."""

@@ -145,8 +145,8 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         """Attach an image that the terminal pasted, or say why there is none."""
         if isinstance(outcome, ClipboardFailure):
             self.say(outcome.words)
-        else:
-            self.area.commands.attach_image(outcome.content)
+        elif (actions := self.area.chat.opened) is not None:
+            actions.attachments.attach_image(outcome.content)
 
     def on_tab_bar_wanted(self, event: TabBar.Wanted) -> None:
         """Go to the tab that was clicked."""
@@ -168,11 +168,15 @@ class ChatScreen(Screen[None], inherit_bindings=False):
 
     def action_step_tab(self, step: int) -> None:
         """Go through the tabs."""
-        self.area.commands.step_tab(step)
+        self.area.chat.stay()
+        if (actions := self.area.chat.opened) is not None:
+            actions.tabs.step(step)
 
     def action_go_to_tab(self, number: int) -> None:
         """Go to a tab by its number."""
-        self.area.commands.go_to_tab(number - 1)
+        self.area.chat.stay()
+        if (actions := self.area.chat.opened) is not None:
+            actions.tabs.go_to(number - 1)
 
     def action_page(self, step: int) -> None:
         """Scroll by a screenful; the focus stays."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class ChatActions:
-    """The actions of one chat."""
+    """The actions of one chat, and what they work with."""
 
     def __init__(
         self,
@@ -52,7 +52,8 @@ class ChatActions:
         do: Callable[[str], Awaitable[None]],
     ) -> None:
         """``commands`` are those that are listed; ``do`` does the command of a name."""
-        self._context = context
+        self.context = context
+        self.do = do
         self.directories = DirectoryActions(context)
         self.tabs = TabActions(context, self.directories)
         self.permissions = PermissionActions(context, self.tabs)
@@ -97,14 +98,14 @@ class ChatActions:
         """Actions on images, which few conversations have."""
         from catena.screens.chat.actions.conversations.images import ImageActions
 
-        return ImageActions(self._context)
+        return ImageActions(self.context)
 
     @cached_property
     def history(self) -> HistoryActions:
         """Actions on the history: 2 MiB that nobody needs before it is opened."""
         from catena.screens.chat.actions.conversations.history import HistoryActions
 
-        return HistoryActions(self._context, self.tabs, self.branches, self.edits, self.trees, self.exports)
+        return HistoryActions(self.context, self.tabs, self.branches, self.edits, self.trees, self.exports)
 
     async def _open_prompt(self, conversation_id: str, prompt_id: str) -> None:
         """Open a conversation at a prompt."""

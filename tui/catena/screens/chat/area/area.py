@@ -20,8 +20,7 @@ from catena.screens.chat.bars.composer_edges import Away
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.bars.pane_head import PaneHead
 from catena.screens.chat.bars.status_row import StatusRow
-from catena.screens.chat.commands.area_commands import AreaCommands
-from catena.screens.chat.commands.startup_commands import StartupCommands
+from catena.screens.chat.commands.chat import Chat
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.start import StartPanel
@@ -34,7 +33,6 @@ from catena.workspace.panes import Pane
 if TYPE_CHECKING:  # the first frame needs none of these
     from catena.desktop.clipboard import ImageClipboard
     from catena.screens.chat.area.panel_columns import QuestionColumn
-    from catena.screens.chat.commands.commands import Commands
     from catena.screens.chat.context import ScreenPanes
     from catena.screens.chat.panels.elicitation import ElicitationPanel
     from catena.settings.settings import Start
@@ -110,12 +108,9 @@ class ChatArea(Vertical):
             images=images,
             id="conversation",
         )
-        self._startup = StartupCommands(
-            outgoing, self.conversation.start, leave, lambda act: self.run(gate.led(act, ends=True))
-        )
-        self._commands: AreaCommands = self._startup
+        self.chat = Chat(outgoing, self.conversation.start, gate, run=self.run, leave=leave)
         self.prompt = PromptArea(
-            self._startup,
+            self.chat,
             directories=(start.directory, *start.further_directories),
             shell=settings.shell,
             keys=settings.keys,
@@ -128,7 +123,7 @@ class ChatArea(Vertical):
         self.prompt.composer.pastes_own_copy = lambda: clipboard.copied_here
         self.find_bar = self.prompt.find
         self.panels = PanelStack(
-            self._startup,
+            handle=self.chat.handle,
             conversation=self.conversation,
             composer=self.prompt.composer,
             pace=gate.pace,
@@ -155,15 +150,6 @@ class ChatArea(Vertical):
         if self.start.chooses_agent:
             self._beginning.show(self.start)
         self._hint()
-
-    @property
-    def commands(self) -> AreaCommands:
-        """The commands that are possible now."""
-        return self._commands
-
-    @commands.setter
-    def commands(self, commands: AreaCommands) -> None:
-        self._commands = self.prompt.commands = self.panels.commands = commands
 
     def use(self, start: Start) -> None:
         """Use what holds at once of changed settings."""
@@ -213,18 +199,18 @@ class ChatArea(Vertical):
     def _hint(self) -> None:
         """Show the hints of the focused part."""
         several = self._panes is not None and self._panes.several
-        self._hints.show(self.place, self.start.settings.keys, self.commands.tab, several_panes=several)
+        self._hints.show(self.place, self.start.settings.keys, self.chat.tab, several_panes=several)
 
     @property
     def _busy(self) -> bool:
-        tab = self.commands.tab
+        tab = self.chat.tab
         return tab is not None and tab.busy
 
     def on_key(self, event: events.Key) -> None:
         """Replace the shown message by the hints: it was read by the next key."""
         if event.key not in self.start.settings.keys.names("stop"):
             self.prompt.hints.hush()
-            self.commands.typed()
+            self.chat.typed()
 
     def on_descendant_focus(self) -> None:
         """Show the hints of the focused part."""
@@ -237,23 +223,24 @@ class ChatArea(Vertical):
 
     def do(self, name: str) -> None:
         """Run the command of this name."""
-        self.commands.do(name)
+        self.chat.do(name)
 
     def escape(self) -> None:
         """Close what is open, the innermost first, else stop the turn; pressed twice with neither, edit a prompt."""
         busy = self._busy
         closed = self._close_or_stop()
-        self.commands.escaped(idle=not (closed or busy))
+        if self.chat.opened is not None:
+            self.chat.opened.edits.escaped(idle=not (closed or busy))
 
     def _close_or_stop(self) -> bool:
         """Close the innermost part, else stop the turn; False if there was nothing to close."""
         self.prompt.hints.hush()
         place = self.place
-        if self.commands.stay():
+        if self.chat.stay():
             pass
         elif self.prompt.completion.is_open:
             self.prompt.close_completions()
-        elif place == "composer" and self.commands.stop_shell():
+        elif place == "composer" and self.chat.opened is not None and self.chat.opened.shell.stop():
             pass
         elif self.find_bar.is_open:
             self.find_bar.close()
@@ -276,14 +263,14 @@ class ChatArea(Vertical):
         elif place == "branch":
             self.panels.fork.leave()
         elif place == "choosing":
-            self.commands.leave_choosing()
+            self.chat.actions.edits.leave_choosing()
         elif place in ("browsing", "queue"):
             self.write_here()
         elif self.screen.selections:
             self.screen.clear_selection()
         elif not self._busy and self.conversation.unmark_found():
             pass
-        elif not self.commands.close_innermost():
+        elif not self.chat.close_innermost():
             self.do("stop")
             return False
         return True
@@ -336,7 +323,7 @@ class ChatArea(Vertical):
 
     def show_head(self) -> None:
         """Show the name of the tab and what it is doing."""
-        tab = self.commands.tab
+        tab = self.chat.tab
         if tab is not None and self._panes is not None:
             self.head.show(tab.name(), tab.mark, has_keys=self._panes.has_keys(self.pane))
 
@@ -348,10 +335,10 @@ class ChatArea(Vertical):
 
     # The life of the area.
 
-    def connect(self, tabs: OpenTabs, pane: Pane, panes: ScreenPanes) -> Commands:
+    def connect(self, tabs: OpenTabs, pane: Pane, panes: ScreenPanes) -> Chat:
         """Connect this area, whose panels are open, to the tabs; it shows those that come into the pane."""
         from catena.screens.chat.area.parts import drawn_parts
-        from catena.screens.chat.commands.commands import Commands
+        from catena.screens.chat.commands.dispatch import open_chat
         from catena.screens.chat.presenter import TabPresenter
 
         transcript = self.conversation.make_transcript(self.start.directory, still=self.still)
@@ -367,12 +354,11 @@ class ChatArea(Vertical):
             keys=lambda: self.start.settings.keys,
         )
         self.pane, self._panes = pane, panes
-        self.commands = commands = Commands(self, parts, tabs, pane, panes, presenter, self._startup)
-        self._startup.end(commands)
+        self.chat.connect(open_chat(self, parts, tabs, pane, panes, presenter, self.chat.draft))
         self.run_worker(presenter.follow(), group="events")
         self.watch(self.app, "app_focus", presenter.look, init=False)
         self.status.begin(tabs, pane, self.say)
-        return commands
+        return self.chat
 
     def run(self, work: Awaitable[None]) -> None:
         """Run work in the background for as long as the area is on the screen."""
@@ -388,13 +374,13 @@ class ChatArea(Vertical):
 
     def on_unmount(self) -> None:
         """Write what is on the screen back to its tab."""
-        self.commands.detach(self.prompt.composer.text)
+        self.chat.detach(self.prompt.composer.text)
 
     # Saving.
 
     def _place_changed(self) -> None:
-        tab, transcript = self.commands.shown, self.conversation.transcript
-        if tab is not None and tab is self.commands.tab and transcript is not None:
+        tab, transcript = self.chat.shown, self.conversation.transcript
+        if tab is not None and tab is self.chat.tab and transcript is not None:
             place = transcript.position()
             if place != tab.scroll:
                 tab.scroll = place
@@ -407,7 +393,9 @@ class ChatArea(Vertical):
 
     def _keep(self) -> None:
         self._keeping = None
-        self.commands.save()
+        context = self.chat.context
+        if tab := context.drafts.tab:
+            context.run(context.tabs.keep(tab))
 
     # The state of the tab.
 
@@ -427,14 +415,15 @@ class ChatArea(Vertical):
         if not self.is_attached:  # the act that drew is cancelled as soon as it waits: the app ends
             return
         self.panels.fit()
-        tab = self.commands.shown
+        tab = self.chat.shown
         working = tab is not None and tab.at_work
         self._answered = not working and (self._answered or self._working)
         self._working = working
         self._away_changed()
         self.prompt.hints.drop_untrue()
         self._hint()
-        self.commands.drawn()
+        self.chat.actions.edits.price_anew()
+        self.chat.actions.trouble.price()
         self.status.follow(tab)
         ask = self.panels.question
         if self.panels.permission.ask is None and self.place in ("question", "reason"):
@@ -448,7 +437,7 @@ class ChatArea(Vertical):
     def _let_answer(self, ask_id: str) -> None:
         """Focus the agent's question, unless the person writes or reads elsewhere."""
         question = self.panels.question
-        if self.commands.shown is not self.commands.tab:  # the request is about to belong to another tab
+        if self.chat.shown is not self.chat.tab:  # the request is about to belong to another tab
             return
         asked = question is not None and question.ask_id == ask_id
         if not asked or self.place != "composer" or not self.prompt.composer.blank:
@@ -460,7 +449,7 @@ class ChatArea(Vertical):
 
     def _attention(self, tab: Tab, event: Notification, lasted: float) -> None:
         self._call_person(event, lasted)
-        in_sight = tab is self.commands.tab and self.pane.in_sight
+        in_sight = tab is self.chat.tab and self.pane.in_sight
         if self.app.app_focus and self._panes is not None and tab.asks and not in_sight:
             self._panes.say(f"{event.title}: {event.body}")
 
@@ -496,7 +485,7 @@ class ChatArea(Vertical):
     def on_start_panel_taken(self, event: StartPanel.Taken) -> None:
         """Take the row that was clicked."""
         event.stop()
-        self.commands.handle(event)
+        self.chat.handle(event)
 
     # The transcript.
 
@@ -536,7 +525,7 @@ class ChatArea(Vertical):
     ) -> None:
         """Carry out what was asked for in the transcript."""
         event.stop()
-        self.commands.handle(event)
+        self.chat.handle(event)
 
     on_transcript_newer_requested = on_transcript_older_requested
     on_transcript_place_requested = on_transcript_older_requested
@@ -594,9 +583,9 @@ class ChatArea(Vertical):
     def on_find_bar_looked(self, event: FindBar.Looked) -> None:
         """Look for another text."""
         event.stop()
-        self.commands.handle(event)
+        self.chat.handle(event)
 
     def on_find_bar_stepped(self, event: FindBar.Stepped) -> None:
         """Go to another hit."""
         event.stop()
-        self.commands.handle(event)
+        self.chat.handle(event)

@@ -21,7 +21,7 @@ from catena.screens.chat.panels.queue import QueueList
 from catena.screens.chat.panels.trouble import TroublePanel
 
 if TYPE_CHECKING:  # names of types
-    from catena.screens.chat.commands.area_commands import ChatEvent
+    from catena.screens.chat.commands.dispatch import ChatEvent
     from catena.terminal.key_pace import KeyPace
     from catena_acp.continuity.conversation_events import Question
 

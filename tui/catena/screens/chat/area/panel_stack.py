@@ -9,12 +9,11 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widget import Widget
 
-from catena.screens.chat.commands.area_commands import AreaCommands
 from catena.screens.chat.conversation_area import ConversationArea
 
 if TYPE_CHECKING:  # the first frame needs none of these
     from catena.screens.chat.area.panel_columns import QuestionColumn, StandingColumn
-    from catena.screens.chat.commands.area_commands import ChatEvent
+    from catena.screens.chat.commands.dispatch import ChatEvent
     from catena.screens.chat.panels.elicitation import ElicitationPanel
     from catena.screens.chat.panels.fork import ForkPanel
     from catena.screens.chat.panels.permission import PermissionPanel
@@ -38,18 +37,21 @@ class PanelStack(Vertical):
 
     def __init__(
         self,
-        commands: AreaCommands,
         *,
+        handle: Callable[[ChatEvent], None],
         conversation: ConversationArea,
         composer: Widget,
         pace: KeyPace,
         heeds_clicks: Callable[[], bool],
         id: str | None = None,
     ) -> None:
-        """``composer`` gets the focus after a decision; a click chooses an option only where ``heeds_clicks``."""
+        """``handle`` handles keys and clicks in the panels; ``composer`` gets the focus after a decision.
+
+        A click chooses an option only where ``heeds_clicks``.
+        """
         super().__init__(id=id)
         self.conversation = conversation
-        self.commands = commands
+        self._handle = handle
         self._composer = composer
         self._pace = pace
         self._heeds_clicks = heeds_clicks
@@ -159,9 +161,6 @@ class PanelStack(Vertical):
     def focus_question(self) -> None:
         """Focus the agent's open question, or the field of its form that had the keys last."""
         self._questions.focus_question()
-
-    def _handle(self, event: ChatEvent) -> None:
-        self.commands.handle(event)
 
     def _give_keys(self) -> None:
         self.screen.set_focus(self._composer)

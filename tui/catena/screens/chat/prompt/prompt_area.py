@@ -21,7 +21,7 @@ from catena.screens.chat.bars.composer_edges import (
     EditLeft,
 )
 from catena.screens.chat.bars.find import FindBar
-from catena.screens.chat.commands.area_commands import AreaCommands
+from catena.screens.chat.commands.chat import Chat
 from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.screens.chat.panels.shell import ShellPanel
 from catena.screens.chat.prompt.completions import Completions
@@ -58,7 +58,7 @@ class PromptArea(Centred):
 
     def __init__(
         self,
-        commands: AreaCommands,
+        chat: Chat,
         *,
         directories: Sequence[str],
         shell: bool = True,
@@ -71,7 +71,7 @@ class PromptArea(Centred):
         ``shell`` allows shell commands.
         """
         super().__init__(id=id)
-        self.commands = commands
+        self.chat = chat
         self._directories = tuple(directories)
         self._shell_allowed = shell
         self._keys = keys
@@ -80,9 +80,7 @@ class PromptArea(Centred):
             None  # attached at once, and the text with their paths
         )
         self._closed_on: str | None = None  # the text beside which the completions were closed
-        self.templates = TemplateReading(
-            lambda directory: self.commands.templates(directory), self._templates_read
-        )
+        self.templates = TemplateReading(chat.templates, self._templates_read)
         self._filled_in: tuple[str, float] | None = None  # the text of a template, and when it came
         self.attached = AttachmentBar(id="attached")
         self.shell = ShellPanel(id="shell")
@@ -202,7 +200,7 @@ class PromptArea(Centred):
         text = self.composer.text
         self.composer.clear()
         if text.strip():
-            self.commands.cleared(text)
+            self.chat.cleared(text)
             self.hints.say(self._keys.said("Cleared. {Text_up} brings your text back."))
 
     def close_completions(self) -> None:
@@ -221,7 +219,7 @@ class PromptArea(Centred):
     def _enter(self, text: str) -> None:
         """Submit a text; report that it waits, if that takes noticeably long."""
         self._key_pressed()
-        if not self.commands.may_submit:
+        if not self.chat.may_submit:
             return
         if self.composer.pressed_unaware:
             self.hints.say(self._keys.said("This text has just come back. Press {Send} again to send it."))
@@ -230,22 +228,22 @@ class PromptArea(Centred):
             self._run_shell(shell, text)
             return
         if self._may_name_template(text) and self.templates.expected:
-            self.run_worker(self.commands.led(self._enter_with_templates(text)))
+            self.run_worker(self.chat.led(self._enter_with_templates(text)))
             return
         if self._fill_in(text):
             return
-        if refusal := self.commands.refusal(text):
+        if refusal := self.chat.refusal(text):
             self.hints.say(refusal, wrong=True)
             return
         self.composer.load_text("")
-        self.commands.submit(text)
-        if self.commands.text_waits:
+        self.chat.submit(text)
+        if self.chat.text_waits:
             self.set_timer(_WONDERED_AT, self._say_what_waits)
 
     @property
     def shell_command(self) -> ShellText | None:
         """The shell command that is written; None for a prompt, and where commands are not possible."""
-        tab = self.commands.tab
+        tab = self.chat.tab
         if not self._shell_allowed or not may_be_shell_text(self.composer.document.get_line(0)):
             return None
         return None if tab is not None and tab.conversation.read_only else shell_text(self.composer.text)
@@ -267,7 +265,7 @@ class PromptArea(Centred):
             self.hints.say(self._keys.said("Press {Send} again to run this command."))
         elif self.shell.running is not None:
             self.hints.say(self._keys.said("Another command runs; {Stop} stops it."), wrong=True)
-        elif self.commands.run_shell(shell, typed):
+        elif self.chat.run_shell(shell, typed):
             self.composer.load_text(shell.before)
             self.composer.move_cursor(self.composer.document.end)
         else:
@@ -326,21 +324,21 @@ class PromptArea(Centred):
             self._completions_changed()
 
     def _offer_commands(self, *, keep: bool = False) -> None:
-        tab = self.commands.tab
+        tab = self.chat.tab
         session = tab.session if tab else None
         announced = (session.commands or ()) if session else ()
         text = self.composer.text
         self.completion.offer(text, announced, self._roots[0], self.templates.known, keep=keep)
 
     def _say_what_waits(self) -> None:
-        if self.commands.text_waits:
+        if self.chat.text_waits:
             self.hints.say("Queued behind your previous command.")
 
     def on_composer_sent_empty(self, event: Composer.SentEmpty) -> None:
         """Let held prompts go: Enter was pressed on nothing."""
         event.stop()
         self._key_pressed()
-        self.commands.handle(event)
+        self.chat.handle(event)
 
     # Writing.
 
@@ -348,13 +346,13 @@ class PromptArea(Centred):
     @on(AttachmentBar.Removed)
     def _hand_on(self, event: Composer.Walked | AttachmentBar.Removed) -> None:
         event.stop()
-        self.commands.handle(event)
+        self.chat.handle(event)
 
     def on_edge_words_clicked(self, event: EdgeWords.Clicked) -> None:
         """Leave the edit, or go to the end of the transcript."""
         event.stop()
         if event.clicked == CANCEL:
-            self.commands.handle(EditLeft())
+            self.chat.handle(EditLeft())
         elif event.clicked == CHIP:
             self.post_message(self.EndWanted())
 
@@ -362,18 +360,18 @@ class PromptArea(Centred):
         """Run the command of a key of the composer."""
         event.stop()
         if event.command != "tab":
-            self.commands.do(event.command)
+            self.chat.do(event.command)
         elif not self._take_offer():
             self.post_message(self.DecisionWanted())
 
     def _key_pressed(self) -> None:
         """Replace the shown message by the hints: it was read by the next key."""
         self.hints.hush()
-        self.commands.typed()
+        self.chat.typed()
 
     def _begin_typing(self) -> None:
         self._key_pressed()
-        self.commands.begin_typing()
+        self.chat.begin_typing()
 
     def on_text_area_changed(self, event: Composer.Changed) -> None:
         """Keep the draft, and complete a beginning slash or a mention."""
@@ -395,7 +393,7 @@ class PromptArea(Centred):
             self._was_empty = empty
             if self.hints.said:
                 self.hints.place()
-        self.commands.write()
+        self.chat.write()
 
     # Files.
 
@@ -408,7 +406,7 @@ class PromptArea(Centred):
         if dropped is None:
             return
         is_command = paste.before.startswith("/") or self.shell_command is not None
-        if dropped.taken and not is_command and (self.commands.tab is not None or not dropped.attached):
+        if dropped.taken and not is_command and (self.chat.tab is not None or not dropped.attached):
             self._take_dropped(dropped, paste)
         elif dropped.files:
             self._offered = (dropped.files, paste.before, paste.after)
@@ -423,23 +421,24 @@ class PromptArea(Centred):
         self.composer.replace(f" {mentions}" if joint and mentions else mentions, paste.start, paste.end)
         self._taken = (dropped.attached, paste.after)
         if dropped.attached:
-            self.commands.attach(dropped.attached)
+            self.chat.actions.attachments.attach_pasted(dropped.attached)
         undoes = self._keys.said("{Undo_typing} makes a path of it again.")
         self.hints.say(f"{dropped.words} {undoes}")
 
     def _undone(self) -> None:
         """Detach what came with a text that is a path again."""
         if self._taken is not None and self.composer.text == self._taken[1]:
-            self.commands.detach_paths(self._taken[0])
+            if (actions := self.chat.opened) is not None:
+                actions.context.run(actions.attachments.detach_paths(self._taken[0]))
             self._taken = None
 
     def _take_offer(self) -> bool:
         """Attach the pasted files, if nothing was written since."""
         offered, self._offered = self._offered, None
-        if offered is None or self.commands.tab is None or self.composer.text != offered[2]:
+        if offered is None or self.chat.tab is None or self.composer.text != offered[2]:
             return False
         self.composer.put(offered[1])
-        self.commands.attach(offered[0])
+        self.chat.actions.attachments.attach_pasted(offered[0])
         return True
 
     # Completing.
@@ -470,8 +469,8 @@ class PromptArea(Centred):
 
     def _complete(self, *, run: bool) -> None:
         if (path := self.completion.chosen_file) is not None:
-            if self.mentions.take(path) and self.commands.tab is not None:
-                self.commands.tab.taken_paths.add(path)
+            if self.mentions.take(path) and self.chat.tab is not None:
+                self.chat.tab.taken_paths.add(path)
             return
         completed = self.completion.completed()
         self.close_completions()
@@ -488,7 +487,7 @@ class PromptArea(Centred):
 
     @property
     def _roots(self) -> tuple[str, ...]:
-        tab = self.commands.tab
+        tab = self.chat.tab
         return (
             (tab.conversation.record.cwd, *tab.conversation.directories)
             if tab is not None
@@ -497,7 +496,8 @@ class PromptArea(Centred):
 
     def _look_for_files(self, index: FileIndex) -> None:
         async def look() -> None:
-            await index.refresh(await self.commands.mentioned_paths())
+            tab = self.chat.tab
+            await index.refresh(await self.chat.actions.attachments.mentioned_paths(tab) if tab else ())
 
         self.run_worker(look(), group="files")
 
