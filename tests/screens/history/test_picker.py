@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Sequence
 from datetime import timedelta
@@ -12,6 +13,7 @@ import pytest
 
 import catena.screens.history.rows.list as history_list
 from catena.history import steps
+from catena.history.entries import HistoryEntry
 from catena.history.finding import ranked
 from catena.history.scopes import HistoryScope
 from catena.screens.history import picker
@@ -546,3 +548,28 @@ async def test_h25_the_history_is_styled_once_when_it_opens(
         await history(person)
         await person.sees("▌ Title")
         assert len(styled) == 1 and {"-wide", "-tall"} <= set(styled[0].split())
+
+
+async def test_h25_a_history_that_is_closed_leaves_no_entries_for_a_collection_to_look_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await keep(str(tmp_path), [f"Title {number}" for number in range(200)])
+    async with at_the_screen(str(tmp_path), size=(150, 30)) as person:
+        screen = await history(person)
+        await person.type("title")
+        await person.sees("200 of 200")
+        assert screen._everything.is_set()
+        gc.collect()
+        gc.disable()
+        try:
+            await person.press("escape", "escape")
+            await person.until(lambda: not screen.is_attached, "the chat")
+            await person.until(
+                lambda: _entries_left() < 20, "the entries to be gone"
+            )  # the preview may have one
+        finally:
+            gc.enable()
+
+
+def _entries_left() -> int:
+    return sum(isinstance(each, HistoryEntry) for each in gc.get_objects())

@@ -178,6 +178,14 @@ class HistoryListing:
                 del self._texts[key]
                 self._disorder()
 
+    def clear(self) -> None:
+        """Forget all entries."""
+        self._entries.clear()
+        self._texts.clear()
+        self._directories.clear()
+        self._disorder()
+        self._found = None
+
     def set_opened(self, keys: Collection[str]) -> None:
         """Say which conversations have a tab here."""
         opened = frozenset(keys)

@@ -124,6 +124,11 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         self._any_todos = False
         self._widest = 8  # cells of the widest agent
 
+    def on_unmount(self) -> None:
+        """Let go of the entries, which may be very many, before Python looks for them among what is garbage."""
+        self._matches = Matches((), ())
+        self._listing.clear()
+
     @property
     def chosen_scope(self) -> HistoryScope | None:
         """The scope that the person chose, here or before."""

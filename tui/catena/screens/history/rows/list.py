@@ -144,6 +144,10 @@ class HistoryList(ScrollView, can_focus=False):
         self._styles = ToneStyles()
         self._taken_up = False  # somebody went to a row here since the list was made for what is looked for
 
+    def on_unmount(self) -> None:
+        """Let go of the rows."""
+        self._content = HistoryRows()
+
     @property
     def vertical_scrollbar(self) -> ScrollBar:
         """The scroll bar."""
