@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
 
 from textual.app import ComposeResult
 from textual.message import Message
@@ -13,7 +12,6 @@ from textual.pilot import Pilot
 from textual.screen import Screen
 
 from catena.desktop.clipboard import ImageClipboard
-from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.area.area import ChatArea
 from catena.screens.chat.commands.table import COMMANDS, SLASH_COMMANDS, command, slash_command
 from catena.settings.settings import Settings, Start
@@ -57,20 +55,6 @@ class TwoAreas(Screen[None], inherit_bindings=False):
         if type(message).__module__.startswith("catena."):
             self.heard.append(type(message))
         return super().post_message(message)
-
-
-class Noted:
-    """Takes the place of the actions: calls of anything in it are noted."""
-
-    def __init__(self, path: str = "", calls: list[tuple[str, tuple[str, ...]]] | None = None) -> None:
-        self.calls = [] if calls is None else calls
-        self._path = path
-
-    def __getattr__(self, name: str) -> Any:
-        return Noted(f"{self._path}.{name}".lstrip("."), self.calls)
-
-    def __call__(self, *arguments: str) -> None:
-        self.calls.append((self._path, arguments))
 
 
 @asynccontextmanager
@@ -138,16 +122,3 @@ def test_every_command_has_one_name_and_is_found_by_each_of_its_names() -> None:
         assert command(each.name) is each
         for name in (each.name, *each.aliases):
             assert slash_command(name) is (each if each.by_name else None)
-
-
-async def test_every_command_of_the_table_has_an_action_that_takes_an_argument_only_where_one_is_named(
-    tmp_path: Path,
-) -> None:
-    async with at_the_screen(str(tmp_path)) as person:
-        for each in COMMANDS:
-            noted = Noted()
-            each.action(cast("ChatActions", noted), "text")
-            ((path, arguments),) = noted.calls
-            subject, _, action = path.partition(".")
-            assert callable(getattr(getattr(person.chat.actions, subject), action)), each.name
-            assert arguments == (("text",) if each.argument else ()), each.name

@@ -6,8 +6,10 @@ The arguments of the other commands stand in their rooms, and are imported when 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
+from catena.acts.table import commands_of
 from catena.cli.parser import Command, CommandTable, Parser, Values, add_agent, add_directories
 from catena.errors import CommandRefused, ExitStatus
 
@@ -15,39 +17,13 @@ _USAGE = (
     "catena [DIR] [--agent NAME | --agent-command CMD] [--continue | --resume [ID]] [--add-dir DIR] "
     "[--linear[=LEVEL]] [--demo]"
 )
-_GROUPS: Mapping[str, Mapping[str, str]] = {
-    "prompts without a screen": {
-        'run "PROMPT"': "send one prompt, print the answer",
-    },
-    "conversations": {
-        "list": "list conversations, newest first",
-        "search WORDS": "find conversations by what was said in them",
-        "show ID": "print a conversation",
-        "export ID": "write a conversation as Markdown, JSON or HTML",
-        "replay ID": "play a conversation, or write it as an asciicast",
-        "import FILE": "read conversations from files",
-        "prune": "remove old conversations for good; lists them first",
-    },
-    "files": {
-        "changes ID": "print what agents changed in files",
-        "files ID": "print what each turn did to files, or bring them back",
-        "blame FILE[:LINE]": "print which prompt wrote each line of a file",
-    },
-    "agents": {
-        "agents [AGENT]": "list agents; install, remove, update",
-        "login [AGENT]": "log in to an agent",
-        "logout [AGENT]": "log out of an agent",
-    },
-    "settings": {
-        "config [KEY]": "print the settings and where they come from; edit, check",
-        "keys": "list every action of a key, with your keys",
-        "permissions": "list, test, add or remove permission rules",
-    },
-    "this program": {
-        "doctor": "print diagnostics; repair a terminal or database",
-        "completion SHELL": "print completion for bash, zsh or fish",
-        "mcp": "tools for agents over MCP (started by agents)",
-    },
+_GROUPS: Mapping[str, str] = {  # of the help
+    "prompts without a screen": "run",
+    "conversations": "list search show export replay import prune",
+    "files": "changes files blame",
+    "agents": "agents login logout",
+    "settings": "config keys permissions",
+    "this program": "doctor completion mcp",
 }
 _EXAMPLES = (
     ("catena", "open this directory: its tabs, or a list of agents to begin with"),
@@ -81,8 +57,8 @@ VARIABLES = {
     "NO_COLOR": "no colours",
     "VISUAL, EDITOR": "your editor",
 }
-_ACTS = ("agents install", "agents remove", "agents update")
-_SUMMARIES = {name.split()[0]: does for group in _GROUPS.values() for name, does in group.items()}
+_COMMANDS = {each.name: each for each in commands_of("shell")}
+_LISTED = tuple(name for names in _GROUPS.values() for name in names.split())
 
 
 def run_command(arguments: Sequence[str]) -> int:
@@ -96,7 +72,8 @@ def run_command(arguments: Sequence[str]) -> int:
 
 def command_table() -> CommandTable:
     """Every command with its parser; the screen is the command without a name."""
-    return CommandTable(_SUMMARIES, (*_SUMMARIES, *_ACTS), _parser)
+    names = [name for name in _COMMANDS if name not in _LISTED and not name.startswith("_")]
+    return CommandTable({name: _COMMANDS[name].summary for name in _LISTED}, (*_LISTED, *names), _parser)
 
 
 def _parser(name: str) -> Parser:
@@ -105,29 +82,11 @@ def _parser(name: str) -> Parser:
 
 
 def _command(name: str) -> Command | None:
-    """The command of a name, if it is one."""
-    match name:
-        case "run":
-            from catena.cli.run.arguments import COMMANDS
-        case "list" | "search" | "show" | "prune" | "export" | "replay" | "import":
-            from catena.cli.conversations.arguments import COMMANDS
-        case "changes" | "files" | "blame":
-            from catena.cli.files.arguments import COMMANDS
-        case "agents" | "agents install" | "agents remove" | "agents update" | "login" | "logout":
-            from catena.cli.agents.arguments import COMMANDS
-        case "config" | "keys" | "permissions":
-            from catena.cli.settings.arguments import COMMANDS
-        case "doctor":
-            from catena.cli.doctor.arguments import COMMANDS
-        case "mcp":
-            return Command(_mcp_parser, _mcp)
-        case "completion":
-            return Command(_completion_parser, _completion)
-        case "__complete":
-            return Command(_complete_parser, _complete)
-        case _:
-            return None
-    return COMMANDS[name]
+    """The command of a name, if it is one; its room is imported only then."""
+    if name not in _COMMANDS:
+        return None
+    command: Command = import_module(_COMMANDS[name].does).COMMANDS[name]
+    return command
 
 
 def _screen_parser() -> Parser:
@@ -185,8 +144,12 @@ def _screen_parser() -> Parser:
 
 def _details() -> str:
     """The commands by subject, files and environment variables, in columns."""
-    width = max(len(name) for group in _GROUPS.values() for name in group) + 2
-    parts = ["\n".join([f"{title}:", *_columns(group, width)]) for title, group in _GROUPS.items()]
+    groups = {title: [_COMMANDS[name] for name in names.split()] for title, names in _GROUPS.items()}
+    width = max(len(each.usage) for group in groups.values() for each in group) + 2
+    parts = [
+        "\n".join([f"{title}:", *_columns({each.usage: each.summary for each in group}, width)])
+        for title, group in groups.items()
+    ]
     parts.append("Run catena COMMAND --help for more. For a directory named like a command, write ./run.")
     parts.append("\n".join(["files:", *(f"  {path}\n      {what}" for path, what in FILES.items())]))
     parts.append("\n".join(["environment:", *_columns(VARIABLES, width)]))
@@ -273,3 +236,10 @@ def _complete(arguments: Sequence[str]) -> int:
     from catena.cli.completion.answers import print_answer
 
     return print_answer(command_table(), arguments)
+
+
+COMMANDS: Mapping[str, Command] = {  # those without a room of their own
+    "mcp": Command(_mcp_parser, _mcp),
+    "completion": Command(_completion_parser, _completion),
+    "__complete": Command(_complete_parser, _complete),
+}

@@ -200,7 +200,7 @@ class LinearClient:
         if (command := command_of(name)) is not None:
             leaves = command.name == "quit"
             self._asked_to_leave = self._asked_to_leave and leaves
-            await (self._quit() if leaves else command.action(self._commands, argument))
+            await (self._quit() if leaves else self._commands.do(command, argument))
             return
         self._asked_to_leave = False
         if await self._commands.agents.fill_template(name, argument):

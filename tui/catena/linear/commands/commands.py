@@ -1,9 +1,13 @@
-"""The commands of linear mode, by subject; the table of commands names each."""
+"""The commands of linear mode, by subject; the table of acts names each."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from catena.acts.table import Command
+from catena.acts.unknown import shown_name
 from catena.linear.commands.agents import AgentCommands
 from catena.linear.commands.asides import AsideCommands
 from catena.linear.commands.branches import BranchCommands
@@ -12,12 +16,21 @@ from catena.linear.commands.history import HistoryCommands
 from catena.linear.commands.prompts import PromptCommands
 from catena.linear.commands.reading import ReadingCommands
 from catena.linear.commands.rules import RuleCommands
+from catena.linear.commands.table import COMMANDS, command_of
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext
 
 if TYPE_CHECKING:
     from catena.linear.narrator import Narrator
     from catena.linear.questions import Questions
+
+_WAYS = (
+    "a line is a prompt; one that begins with / is a command, one that begins with a space is text",
+    'a line that ends in \\ goes on in the next; """ begins and ends a prompt of several lines',
+    "Ctrl+C stops the agent, twice leaves; Ctrl+D leaves; Enter alone says what goes on",
+    "while an agent asks, a number answers",
+    "the commands follow; N is the number of a message",
+)
 
 
 class LinearCommands:
@@ -35,3 +48,32 @@ class LinearCommands:
         self.agents: AgentCommands = AgentCommands(context, self.tabs, self.prompts)
         self.rules: RuleCommands = RuleCommands(context)
         self.asides: AsideCommands = AsideCommands(context, self.tabs)
+
+    def do(self, command: Command, argument: str) -> Awaitable[None]:
+        """Do a command with what was typed behind its name."""
+        action = attrgetter(command.does)(self)
+        act: Awaitable[None] = action(argument) if command.argument else action()
+        return act
+
+    async def help(self, argument: str) -> None:
+        """List the commands, or what one does."""
+        out = self.context.out
+        if not argument:
+            out.lines(f"Help: {line}" for line in _WAYS)
+            out.lines(f"/{each.usage}: {each.summary}" for each in COMMANDS)
+        elif found := command_of(argument.removeprefix("/")):
+            out.line(f"/{found.usage}: {found.summary}")
+        else:
+            self.context.say(f"There is no command {shown_name(argument)}; /help lists them.")
+
+    async def allow(self) -> None:
+        """Allow what is asked, once."""
+        await self._decide("allow")
+
+    async def reject(self, reason: str) -> None:
+        """Reject what is asked; a reason is the next prompt."""
+        await self._decide("reject", reason)
+
+    async def _decide(self, kind: str, reason: str = "") -> None:
+        if not await self.questions.decide(kind, reason):
+            self.context.say("No request is open that this answers.")

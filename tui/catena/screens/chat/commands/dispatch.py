@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from operator import attrgetter
 from typing import TypeAlias, assert_never
 
 from catena.screens.chat.actions.chat_actions import ChatActions
@@ -221,7 +222,8 @@ def _action(name: str, argument: str, actions: ChatActions) -> Awaitable[None]:
         context.drafts.prefix(f"/{name} ")
         context.say(f"Add what is missing: /{name} {wanted.argument}")
         return _nothing()
-    act = wanted.action(actions, argument)
+    action = attrgetter(wanted.does)(actions)
+    act: Awaitable[None] = action(argument) if wanted.argument else action()
     return context.gate.led(act) if wanted.leads else act
 
 

@@ -1,0 +1,1 @@
+"""Acts: each is one coroutine that talks to a surface; the table names them all."""
