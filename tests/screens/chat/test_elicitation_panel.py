@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -442,3 +443,48 @@ async def test_w12_choices_that_a_short_screen_hides_are_marked_on_the_side_wher
             ["▌", "2", "(", ")", "two", "↑"],
             ["▌", "3", "(", ")", "three"],
         ]
+
+
+LONG = " ".join(f"word{number}." for number in range(150))
+FORM = replace(form(name={"type": "string"}), message=LONG)
+PAGE = WebPage(LONG, "https://example.org/a", "e1")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("asked", ["form", "page"])
+async def test_w12_all_of_a_long_question_can_be_read_beside_what_answers_it(
+    size: tuple[int, int], asked: str
+) -> None:
+    read = FORM if asked == "form" else PAGE
+    async with (stage := Stage()).run_test(size=size) as pilot:
+        drawn = await stage.ask(pilot, read)
+        words = {*re.findall(r"word\d+\.", drawn)}
+        if size[1] < 40:
+            assert "pgdn more" in drawn and "word0." in drawn and "word149." not in drawn
+        for _ in range(40):
+            assert ("type here" if asked == "form" else "Decline") in drawn, drawn
+            await press(pilot, "pagedown")
+            drawn = stage.drawn
+            words |= {*re.findall(r"word\d+\.", drawn)}
+        assert words == {*LONG.split()}
+        for _ in range(40):
+            await press(pilot, "pageup")
+        assert "word0." in stage.drawn
+
+
+async def test_w12_a_notice_that_another_tab_asks_goes_once_that_tab_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path))
+    async with at_the_screen(str(tmp_path), size=(40, 10)) as person:
+        asking = person.tab
+        await person.say("cue now; ask name and colour")
+        await person.new_tab()
+        (tmp_path / "cues").mkdir(exist_ok=True)
+        (tmp_path / "cues" / "now").touch()
+        await person.sees("asks: What is your name")
+        await person.press("f8")
+        await person.until(lambda: person.tab is asking, "the tab that asks")
+        await form_has_the_keys(person)
+        await person.sees("Rehearsal asks")
+        await person.sees_no(": asks:")

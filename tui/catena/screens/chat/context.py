@@ -55,6 +55,9 @@ class ScreenPanes(Protocol):
     def has_keys(self, pane: Pane) -> bool:
         """True for the pane that has the keys."""
 
+    def sees(self, tab: Tab) -> bool:
+        """True for a tab that stands in a pane in sight."""
+
     def give_keys(self, pane: Pane) -> None:
         """Give the keys to an open pane."""
 
@@ -76,8 +79,8 @@ class ScreenPanes(Protocol):
     def swap(self) -> None:
         """Let the panes change places."""
 
-    def say(self, text: str, *, wrong: bool = False) -> None:
-        """Tell the person something in the pane that has the keys."""
+    def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] | None = None) -> None:
+        """Tell the person something in the pane that has the keys, while it ``holds``."""
 
     def show_tabs(self, labels: Sequence[TabLabel]) -> None:
         """Show the tabs in their bar, and which one each pane shows."""

@@ -128,6 +128,11 @@ class PaneRow(Horizontal):
         """True for the pane that has the keys."""
         return self._tabs is not None and self._tabs.panes.focused is pane
 
+    def sees(self, tab: Tab) -> bool:
+        """True for a tab that stands in a pane in sight."""
+        pane = None if self._tabs is None else self._tabs.panes.of(tab)
+        return pane is not None and pane.in_sight
+
     # --- opening and closing
 
     async def show_beside(self, pane: Pane, tab: Tab, arrived: Callable[[], None] = lambda: None) -> None:
@@ -224,9 +229,9 @@ class PaneRow(Horizontal):
         event.stop()
         self.give_keys(event.area.pane)
 
-    def say(self, text: str, *, wrong: bool = False) -> None:
-        """Tell the person something in the pane that has the keys."""
-        self.area.say(text, wrong=wrong)
+    def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] | None = None) -> None:
+        """Tell the person something in the pane that has the keys, while it ``holds``."""
+        self.area.say(text, wrong=wrong, holds=holds)
 
     # --- on the screen
 

@@ -297,9 +297,9 @@ class ChatArea(Vertical):
         """Scroll by a screenful; the focus stays."""
         self.conversation.page(step)
 
-    def say(self, text: str, *, wrong: bool = False) -> None:
-        """Show a text in the hint line; ``wrong`` if something failed."""
-        self.prompt.hints.say(text, wrong=wrong)
+    def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] | None = None) -> None:
+        """Show a text in the hint line while it ``holds``; ``wrong`` if something failed."""
+        self.prompt.hints.say(text, wrong=wrong, holds=holds)
 
     # From pane to pane.
 
@@ -449,13 +449,19 @@ class ChatArea(Vertical):
 
     def _attention(self, tab: Tab, event: Notification, lasted: float) -> None:
         self._call_person(event, lasted)
-        in_sight = tab is self.chat.tab and self.pane.in_sight
-        if self.app.app_focus and self._panes is not None and tab.asks and not in_sight:
-            self._panes.say(f"{event.title}: {event.body}")
+        if (panes := self._panes) is None or not self.app.app_focus:
+            return
+
+        def asks_elsewhere() -> bool:
+            return bool(tab.asks) and not panes.sees(tab)
+
+        if asks_elsewhere():
+            panes.say(f"{event.title}: {event.body}", holds=asks_elsewhere)
 
     def on_elicitation_panel_typed(self, event: ElicitationPanel.Typed) -> None:
-        """Save what is typed into a form when the person pauses."""
+        """Save what is typed into a form when the person pauses; what was said was read."""
         event.stop()
+        self.prompt.hints.hush()
         self.keep_soon()
 
     def on_elicitation_panel_page_wanted(self, event: ElicitationPanel.PageWanted) -> None:

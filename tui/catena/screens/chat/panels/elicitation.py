@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
+from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -55,14 +57,42 @@ class Fields(Vertical):
     Fields { height: auto; overflow-y: auto; scrollbar-size-vertical: 1; margin-top: 1; }
     """
     _SHARE = 0.4  # of the screen's height
-    _LEAST = 4  # rows
+    _LEAST, _SHORT_LEAST = 4, 2  # rows
     around = 0  # rows of what is said above them, and can be done below
+
+    @classmethod
+    def least(cls, *, short: bool) -> int:
+        """The rows that are left to them by what is asked."""
+        return cls._SHORT_LEAST if short else cls._LEAST
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many rows as the fields take, up to their part of the screen and what the band has left of its own."""
         needed = super().get_content_height(container, viewport, width)
         left = max(self._LEAST, int(viewport.height * ElicitationBand.share) - self.around)
         return min(needed, max(1, int(viewport.height * self._SHARE)), left)
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar."""
+        return thin_scroll_bar(self)
+
+
+class Asked(Vertical):
+    """What is asked, as high as it is, up to what the fields and the answers leave of the band; the rest scrolls."""
+
+    DEFAULT_CSS = """
+    Asked { height: auto; overflow-y: auto; scrollbar-size-vertical: 1; }
+    """
+    _LEAST = 2  # rows
+    around = 0  # rows of the title, the least of the fields, and what can be done
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many rows as the words take, up to what is left for them."""
+        return min(super().get_content_height(container, viewport, width), self.most(viewport.height))
+
+    def most(self, height: int) -> int:
+        """The rows that it takes at most on a screen of this height."""
+        return max(self._LEAST, int(height * ElicitationBand.share) - self.around)
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -86,6 +116,8 @@ class ElicitationPanel(Vertical, can_focus=True):
             previous_field="step(-1)",
             take_field="take",
             decline="decline",
+            scroll_up="read_on(-1)",
+            scroll_down="read_on(1)",
         )
     ]
     DEFAULT_CSS = """
@@ -93,13 +125,12 @@ class ElicitationPanel(Vertical, can_focus=True):
         height: auto;
         display: none;
         &.-asked { display: block; }
-        & .said { height: auto; }
+        & Asked > Static { height: auto; }
         & FieldRow { margin-bottom: 1; }
         & FieldRow.-last { margin-bottom: 0; }
         & FormEnding { margin-top: 1; }
         &.-short Fields, &.-short FormEnding { margin-top: 0; }
         &.-short FieldRow { margin-bottom: 0; }
-        &.-short.-form .said { display: none; }
         &.-short FieldRow { display: none; }
         &.-short FieldRow.-current { display: block; }
     }
@@ -149,10 +180,11 @@ class ElicitationPanel(Vertical, can_focus=True):
         self._stray = float("-inf")  # when a letter came that means nothing here
         self._rows: list[FieldRow] = []
         self.pace = KeyPace()  # of the keys, wherever they went
-        self._said = Static("", classes="said", markup=False)
+        self._said = Static("", markup=False)
+        self._asked = Asked(self._said)
         self._fields = Fields()
         self._ending = FormEnding("asking")
-        self.band = ElicitationBand("asking", self._said, self._fields, self._ending, id="elicited")
+        self.band = ElicitationBand("asking", self._asked, self._fields, self._ending, id="elicited")
 
     def compose(self) -> ComposeResult:
         """Yield the question, its fields, and what can be done with it."""
@@ -270,19 +302,29 @@ class ElicitationPanel(Vertical, can_focus=True):
         short = self.has_class("-short")
         agent, message = safe_line(ask.agent_title), ask.request.message
         asks = f"{agent} goes on when you are done there" if ask.opened else f"{agent} asks"
-        title = f"{asks}: {safe_line(message)}" if short else asks
-        self.band.text.show(BandWords(title, right=tuple(self._beside())))
-        self.set_class(self._draft is not None, "-form")
-        said = [*self._said_lines("" if short else message)]
+        words = BandWords(f"{asks}: {safe_line(message)}", right=tuple(self._beside()))
+        in_title = short and not self.band.text.cuts(words)
+        said = [*self._said_lines("" if in_title else message)]
         self._said.update(Content("\n").join(said))
+        self._asked.display = bool(said)
         endings = tuple(self._endings())
         self._ending.show(BandWords("", choices=endings))
         width = max(1, self.band.content_size.width)
         rows = sum(len(line.wrap(width)) if line else 1 for line in said)
-        self._fields.around = rows + len(self.band.text.lines(width)) + len(endings) + _BLANKS
+        around = (
+            1 + len(self._ending.lines(width)) + (0 if short else _BLANKS)
+        )  # the title, and what can be done
+        self._asked.around = around + (Fields.least(short=short) if self._rows else 0)
+        most = self._asked.most(self.screen.size.height)
+        self._fields.around = around + min(rows, most)
+        if not in_title:
+            words = replace(words, title=asks, right=tuple(self._beside(more=rows > most)))
+        self.band.text.show(words)
 
-    def _beside(self) -> Iterator[Choice]:
-        """What stands beside the title: how many wait, how to get here."""
+    def _beside(self, *, more: bool = False) -> Iterator[Choice]:
+        """What stands beside the title: how to read the rest, how many wait, how to get here."""
+        if more and self.has_focus_within:
+            yield Choice("", keys_of(self).shown("scroll_down"), "more")
         if self._waiting > 1:
             yield Choice("", "", f"1 of {self._waiting}")
         if not self.has_focus_within:
@@ -348,9 +390,9 @@ class ElicitationPanel(Vertical, can_focus=True):
         ]
 
     def action_step(self, step: int) -> None:
-        """Go to the next or previous field; the one that is left is checked. A long address is scrolled."""
+        """Go to the next or previous field; the one that is left is checked. Without fields, what is asked scrolls."""
         if not self._rows:
-            self.band.scroll_relative(y=step, animate=False)
+            self._scrolled(step).scroll_relative(y=step, animate=False)
             self.screen.set_focus(self._ending, scroll_visible=False)
             return
         self._check_current()
@@ -364,6 +406,17 @@ class ElicitationPanel(Vertical, can_focus=True):
             index = next(number for number, row in enumerate(self._rows) if row.control is target)
             self._mark(index)
         self.screen.set_focus(target)
+
+    def action_read_on(self, step: int) -> None:
+        """Scroll what is asked by what is seen of it; if there is no more of it, the transcript scrolls."""
+        part = self._scrolled(step)
+        if self._ask is None or not _goes_on(part, step):
+            raise SkipAction
+        part.scroll_relative(y=step * max(1, part.size.height - 1), animate=False)
+
+    def _scrolled(self, step: int) -> Widget:
+        """What scrolls in a direction: what is asked, and at its end the whole band."""
+        return self._asked if _goes_on(self._asked, step) else self.band
 
     def _check_current(self) -> None:
         from catena_acp.port.elicitation.checks import check
@@ -503,6 +556,11 @@ class ElicitationPanel(Vertical, can_focus=True):
         chooses = any(event.key in keys.names(name) for name in _CHOOSING)
         if not (chooses and self.typing) and event.key not in keys.names("decline"):
             self._stray = self._clock()
+
+
+def _goes_on(part: Widget, step: int) -> bool:
+    """True if there is more of a part in a direction than is seen."""
+    return part.display and (part.scroll_y > 0 if step < 0 else part.scroll_y < part.max_scroll_y)
 
 
 _NARROW = 60  # cells of a screen below which what is filled in stands below its label
