@@ -336,6 +336,37 @@ async def test_h20_a_selected_row_stays_on_its_line_whatever_comes(tmp_path: Pat
         await person.until(lambda: person.tab.name() == "Title 4", "its conversation")
 
 
+@pytest.mark.parametrize(
+    ("down", "gone", "moved", "stands_on"),
+    [
+        (3, (4,), 1, 3),  # another moves from below to the top
+        (3, (4, 6), None, 3),
+        (3, (4, 6, 7), None, 3),
+        (3, (4, 3), 6, 2),
+        (3, (4, 5), 3, 2),  # the next one moves to the top
+        (7, (0,), 1, 2),  # the last one
+        (0, (7,), 0, 6),  # the first one
+    ],
+)
+async def test_h20_the_next_row_is_selected_if_another_process_deletes_the_selected_one_while_others_move(
+    tmp_path: Path, down: int, gone: Sequence[int], moved: int | None, stands_on: int
+) -> None:
+    ids = await keep(str(tmp_path), [f"Title {number}" for number in range(8)])
+    async with at_the_screen(str(tmp_path)) as person:
+        screen = await history(person)
+        await person.press(*["down"] * down)
+        await person.until(lambda: chosen(person) == f"Title {gone[0]}", "the row that goes")
+        async with Database.open(default_path()) as db, db.write() as tx:
+            for number in gone:
+                await conversations.set_deleted(tx, ids[number], True)
+            if moved is not None:
+                await conversations.touch(tx, ids[moved])
+        await screen._read_changes()
+        await person.sees_no(f"Title {gone[0]}")
+        assert moved is None or screen.row_list.content.entries[0].name == f"Title {moved}"
+        assert chosen(person) == f"Title {stands_on}"
+
+
 async def test_h20_how_many_there_are_is_right_though_some_came_while_a_filter_was_typed(
     tmp_path: Path,
 ) -> None:

@@ -45,6 +45,7 @@ _SHORT = 15  # rows of a terminal below which there are no headings
 _SIZED = 90  # cells of a list with room for sizes
 _SIZES_REST = 0.2  # seconds without another row in sight, after which sizes are read
 _AHEAD = 30  # rows below those in sight
+_NEAR = 9  # rows above one that is gone, by whose places its own is told
 _TURN = 0.25  # seconds of a frame of the mark of work
 
 
@@ -93,6 +94,19 @@ class _Lines:
         at += self._starts[run]
         end = self._starts[run + 1] if run + 1 < len(self._starts) else rows
         return (at, part) if at < end else None
+
+
+def _beside_gone(before: Sequence[HistoryEntry], gone: int, now: Sequence[HistoryEntry]) -> int:
+    """The row that stands now where one is gone, by its neighbours: others may have gone, come or moved meanwhile.
+
+    It is the next row below that still stands below what was above; at the end of the list the next one above.
+    """
+    places = {entry.key: at for at, entry in enumerate(now)}
+    above = [at for entry in reversed(before[:gone]) if (at := places.get(entry.key)) is not None]
+    below = [at for entry in before[gone + 1 :] if (at := places.get(entry.key)) is not None]
+    near = sorted(above[:_NEAR])
+    middle = near[len(near) // 2] if near else -1  # of them, a single one may have moved
+    return next((at for at in below if at > middle), near[-1] if near else 0)
 
 
 class HistoryList(ScrollView, can_focus=False):
@@ -201,7 +215,7 @@ class HistoryList(ScrollView, can_focus=False):
         if (content, empty) == (self._content, self._empty) and (held or not (self.cursor or self._above)):
             self._read_details()  # nothing is drawn anew
             return
-        before = self.chosen
+        before, rows_before = self.chosen, self._content.entries
         stood = self._line_of(self.cursor) - self.scroll_offset.y
         self._content, self._empty = content, empty
         self._lay_out()
@@ -216,7 +230,8 @@ class HistoryList(ScrollView, can_focus=False):
             self._place_at(max(0, line - stood))
         else:
             gone = held and before is not None
-            self.set_reactive(HistoryList.cursor, min(self.cursor, max(0, len(content) - 1)) if gone else 0)
+            at = _beside_gone(rows_before, self.cursor, content.entries) if gone else 0
+            self.set_reactive(HistoryList.cursor, at)
             self._extend()
             self._reveal()
         if (before.key if before else None) != (self.chosen.key if self.chosen else None):
