@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.agents.agent import Agent, end_group, process_start_time, start_agent
+from catena_acp.agents.agent import end_group, process_start_time, start_agent
 from catena_acp.agents.process import AgentProcess
+from catena_acp.agents.running_agent import Agent
 from catena_acp.errors import AgentGone, AgentMissing, AgentRefused, AgentSilent, LoginNeeded, ProtocolBroken
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.port.session_events import Event, PermissionRequested, PermissionWithdrawn, TextBlock

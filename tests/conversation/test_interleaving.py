@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.agents.agent import Agent
+from catena_acp.agents.running_agent import Agent
 from catena_acp.continuity import cancellation as waits
 from catena_acp.continuity.conversation_events import (
     Doing,

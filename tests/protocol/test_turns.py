@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from catena_acp.agents.agent import Agent
+from catena_acp.agents.running_agent import Agent
 from catena_acp.errors import AgentRefused, LoginNeeded, ProtocolBroken, SessionGone
 from catena_acp.port.session_events import (
     AudioBlock,

@@ -14,6 +14,7 @@ from catena_acp.child_process import ChildProcess, ReadEnd
 from catena_acp.errors import AgentMissing
 from catena_acp.process_group import Guard, Guards, process_start_time, signal_group, wait_until_gone
 
+GRACE = 1.0  # seconds for the process to exit after its input was closed
 STDERR_LINES = 200
 STDERR_WIDTH = 500  # characters kept of a line
 

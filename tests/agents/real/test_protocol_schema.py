@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from catena_acp.agents.agent import Agent
+from catena_acp.agents.running_agent import Agent
 from catena_acp.port.session_events import (
     AudioBlock,
     Event,

@@ -12,7 +12,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from catena_acp.agents.agent import Agent, start_agent
+from catena_acp.agents.agent import start_agent
+from catena_acp.agents.running_agent import Agent
 from catena_acp.port.port import AgentSpec, Limits, SessionSetup
 from catena_acp.port.session_events import Event, TextBlock, TextChunk
 from catena_acp.protocol.files import FileAccess
