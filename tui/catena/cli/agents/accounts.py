@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from catena import __version__
 from catena.cli.run.permissions import Terminal
@@ -23,7 +23,7 @@ from catena.terminal.programs import run_program, was_interrupted
 from catena.text import login_text
 from catena.text.json_shapes import dumps
 from catena.text.safe_text import safe_line
-from catena_acp.agents.agent import Agent, start_agent
+from catena_acp.agents.agent import start_agent
 from catena_acp.agents.catalog import login_hint, logout_hint
 from catena_acp.agents.login_methods import (
     ENVIRONMENT,
@@ -37,6 +37,9 @@ from catena_acp.port.abilities import AuthMethod
 from catena_acp.port.port import AgentSpec, SessionSetup
 from catena_store.conversations import conversations, logouts
 from catena_store.database.database import Database, data_directory, default_path
+
+if TYPE_CHECKING:
+    from catena_acp.agents.running_agent import Agent
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -131,7 +131,7 @@ class ChatHost(Protocol):
     def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
         """Call back after some seconds."""
 
-    def run(self, work: Awaitable[None]) -> None:
+    def run_worker(self, work: Coroutine[Any, Any, None], *, group: str) -> object:
         """Run work in the background for as long as the area is on the screen."""
 
     async def ready_to_show(self) -> None:
@@ -170,7 +170,7 @@ class ChatContext:
 
     def run(self, act: Awaitable[None]) -> None:
         """Let an action go on by itself, and say what goes wrong."""
-        self.screen.run(self._guarded(act))
+        self.screen.run_worker(self._guarded(act), group="acts")
 
     async def _guarded(self, act: Awaitable[None]) -> None:
         try:
