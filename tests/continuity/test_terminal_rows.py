@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.reducer import Change, Insert, Reducer
 from catena_acp.port.session_events import Event, TerminalChanged, ToolCallChanged, ToolTerminal, ToolText
+from catena_acp.spoken.blocks import Output
+from catena_acp.spoken.call import Call
 from catena_store.records import MessageState
 
 
@@ -40,8 +41,8 @@ class Row:
 
     @property
     def output(self) -> str | None:
-        (part,) = ToolRecord.from_data(self.data).parts
-        return part.output
+        (part,) = Call.from_data(self.data).terminals
+        return part.coloured
 
 
 def call(status: str = "in_progress", *terminals: str) -> ToolCallChanged:
@@ -62,15 +63,15 @@ def test_w11_a_call_has_the_newest_of_its_terminal_and_nothing_of_others() -> No
 def test_w11_a_call_that_comes_after_its_terminals_end_has_all_of_it() -> None:
     row = Row()
     row.take(TerminalChanged("t1", "all of it", 7, 3, None, over=True), call("completed", "t1"))
-    (part,) = ToolRecord.from_data(row.data).parts
-    assert (part.output, part.hidden_lines, part.exit_code, part.signal) == ("all of it", 7, 3, "")
+    (part,) = Call.from_data(row.data).terminals
+    assert (part.coloured, part.hidden_lines, part.exit_code, part.signal) == ("all of it", 7, 3, "")
 
 
 def test_w11_what_comes_after_a_call_is_over_changes_its_output_alone() -> None:
     row = Row()
     row.take(call("in_progress", "t1"), call("completed"), TerminalChanged("t1", "late", signal="SIGTERM"))
-    (part,) = ToolRecord.from_data(row.data).parts
-    assert (part.output, part.signal, row.data["status"], row.state) == (
+    (part,) = Call.from_data(row.data).terminals
+    assert (part.coloured, part.signal, row.data["status"], row.state) == (
         *("late", "SIGTERM", "completed"),
         MessageState.FINAL,
     )
@@ -87,7 +88,7 @@ def test_w11_an_agent_that_takes_its_terminal_out_of_the_call_is_believed() -> N
     row = Row()
     row.take(call("in_progress", "t1"), TerminalChanged("t1", "shown"))
     row.take(ToolCallChanged("call", content=(ToolText("summary"),)), TerminalChanged("t1", "more"))
-    assert [part.text for part in ToolRecord.from_data(row.data).parts] == ["summary"]
+    assert Call.from_data(row.data).blocks == (Output("summary"),)
 
 
 def test_w11_a_turn_remembers_some_terminals_and_not_any_number() -> None:
@@ -106,5 +107,5 @@ def test_w11_colours_are_no_part_of_the_text_and_a_signal_is_a_name() -> None:
         "signal": "<b>",
         "exit_code": "3",
     }
-    (part,) = ToolRecord.from_data({"content": [stored]}).parts
-    assert (part.text, part.output, part.signal, part.exit_code) == ("red", stored["output"], "", None)
+    (part,) = Call.from_data({"content": [stored]}).terminals
+    assert (part.text, part.coloured, part.signal, part.exit_code) == ("red", stored["output"], "", None)

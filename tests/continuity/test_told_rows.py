@@ -12,7 +12,7 @@ import pytest
 from catena.text.secrets import SecretMask
 from catena_acp.continuity.routing.prior_context import Budget, read_prior_context
 from catena_acp.continuity.tool_calls.told_call import Mask, NoMask, told_call
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
+from catena_acp.spoken.call import Call
 from catena_store import ancestry
 from catena_store.chains import turns
 from catena_store.conversations import messages
@@ -89,7 +89,7 @@ def test_p04_calls_without_a_secret_are_masked_by_one_look_at_each() -> None:
         "raw_input": {"to": "ben", "text": "come at nine", "more": ["a", "b", "c", {"d": "e"}]},
         "content": [{"type": "text", "text": result}],
     }
-    record = ToolRecord.from_data(data)
+    record = Call.from_data(data)
 
     def work(mask: Mask) -> int:
         told_call(record, mask)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.continuity.wording.call_notes import call_notes, is_unlike
 from catena_acp.errors import FileRefused
 from catena_acp.permissions.own_request_policy import OwnRequests
 from catena_acp.protocol.files import FileAccess
+from catena_acp.spoken.call import Call
 from catena_store.records import Kind
 from support.clients.command_line import Catena
 from support.clients.on_terminal import on_terminal
@@ -67,7 +67,8 @@ def client(place: Path) -> AbstractAsyncContextManager[Desk]:
 
 async def calls(desk: Desk) -> list[tuple[str, list[str], bool]]:
     rows = [row for row in await desk.branch() if row.kind is Kind.TOOL]
-    return [(row.text, list(call_notes(row.data)), is_unlike(row.data)) for row in rows]
+    calls = [(row.text, Call.from_data(row.data)) for row in rows]
+    return [(text, list(call.notes), call.unlike) for text, call in calls]
 
 
 UNASKED = "this for the agent · not asked"

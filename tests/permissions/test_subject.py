@@ -16,13 +16,13 @@ from catena.settings.tables.permissions import Permissions
 from catena.workspace.questions.permission_words import question_words, title_words
 from catena.workspace.questions.subject_lines import first_rows, subject_lines
 from catena_acp.continuity.conversation_events import PermissionOpened
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.questions import completed_call
 from catena_acp.continuity.turns.tool_data import call_of, changed_tool
 from catena_acp.permissions.rule import Rule, RuleScope, decide, rule_of
 from catena_acp.permissions.subject import subject_of
 from catena_acp.port.session_events import PermissionOption, ToolCallChanged
 from catena_acp.protocol.session_updates import events_of, permission_of
+from catena_acp.spoken.call import Call
 from support.clients.command_line import Catena
 from support.clients.on_terminal import on_terminal
 from support.clients.protocol import AGENT, answer_to, spec
@@ -57,7 +57,7 @@ def updated(*updates: dict[str, Any]) -> ToolCallChanged:
         for event in events_of({"sessionUpdate": "tool_call_update", "toolCallId": "t", **update}):
             assert isinstance(event, ToolCallChanged)
             data = changed_tool(data, event, "2026-11-28T00:00:00Z")
-    return completed_call(asked({}), call_of("t", ToolRecord.from_data(data)))
+    return completed_call(asked({}), call_of("t", Call.from_data(data)))
 
 
 PATCH = (

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from catena_acp.changes.hunks import lines_of
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.diff import diff_of_lines
+from catena_acp.spoken.call import Call
 from catena_store.records import Message
 
 _TELLING = re.compile(r"\w")  # a line without any letter may be anybody's
@@ -23,14 +23,14 @@ def reported_runs(rows: Iterable[Message], paths: Collection[str], cwd: str) -> 
     """
     found: dict[str, list[list[str]]] = {}
     for row in rows:
-        call = ToolRecord.from_data(row.data)
+        call = Call.from_data(row.data)
         if row.turn_id is None or call.status != "completed":
             continue
-        for part in call.parts:
-            named = os.path.normpath(os.path.join(cwd, part.path))  # noqa: PTH118 - the path need not be one
-            if part.type != "diff" or part.new is None or named not in paths:
+        for diff in call.diffs:
+            named = os.path.normpath(os.path.join(cwd, diff.path))  # noqa: PTH118 - the path need not be one
+            if diff.new is None or named not in paths:
                 continue
-            old, new = (_without_ends(lines_of(text)) for text in (part.old, part.new))
+            old, new = (_without_ends(lines_of(text)) for text in (diff.old, diff.new))
             runs = [new[block.new : block.new_end] for block in diff_of_lines(old, new).blocks]
             found.setdefault(row.turn_id, []).extend(run for run in runs if run)
     return found

@@ -22,7 +22,8 @@ from catena_acp.changes.composition import Edit, composed
 from catena_acp.changes.hunks import diffs_of_files
 from catena_acp.changes.on_disk import FilesOnDisk
 from catena_acp.changes.patch import patch_of
-from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
+from catena_acp.spoken.blocks import Diff
+from catena_acp.spoken.call import Call
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.records import Kind, Message
@@ -88,7 +89,7 @@ def reported_files(
     for row in rows:
         if row.kind is not Kind.TOOL:
             continue
-        call = ToolRecord.from_data(row.data)
+        call = Call.from_data(row.data)
         if call.status in ("completed", "unknown"):
             _take(files, call, cwd, later=until is not None and row.depth > until)
     return tuple(file for _, file in sorted(files.by_path.items()) if file.touched and not file.undone)
@@ -198,36 +199,36 @@ class _Files:
         self.by_path[target] = file
 
 
-def _take(files: _Files, call: ToolRecord, cwd: str, *, later: bool) -> None:
+def _take(files: _Files, call: Call, cwd: str, *, later: bool) -> None:
     """Take in what one tool call did."""
     sure = call.status == "completed"
     named = [_absolute(place.path, cwd) for place in call.places if place.path]
-    parts = [part for part in call.parts if part.type == "diff" and part.path]
-    for part in parts:
-        file = files.file(_absolute(part.path, cwd))
+    diffs = [diff for diff in call.diffs if diff.path]
+    for diff in diffs:
+        file = files.file(_absolute(diff.path, cwd))
         if not later:
             file.unsure |= not sure
-        _take_part(file, part, _line_of(call, part, parts), later=later)
+        _take_diff(file, diff, _line_of(call, diff, diffs), later=later)
     match call.kind:
-        case "move" if len(named) == 2 and not parts and not later:
+        case "move" if len(named) == 2 and not diffs and not later:
             files.rename(named[0], named[1], sure=sure)
         case "delete" if not later:
             for path in dict.fromkeys(named):
                 _delete(files.file(path), sure=sure)
-        case "edit" | "move" if not parts and not later:
+        case "edit" | "move" if not diffs and not later:
             for path in dict.fromkeys(named):
                 file = files.file(path)
                 file.touched, file.contents = True, FileContents.UNREPORTED
                 file.unsure |= not sure
 
 
-def _take_part(file: ReportedFile, part: ToolPart, line: int | None, *, later: bool) -> None:
-    if part.new is None or "\0" in part.new or "\0" in (part.old or ""):
+def _take_diff(file: ReportedFile, diff: Diff, line: int | None, *, later: bool) -> None:
+    if diff.new is None or "\0" in diff.new or "\0" in (diff.old or ""):
         problem = FileContents.BINARY
-    elif len(part.new) > MOST_CHARACTERS or len(part.old or "") > MOST_CHARACTERS:
+    elif len(diff.new) > MOST_CHARACTERS or len(diff.old or "") > MOST_CHARACTERS:
         problem = FileContents.TOO_LARGE
     else:
-        file.edit(Edit(part.old, part.new, line), later=later)
+        file.edit(Edit(diff.old, diff.new, line), later=later)
         return
     if not later:
         file.touched, file.contents = True, problem
@@ -246,10 +247,10 @@ def _absolute(path: str, cwd: str) -> str:
     return os.path.normpath(os.path.join(cwd, path))  # noqa: PTH118 - the path need not be one
 
 
-def _line_of(call: ToolRecord, part: ToolPart, parts: Sequence[ToolPart]) -> int | None:
+def _line_of(call: Call, diff: Diff, diffs: Sequence[Diff]) -> int | None:
     """The line that a call reports for its only change of a file."""
-    if sum(each.path == part.path for each in parts) != 1:
+    if sum(each.path == diff.path for each in diffs) != 1:
         return None
-    lines: Iterator[int | None] = (place.line for place in call.places if place.path == part.path)
+    lines: Iterator[int | None] = (place.line for place in call.places if place.path == diff.path)
     line = next(lines, None)
     return line if line is not None and line > 0 else None

@@ -16,9 +16,9 @@ from catena.workspace.questions.permission_words import title_words
 from catena.workspace.questions.subject_lines import subject_lines
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.conversation_events import ConversationEvent, PermissionOpened
-from catena_acp.continuity.wording.call_notes import is_unlike
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.mcp.server import McpServer, ServerOrigin, Transport
+from catena_acp.spoken.call import Call
 from catena_store.database.database import Database
 from catena_store.records import Kind
 from support.agents.real import PATIENCE, RealAgent, fake_model
@@ -69,7 +69,7 @@ class Person:
             await self.desk.window.say(f"TOOLNAMED {tool} {json.dumps(arguments)}")
             await self.desk.window.wait_idle()
         row = [row for row in await self.desk.branch() if row.kind is Kind.TOOL][-1]
-        assert not is_unlike(row.data), row.data
+        assert not Call.from_data(row.data).unlike, row.data
         return "\n".join(self.read), ToolCall.of(row).object
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from catena.text.formats import duration_of, title_of
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
+from catena.text.formats import title_of
+from catena_acp.spoken.call import Call
 from catena_store.records import Kind, Message, MessageState
 
 LONGEST_WAIT = 2.0  # seconds in which nothing happens
@@ -143,7 +143,7 @@ class _Clock:
 
     def _call(self, message: Message) -> Iterator[Step]:
         self._wait(message.created_at)
-        took = duration_of(message.data) or 0.0
+        took = Call.from_data(message.data).seconds or 0.0
         if took > 0:
             yield Step(self._at, message.created_at, _begun(message))
             self._at += min(took, LONGEST_WAIT)
@@ -175,7 +175,7 @@ def _open(message: Message, text: str) -> Message:
 
 def _begun(message: Message) -> Message:
     """A tool call as it stood before it had ended: a change is shown, an output is not."""
-    call = ToolRecord.from_data(message.data)
+    call = Call.from_data(message.data)
     kept: Any = [
         part for part in call.content or () if isinstance(part, Mapping) and part.get("type") == "diff"
     ]

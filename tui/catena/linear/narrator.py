@@ -39,10 +39,10 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
     TurnStarted,
 )
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.continuity.wording.leases import hold_words
 from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER
+from catena_acp.spoken.call import Call
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.conversations import messages
 from catena_store.ids import utc_now
@@ -347,7 +347,7 @@ class Narrator:
 
     def _tool(self, message: Message, *, begins: bool = False) -> None:
         context, number = self._context, self._context.numbers.of(message.id)
-        record = ToolRecord.from_data(message.data)
+        record = Call.from_data(message.data)
         of_subagent = bool(record.subagent_of)
         if number is None or (of_subagent and not context.verbose):
             return

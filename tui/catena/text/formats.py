@@ -104,14 +104,6 @@ def duration_of(data: Mapping[str, Any]) -> float | None:
     return max(0.0, (ended - started).total_seconds())
 
 
-def seconds_since_start(data: Mapping[str, Any], now: datetime) -> float | None:
-    """Return the seconds from ``started_at`` of a message's data until ``now``, if it is known."""
-    started = _time(data.get("started_at"))
-    if started is None or started.tzinfo is None:
-        return None
-    return max(0.0, (now - started).total_seconds())
-
-
 def duration_text(seconds: float, *, precise: bool = True) -> str:
     """Return `0.3 s`, `42 s`, `3 min 12 s` or `2 h 5 min`; not ``precise``: in whole seconds from 1 s on."""
     if seconds < 9.95 and precise:

@@ -14,7 +14,7 @@ from typing import Any
 
 from catena_acp.context_markers import BEGIN, END, harmless, without_prior_context
 from catena_acp.continuity.tool_calls.told_call import Mask, NoMask, one_line, told_call
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
+from catena_acp.spoken.call import Call
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.records import BranchRow, Kind, Message, MessageState, Path, StopReason
@@ -171,7 +171,7 @@ def _choose(rows: Sequence[Message], tools: Sequence[Message], budget: Budget) -
     So what was done is told before anything that was only said or seen.
     """
     mask = budget.new_mask()
-    records = {tool.id: ToolRecord.from_data(tool.data) for tool in tools}
+    records = {tool.id: Call.from_data(tool.data) for tool in tools}
     looking = {id for id, record in records.items() if not record.acts}
     calls: dict[str, list[str]] = {}
     spent = 0  # on calls
@@ -215,7 +215,7 @@ def _unabridged_from(chosen: _Chosen, tools: Sequence[Message], unlisted: int) -
     if unlisted:
         missing = [tool.depth for tool in tools if tool.id not in chosen.calls]
         if len(missing) < unlisted:  # those that were not read are older than the oldest of their sort
-            acts = {ToolRecord.from_data(tool.data).acts: tool.depth for tool in reversed(tools)}
+            acts = {Call.from_data(tool.data).acts: tool.depth for tool in reversed(tools)}
             missing += list(acts.values()) or [max((row.depth for row in chosen.rows), default=0)]
         depths += missing
     newest = max(depths, default=-1)
@@ -235,7 +235,7 @@ def _told_row(
     ]
 
 
-def _call_lines(tool: Message, record: ToolRecord, mask: Mask) -> list[str]:
+def _call_lines(tool: Message, record: Call, mask: Mask) -> list[str]:
     own, *more = told_call(record, mask)
     return [f"{_CALL}{_time(tool)}, tool call {own}", *more]
 

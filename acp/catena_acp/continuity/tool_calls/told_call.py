@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from catena_acp.context_markers import harmless
-from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
+from catena_acp.spoken.blocks import Block, Diff, Link, Output, Terminal
+from catena_acp.spoken.call import Call
 
 ARGUMENTS = 600  # characters
 RESULT = 400  # characters
@@ -47,15 +48,15 @@ class NoMask:
         return value
 
 
-def told_call(record: ToolRecord, mask: Mask | None = None) -> list[str]:
+def told_call(record: Call, mask: Mask | None = None) -> list[str]:
     """The lines that tell of a call: its own and, of one that acts, its arguments and the first lines of its result."""
     acts = record.acts
-    parts = record.parts if acts else ()
-    found = _found(record, parts).strip() if acts else ""
+    blocks = record.blocks if acts else ()
+    found = _found(record, blocks).strip() if acts else ""
     told: dict[str, Any] = {  # together, so that secrets are looked for once
-        "title": record.label[:_READ],
+        "title": record.head[:_READ],
         "places": [place.path for place in record.places if place.path][:_MOST_PLACES],
-        "arguments": _bounded(record.raw_input or _edits(parts)) if acts else None,
+        "arguments": _bounded(record.raw_input or _edits(blocks)) if acts else None,
         "result": found[:_READ],
     }
     if mask is not None:
@@ -81,14 +82,14 @@ def cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def _own_line(record: ToolRecord, title: str, places: Sequence[str]) -> str:
+def _own_line(record: Call, title: str, places: Sequence[str]) -> str:
     title = one_line(title)
     elsewhere = [place for place in places if place not in title][:3]
     where = f" ({one_line(', '.join(elsewhere))})" if elsewhere else ""
     return f"{title}{where}: {outcome(record)}"
 
 
-def outcome(record: ToolRecord) -> str:
+def outcome(record: Call) -> str:
     """How a call ended, in words for an agent; that of a call in flight when its session was lost is unknown."""
     match record.status:
         case "completed":
@@ -107,13 +108,10 @@ def _arguments(given: Any) -> str:
     return one_line(given if isinstance(given, str) else _JSON.encode(_shortened(given)), ARGUMENTS)
 
 
-def _edits(parts: Sequence[ToolPart]) -> list[dict[str, str]]:
+def _edits(blocks: Sequence[Block]) -> list[dict[str, str]]:
     """What a call that reports no arguments changes in files."""
-    return [
-        {"path": part.path, "old": part.old or "", "new": part.new or ""}
-        for part in parts
-        if part.type == "diff"
-    ]
+    diffs = (block for block in blocks if isinstance(block, Diff))
+    return [{"path": diff.path, "old": diff.old or "", "new": diff.new or ""} for diff in diffs]
 
 
 def _result(text: str, lines: int) -> list[str]:
@@ -123,9 +121,13 @@ def _result(text: str, lines: int) -> list[str]:
     return [*told, f"[… {more:,} more {'line' if more == 1 else 'lines'}]"] if more > 0 else told
 
 
-def _found(record: ToolRecord, parts: Sequence[ToolPart]) -> str:
-    said = [part.text or part.description for part in parts if part.type != "diff"]
-    ends = [_end(part) for part in parts if part.type == "terminal"]
+def _found(record: Call, blocks: Sequence[Block]) -> str:
+    ends = [_end(block) for block in blocks if isinstance(block, Terminal)]
+    said = [
+        block.text if isinstance(block, Output) else block.description
+        for block in blocks
+        if isinstance(block, Output | Link)
+    ]
     text = "\n".join(each for each in (*ends, *said) if each.strip())
     if text:
         return text
@@ -138,10 +140,10 @@ def _found(record: ToolRecord, parts: Sequence[ToolPart]) -> str:
             return _JSON.encode(_bounded(output))
 
 
-def _end(part: ToolPart) -> str:
-    if part.signal:
-        return f"(killed by {part.signal})"
-    return f"(exit status {part.exit_code})" if part.exit_code else ""
+def _end(terminal: Terminal) -> str:
+    if terminal.signal:
+        return f"(killed by {terminal.signal})"
+    return f"(exit status {terminal.exit_code})" if terminal.exit_code else ""
 
 
 def _bounded(value: Any, depth: int = 0) -> Any:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.tool_data import is_over
 from catena_acp.port.session_events import ToolCallChanged
+from catena_acp.spoken.blocks import Output
+from catena_acp.spoken.call import Call
 from catena_store.records import Kind, Message
 
 _STOPPED_BY = ("task_id", "taskId", "shell_id")
@@ -36,7 +37,8 @@ class BackgroundTask:
     @property
     def last_line(self) -> str:
         """The last line of what the call has put out, as far as the agent tells; hostile text."""
-        texts = [part.text for part in ToolRecord.from_data(self.data).parts if part.type == "text"]
+        blocks = Call.from_data(self.data).blocks
+        texts = [block.text for block in blocks if type(block) is Output]
         lines = [line for text in texts for line in text.splitlines() if line.strip(" `")]
         return lines[-1].strip() if lines else ""
 
@@ -53,11 +55,11 @@ class BackgroundWork:
         """Take in a committed row; return whether that changed what goes on."""
         if message.kind is not Kind.TOOL or message.link_id is None:
             return False
-        record = ToolRecord.from_data(message.data)
+        record = Call.from_data(message.data)
         if record.background and message.id not in self._over:
             known = self._tasks.get(message.id)
             if known is not None:
-                self._tasks[message.id] = replace(known, data=message.data, title=record.label)
+                self._tasks[message.id] = replace(known, data=message.data, title=record.head)
                 return False
             self._tasks[message.id] = BackgroundTask(
                 window_id,
@@ -65,7 +67,7 @@ class BackgroundWork:
                 message.agent_message_id or "",
                 message.id,
                 record.background,
-                record.label,
+                record.head,
                 message.created_at,
                 message.data,
             )
@@ -129,7 +131,7 @@ class BackgroundWork:
             del self._unnamed[task.link_id]
 
 
-def _stopped_by(record: ToolRecord) -> frozenset[str]:
+def _stopped_by(record: Call) -> frozenset[str]:
     """The ids of the work that a call stops: by Claude's tool for that."""
     if record.name not in ("TaskStop", "KillShell", "KillBash") or not isinstance(record.raw_input, Mapping):
         return frozenset()

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, assert_never
 
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.tool_data import (
     answered_tool,
     call_of,
@@ -49,6 +48,7 @@ from catena_acp.port.session_events import (
     UnknownUpdate,
     UsageReported,
 )
+from catena_acp.spoken.call import Call
 from catena_store.records import Attachment, Kind, MessageState, NewMessage, PromptOrigin
 
 _OVER = frozenset({"completed", "failed", "cancelled"})
@@ -262,7 +262,7 @@ class Reducer:
         started_by = call.subagent_of or known.get("subagent_of")
         if not started_by:
             return ""
-        return ToolRecord.from_data(self.tool(started_by) or {}).label
+        return Call.from_data(self.tool(started_by) or {}).head
 
     def carry(self, tool_call_id: str, row_id: str, data: Mapping[str, Any]) -> None:
         """Take over the row of an earlier call, which later updates of that change."""
@@ -604,4 +604,4 @@ def _said_by(said: TextChunk | OtherContent) -> dict[str, Any]:
 
 def _subject(tool_call_id: str, tool: _Tool) -> RequestSubject:
     """What a tool call is about, as it was told so far."""
-    return unresolved_subject(call_of(tool_call_id, ToolRecord.from_data(tool.data)))
+    return unresolved_subject(call_of(tool_call_id, Call.from_data(tool.data)))

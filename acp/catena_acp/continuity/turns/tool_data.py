@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, assert_never
 
-from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
 from catena_acp.port.images import note_of_image
 from catena_acp.port.session_events import (
     Location,
@@ -17,6 +16,8 @@ from catena_acp.port.session_events import (
     ToolTerminal,
     ToolText,
 )
+from catena_acp.spoken.blocks import Block, Diff, Link, Output, Terminal
+from catena_acp.spoken.call import Call
 
 REJECTED = "rejected"  # by the person or a rule of theirs; the protocol has no word for it
 _MOST_DONE = 50  # entries of what Catena did for one call
@@ -97,8 +98,7 @@ def with_outputs(data: Mapping[str, Any], shown: Mapping[str, TerminalChanged]) 
 
 def terminals_of(data: Mapping[str, Any]) -> frozenset[str]:
     """The ids of the terminals whose output belongs to the call."""
-    parts = ToolRecord.from_data(data).parts
-    return frozenset(part.terminal_id for part in parts if part.type == "terminal")
+    return frozenset(terminal.id for terminal in Call.from_data(data).terminals)
 
 
 def _with_output(entry: dict[str, Any], shown: Mapping[str, TerminalChanged]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _with_output(entry: dict[str, Any], shown: Mapping[str, TerminalChanged]) ->
     }
 
 
-def call_of(tool_call_id: str, record: ToolRecord) -> ToolCallChanged:
+def call_of(tool_call_id: str, record: Call) -> ToolCallChanged:
     """The protocol's tool call of a stored one."""
     return ToolCallChanged(
         tool_call_id=tool_call_id,
@@ -124,7 +124,7 @@ def call_of(tool_call_id: str, record: ToolRecord) -> ToolCallChanged:
         status=record.status or None,
         name=record.name or None,
         locations=tuple(Location(place.path, place.line) for place in record.places),
-        content=tuple(_content_of(part) for part in record.parts),
+        content=tuple(map(_content_of, record.blocks)),
         raw_input=record.raw_input,
         raw_output=record.raw_output,
         subagent_of=record.subagent_of or None,
@@ -148,13 +148,15 @@ def _content_data(content: ToolContent) -> dict[str, Any]:
             assert_never(content)
 
 
-def _content_of(part: ToolPart) -> ToolContent:
-    match part:
-        case ToolPart("text", text=text):
-            return ToolText(text)
-        case ToolPart("diff", path=path, old=old, new=str(new)):
-            return ToolDiff(path, old, new)
-        case ToolPart("terminal", terminal_id=terminal_id):
+def _content_of(block: Block) -> ToolContent:
+    match block:
+        case Terminal(id=terminal_id):
             return ToolTerminal(terminal_id)
+        case Output(text):
+            return ToolText(text)
+        case Diff(path, old, str(new)):
+            return ToolDiff(path, old, new)
+        case Link(kind, description):
+            return ToolOther(kind, description)
         case _:
-            return ToolOther(part.kind, part.description)
+            return ToolOther("", "")

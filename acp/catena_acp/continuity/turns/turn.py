@@ -30,7 +30,6 @@ from catena_acp.continuity.sessions.fork_points import id_said_back
 from catena_acp.continuity.sessions.kept_turns import believed
 from catena_acp.continuity.sessions.replay_habits import keep_late
 from catena_acp.continuity.sessions.sessions import LiveSession
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.endings import (
     Bound,
     Ending,
@@ -62,6 +61,7 @@ from catena_acp.port.session_events import (
     TextBlock,
     ToolCallChanged,
 )
+from catena_acp.spoken.call import Call
 from catena_store import places
 from catena_store.chains import links, turns
 from catena_store.chains import usage as expenses
@@ -419,7 +419,7 @@ class RunningTurn:
         """What a request is about, with what was reported of its call before; made here, once."""
         call_id = event.tool_call.tool_call_id
         data = self.reducer.tool(call_id)
-        known = call_of(call_id, ToolRecord.from_data(data)) if data else None
+        known = call_of(call_id, Call.from_data(data)) if data else None
         return await asyncio.to_thread(subject_of, completed_call(event.tool_call, known), self._before.cwd)
 
     async def _is_answered_by_rule(self, event: PermissionRequested, subject: RequestSubject) -> bool:

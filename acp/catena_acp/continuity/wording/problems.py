@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from typing import Any, assert_never
 
 from catena_acp.continuity.conversation_events import Problem
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER, ending_words
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
 from catena_acp.port.session_events import TypedFailure
+from catena_acp.spoken.call import Call
 from catena_acp.trouble.diagnosis import diagnose, diagnose_failure, diagnose_words
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Diagnosis, Offer, Trouble
@@ -331,7 +331,7 @@ def _named(calls: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _name(call: Mapping[str, Any]) -> str:
-    lines = ToolRecord.from_data(call).label.splitlines()
+    lines = Call.from_data(call).head.splitlines()
     words = " ⏎ ".join(" ".join(line.split()) for line in lines if line.strip())
     words = words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1].rstrip()}…"
     return f"`{words}`"

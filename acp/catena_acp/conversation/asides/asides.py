@@ -19,7 +19,6 @@ from catena_acp.continuity.routing.prior_context import PriorContext
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.continuity.sessions.greeting import greeting_text, is_prompt
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.turns.endings import Ending, problem_of_end, stop_reason_of, unfinished_status
 from catena_acp.continuity.turns.questions import completed_call
 from catena_acp.continuity.turns.tool_data import call_of
@@ -54,6 +53,7 @@ from catena_acp.port.session_events import (
     TranscriptEvent,
     UsageReported,
 )
+from catena_acp.spoken.call import Call
 from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations.checkpoint_stores import MemoryCheckpoints
 from catena_store.conversations.checkpoints import Checkpoint, CheckpointStore
@@ -347,7 +347,7 @@ class Aside:
         """Reading is allowed, once; everything else is refused, and that is said."""
         call_id = ask.tool_call.tool_call_id
         known = self._rows.tool(call_id)
-        call = completed_call(ask.tool_call, call_of(call_id, ToolRecord.from_data(known)) if known else None)
+        call = completed_call(ask.tool_call, call_of(call_id, Call.from_data(known)) if known else None)
         subject = subject_of(call, self._context.record.cwd)
         reading = only_reads(subject) or (subject.kind == "think" and not subject.mentions)
         if reading and (option := option_of(ask.options, allow=True)):

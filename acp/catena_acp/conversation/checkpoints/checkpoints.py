@@ -21,12 +21,12 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.parking.parking import drop_parked
 from catena_acp.continuity.sessions.fork_points import point_at, settled_point
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.conversation.checkpoints.agent_rewinds import RewindRequests
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError, NoCheckpoint, ReadOnly
 from catena_acp.snapshots.restoring import FileChoice
+from catena_acp.spoken.call import Call
 from catena_store.chains import link_history, links, turns
 from catena_store.conversations import messages
 from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
@@ -177,7 +177,7 @@ class Checkpoints:
             case TurnStarted(turn=turn) if turn.stop_reason is None:
                 self._conversation.spawn(self._quietly(lambda: self._at_start_of(turn)))
             case MessageAdded(message=message) | MessageChanged(message=message):
-                ended = message.kind is Kind.TOOL and ToolRecord.from_data(message.data).status in _ENDED
+                ended = message.kind is Kind.TOOL and Call.from_data(message.data).status in _ENDED
                 if ended and message.id not in self._seen and self._makes(Frequency.TOOL):
                     self._seen.add(message.id)
                     self._conversation.spawn(self._quietly(lambda: self._at_end_of(message)))

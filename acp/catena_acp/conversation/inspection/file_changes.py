@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from catena_acp.changes.changed_file import FileState, UnreadFile
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.diff import line_diff
 from catena_acp.port.session_events import ToolDiff
+from catena_acp.spoken.call import Call
 from catena_store.records import Kind, Message
 
 _CHANGING = frozenset({"edit", "delete", "move"})
@@ -39,7 +39,7 @@ def files_touched(rows: Iterable[Message]) -> tuple[FileTouched, ...]:
     for row in rows:
         if row.kind is not Kind.TOOL:
             continue
-        for touch in _touches(ToolRecord.from_data(row.data)):
+        for touch in _touches(Call.from_data(row.data)):
             before = files.pop(touch.path, FileTouched(touch.path))
             files[touch.path] = replace(
                 before,
@@ -70,15 +70,15 @@ def _absolute(path: str, directory: str) -> str:
     return os.path.normpath(os.path.join(directory, path))  # noqa: PTH118 - the path need not be one
 
 
-def _touches(call: ToolRecord) -> Iterator[FileTouched]:
+def _touches(call: Call) -> Iterator[FileTouched]:
     """What one tool call did, a file at a time."""
     if call.status not in ("completed", "unknown"):
         return
     sure = call.status == "completed"
     by_path: dict[str, list[ToolDiff]] = {}
-    for part in call.parts:
-        if part.path and part.new is not None:
-            by_path.setdefault(part.path, []).append(ToolDiff(part.path, part.old, part.new))
+    for diff in call.diffs:
+        if diff.path and diff.new is not None:
+            by_path.setdefault(diff.path, []).append(ToolDiff(diff.path, diff.old, diff.new))
     for path, diffs in by_path.items():
         changes = [line_diff(diff.old, diff.new) for diff in diffs] if sure else []
         yield FileTouched(

@@ -22,8 +22,8 @@ from catena.text.safe_text import safe, safe_line
 from catena.text.usage import Spending, spending, spending_shape
 from catena.transcript.messages.tool_call import NO_VERB, UNLIKE, ToolCall
 from catena_acp.continuity.tool_calls.subagents import is_words, nested
-from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
-from catena_acp.continuity.wording.call_notes import is_unlike
+from catena_acp.spoken.blocks import Terminal
+from catena_acp.spoken.call import Call
 from catena_store import places
 from catena_store.chains import environments, links, turns
 from catena_store.conversations import conversations, directories, messages
@@ -333,18 +333,16 @@ def _with_state(message: Message, text: str) -> str:
 
 
 def _tool_line(message: Message, directory: str) -> str:
-    call, shown = ToolRecord.from_data(message.data), ToolCall.of(message, directory)
-    unlike = is_unlike(message.data) and call.status == "completed"
+    call, shown = Call.from_data(message.data), ToolCall.of(message, directory)
+    unlike = call.unlike and call.status == "completed"
     mark = UNLIKE if unlike else _TOOL_MARKS.get(call.status, "·")
     verb = "" if shown.verb == NO_VERB else f"{shown.verb} "
     line = f"{mark} {verb}{shown.object or 'tool call'}"
     notes = (f"  {note}" for note in shown.notes)
-    return "\n".join(
-        (line, *notes, *(row for part in call.parts if part.type == "terminal" for row in _ended(part)))
-    )
+    return "\n".join((line, *notes, *(row for terminal in call.terminals for row in _ended(terminal))))
 
 
-def _ended(terminal: ToolPart) -> Iterator[str]:
+def _ended(terminal: Terminal) -> Iterator[str]:
     """What a command printed last in a terminal, and how it ended if not well."""
     rows = safe(terminal.text).split("\n") if terminal.text else []
     if above := terminal.hidden_lines + max(0, len(rows) - _LAST_ROWS):

@@ -43,13 +43,13 @@ from catena_acp.continuity.conversation_events import (
     TurnStarted,
     Usage,
 )
-from catena_acp.continuity.wording.call_notes import call_notes, is_unlike
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError, QuestionChanged
 from catena_acp.port.abilities import AuthMethod
 from catena_acp.port.elicitation.requests import CANCEL, DECLINE, ElicitationAnswer
 from catena_acp.port.session_events import PermissionOption
+from catena_acp.spoken.call import Call
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import links
 from catena_store.database.database import Database
@@ -210,22 +210,22 @@ class HeadlessTurn:
                 assert_never(event)
 
     def _message(self, message: Message) -> None:
-        rule = message.data.get("rule")
-        if message.kind is Kind.TOOL and isinstance(rule, dict) and rule.get("allowed") is False:
+        call = Call.from_data(message.data) if message.kind is Kind.TOOL else None
+        if call and call.rule and not call.rule.allowed:
             self.refused = True
         self._messages[message.id] = message
         self._output.message(message)
-        if message.kind is Kind.TOOL and is_unlike(message.data):
-            self._remark_unlike(message)
+        if call and call.unlike:
+            self._remark_unlike(message.id, call)
         sent = self._sent.get(message.id, 0)
         if message.kind in _GROWING and len(message.text) > sent:
             self._append(message.id, message.text[sent:])
 
-    def _remark_unlike(self, message: Message) -> None:
+    def _remark_unlike(self, message_id: str, call: Call) -> None:
         """Say what a call did beside what was asked for, each thing once."""
-        for note in call_notes(message.data):
-            if (message.id, note) not in self._remarked:
-                self._remarked.add((message.id, note))
+        for note in call.notes:
+            if (message_id, note) not in self._remarked:
+                self._remarked.add((message_id, note))
                 self._output.remark(call_line(note))
 
     def _append(self, message_id: str, text: str) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from catena.text.formats import duration_text, seconds_since_start, taken_text
+from catena.text.formats import duration_text, taken_text
 from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import Run
 from catena.transcript.messages.tool_call import SUBAGENT_VERB, ToolCall
 from catena.transcript.messages.tool_rows import draw_call_line
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
 from catena_acp.continuity.wording.counts import counted
+from catena_acp.spoken.call import Call, seconds_between
 from catena_store.records import Kind, Message, MessageState
 
 _DOING = {
@@ -28,7 +28,7 @@ _DOING = {
 
 def starts_subagent(message: Message) -> bool:
     """Return whether a tool call hands a task to a subagent, as far as its arguments tell."""
-    return message.kind is Kind.TOOL and ToolRecord.from_data(message.data).starts_subagent
+    return message.kind is Kind.TOOL and Call.from_data(message.data).starts_subagent
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def draw_subagent_line(
     if running:
         doing = "" if options.narrow else work.doing(options.directory)
         what = f"{what} · {doing}" if doing else what
-        elapsed = None if options.now is None else seconds_since_start(message.data, options.now())
+        elapsed = None if options.now is None else seconds_between(call.started_at, options.now())
         time = "" if elapsed is None or elapsed < 1 else duration_text(elapsed, precise=False)
     right: list[Run] = [(counted(work.calls, "call"), palette.faint)] if work.calls else []
     if asks:

@@ -6,16 +6,16 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from pathlib import PurePosixPath
 
-from catena.text.formats import duration_of
 from catena.text.safe_text import call_line, safe, safe_line
-from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolRecord
-from catena_acp.continuity.wording.call_notes import call_notes, is_unlike
 from catena_acp.permissions.parts import PartRole, arguments_of
-from catena_acp.port.images import ImageNote, notes_in
+from catena_acp.port.images import ImageNote
 from catena_acp.port.session_events import ToolDiff
+from catena_acp.spoken.blocks import Block, Diff, Link, Output, Picture, Terminal
+from catena_acp.spoken.call import Call, images_in
 from catena_acp.terminals.screen_text import without_colours
 from catena_store.records import Message, MessageState
 
@@ -36,7 +36,6 @@ FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
 _GLYPHS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗"}
 _UNKNOWN = "◌"  # cancelled, or of unknown outcome
 UNLIKE = "!"  # done, and not what was asked for
-_EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "exit", "code", "returncode")
 _LONGEST, _MOST_TOLD = (
     200,
     6,
@@ -64,6 +63,7 @@ class ToolCall:
     signal: str  # that ended it
     raw_input: str
     raw_output: str
+    started_at: datetime | None = None
     background: bool = False  # its work went on after it had returned
     rule: str = ""  # of the person's: what answered its permission request
     rejected: bool = False  # its permission request was
@@ -101,15 +101,11 @@ class ToolCall:
     @classmethod
     def of(cls, message: Message, directory: str = "") -> ToolCall:
         """Read ``message``; paths below ``directory`` become relative."""
-        record = ToolRecord.from_data(message.data)
+        record = Call.from_data(message.data)
         kind, status = record.kind or "other", record.status
-        parts = record.parts
-        diffs, outputs = _content(parts)
-        terminals = (
-            [part for part in record.parts if part.type == "terminal"] if outputs or record.content else []
-        )
+        blocks, terminals, exit_code = record.blocks, record.terminals, record.exit_code
+        diffs, outputs = _content(blocks)
         locations = tuple(_locations(record, directory))
-        exit_code = _exit_code_of(record, parts)
         over = message.state is not MessageState.OPEN
         # Agents call a command completed that ended, whatever its exit code; a signal may be what they wanted.
         failed = status == "failed" or (status == "completed" and bool(exit_code))
@@ -117,7 +113,7 @@ class ToolCall:
             glyph = "✓" if not status and message.state is MessageState.FINAL else _UNKNOWN
         else:
             glyph = _GLYPHS.get("failed" if failed else status or "pending", _UNKNOWN)
-        if is_unlike(message.data) and glyph == "✓":
+        if record.unlike and glyph == "✓":
             glyph = UNLIKE
         return cls(
             kind=kind,
@@ -126,29 +122,24 @@ class ToolCall:
             running=not over and status == "in_progress",
             verb=SUBAGENT_VERB if record.starts_subagent else _VERBS.get(kind, NO_VERB),
             object=_object(kind, record, message.text, locations, diffs, directory),
-            seconds=None if status == "rejected" else duration_of(message.data),
+            seconds=None if status == "rejected" else record.seconds,
             locations=locations,
             diffs=tuple(diffs),
             texts=tuple(map(without_colours, outputs)),
             outputs=tuple(outputs),
-            hidden_lines=sum(part.hidden_lines for part in terminals),
+            hidden_lines=sum(each.hidden_lines for each in terminals),
             has_terminal=bool(terminals),
             exit_code=exit_code,
-            signal=next((part.signal for part in terminals if part.signal), ""),
+            signal=next((each.signal for each in terminals if each.signal), ""),
             raw_input=_raw(record.raw_input),
             raw_output=_raw(record.raw_output),
+            started_at=record.started_at,
             background=bool(record.background),
-            rule="" if "became" in message.data else _rule(message.data.get("rule")),
+            rule=safe_line(record.rule.text) if record.rule and record.became is None else "",
             rejected=status == "rejected",
-            notes=tuple(map(call_line, call_notes(message.data))),
-            images=tuple(notes_in(message.data)),
+            notes=tuple(map(call_line, record.notes)),
+            images=images_in(blocks),
         )
-
-
-def failed_run(message: Message) -> bool:
-    """Return whether a command ended with an exit code that is not 0, whatever the agent calls that."""
-    record = ToolRecord.from_data(message.data)
-    return bool(_exit_code_of(record, record.parts))
 
 
 def relative(path: str, directory: str) -> str:
@@ -161,7 +152,7 @@ def relative(path: str, directory: str) -> str:
 
 def _object(
     kind: str,
-    record: ToolRecord,
+    record: Call,
     text: str,
     locations: tuple[str, ...],
     diffs: list[ToolDiff],
@@ -211,50 +202,30 @@ def _brief(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1].rstrip()}…"
 
 
-def _exit_code_of(record: ToolRecord, parts: Sequence[ToolPart]) -> int | None:
-    """The exit code of a command: as the agent tells it, else as the terminal ended that we ran for it."""
-    code = _exit_code(record.raw_output) if record.kind == "execute" else None
-    return (
-        next((part.exit_code for part in parts if part.exit_code is not None), None) if code is None else code
-    )
-
-
-def _exit_code(raw_output: object) -> int | None:
-    """The exit code of a command, where the agent's own record of it names one."""
-    if not isinstance(raw_output, Mapping):
-        return None
-    for key in _EXIT_KEYS:
-        value = raw_output.get(key)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-    return next(
-        (code for key in ("metadata", "result") if (code := _exit_code(raw_output.get(key))) is not None),
-        None,
-    )
-
-
-def _locations(record: ToolRecord, directory: str) -> Iterator[str]:
+def _locations(record: Call, directory: str) -> Iterator[str]:
     for place in record.places:
         if place.path:
             yield relative(place.path, directory) + (f":{place.line}" if (place.line or 0) > 0 else "")
 
 
-def _content(parts: Sequence[ToolPart]) -> tuple[list[ToolDiff], list[str]]:
+def _content(blocks: Sequence[Block]) -> tuple[list[ToolDiff], list[str]]:
     diffs: list[ToolDiff] = []
     texts: list[str] = []
-    for part in parts:
-        match part.type:
-            case "diff":
-                diffs.append(ToolDiff(part.path, part.old, part.new or ""))
-            case "text":
-                text = _strip_fence(part.text)
+    for block in blocks:
+        match block:
+            case Diff(path, old, new):
+                diffs.append(ToolDiff(path, old, new or ""))
+            case Terminal(coloured=coloured):
+                texts.append("output of the agent's own terminal" if coloured is None else coloured)
+            case Output(text):
+                text = _strip_fence(text)
                 texts.append(safe(text) if "\x1b" in text else text)  # only terminals tell their colours
-            case "terminal":
-                texts.append("output of the agent's own terminal" if part.output is None else part.output)
-            case _ if ImageNote.from_data(part.image) is not None:
+            case Picture():
                 pass  # a line of its own
+            case Link(kind, description):
+                texts.append(description or kind)
             case _:
-                texts.append(part.description or part.kind)
+                pass
     return diffs, [text for text in texts if text.strip()]
 
 
@@ -271,11 +242,6 @@ def _strip_fence(text: str) -> str:
         return text
     inside = text[fence.end() : end]
     return text if fence[1] in inside else inside.removesuffix("\n")
-
-
-def _rule(value: object) -> str:
-    text = value.get("text") if isinstance(value, Mapping) else None
-    return safe_line(text) if isinstance(text, str) else ""
 
 
 def _raw(value: object) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
-from catena.text.formats import duration_text, seconds_since_start, taken_text
+from catena.text.formats import duration_text, taken_text
 from catena.text.image_text import image_words
 from catena.text.safe_text import safe
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of, with_mark
@@ -25,6 +25,7 @@ from catena.transcript.messages.parts import LINES, Part, one_row, text_parts
 from catena.transcript.messages.tool_call import ToolCall, relative
 from catena_acp.diff import DiffLine
 from catena_acp.port.session_events import ToolDiff
+from catena_acp.spoken.call import seconds_between
 from catena_acp.terminals.screen_text import without_colours
 from catena_store.records import Message
 
@@ -81,7 +82,7 @@ def draw_tool_line(
         right.append(("in background", palette.running) if goes_on else ("background ended", palette.faint))
     time = "" if call.seconds is None or call.background else taken_text(call.seconds)
     if call.running and options.now is not None:
-        elapsed = seconds_since_start(message.data, options.now())
+        elapsed = seconds_between(call.started_at, options.now())
         time = "" if elapsed is None or elapsed < 1 else duration_text(elapsed, precise=False)
     running = call.running or goes_on
     mark_style = palette.failed if call.failed else palette.running if running else palette.muted

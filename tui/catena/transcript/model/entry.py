@@ -34,13 +34,13 @@ from catena.transcript.messages.subagent import (
     draw_subagent_line,
     starts_subagent,
 )
-from catena.transcript.messages.tool_call import ToolCall, failed_run
+from catena.transcript.messages.tool_call import ToolCall
 from catena.transcript.messages.tool_rows import Shown, draw_group_line, hides_some, tool_parts
 from catena.transcript.model.heights import Heights
 from catena_acp.continuity.tool_calls.subagents import is_words
-from catena_acp.continuity.tool_calls.tool_record import ToolRecord
-from catena_acp.continuity.wording.call_notes import is_unlike
-from catena_acp.port.images import ImageNote, notes_in
+from catena_acp.port.images import ImageNote
+from catena_acp.spoken.blocks import Output
+from catena_acp.spoken.call import Call
 from catena_store.records import Kind, Message, MessageState
 
 _FOLDED_AT_FIRST = frozenset({Kind.THOUGHT, Kind.TOOL, Kind.SEAM, Kind.NOTICE})
@@ -48,7 +48,7 @@ _GROUPED = frozenset(
     {"read", "search", "fetch"}
 )  # kinds of calls whose work is not shown unless it is asked for
 _GATHERED = frozenset({"edit", "execute"})  # kinds whose work is shown, and grouped when it is no longer new
-_UNDER_WAY = ("pending", "in_progress", "completed", None)
+_UNDER_WAY = ("pending", "in_progress", "completed", "")
 _INDENT = 2  # cells of what a subagent says and does; its mark stands in them
 _FURTHEST = 4  # subagents of subagents that are drawn further to the right
 _SHOWN_AT_FIRST = 4  # rows of work below a call, as an estimate
@@ -405,8 +405,8 @@ class Entry:
         """True where the subagent's last words, which are drawn below, are what the call came to."""
         said = next((entry.message for entry in reversed(self.inner) if is_words(entry.message)), None)
         return said is not None and any(
-            part.type == "text" and said.text.strip() in part.text
-            for part in ToolRecord.from_data(self.message.data).parts
+            type(block) is Output and said.text.strip() in block.text
+            for block in Call.from_data(self.message.data).blocks
         )
 
     def _draw_subagent_line(self, call: ToolCall, options: RenderOptions) -> Line:
@@ -463,13 +463,14 @@ class Entry:
 
 
 def _group_key(call: Message) -> str | None:
-    if notes_in(call.data) or is_unlike(call.data):
-        return None  # its images, and what it did unasked, would be out of sight
-    kind, status = call.data.get("kind"), call.data.get("status")
-    over = call.state is not MessageState.OPEN
+    record = Call.from_data(call.data)
+    kind, status, over = record.kind, record.status, call.state is not MessageState.OPEN
     if kind in _GATHERED:
-        return str(kind) if over and status == "completed" and not failed_run(call) else None
-    return str(kind) if kind in _GROUPED and status in (("completed",) if over else _UNDER_WAY) else None
+        grouped = over and status == "completed" and not record.exit_code
+    else:
+        grouped = kind in _GROUPED and status in (("completed",) if over else _UNDER_WAY)
+    # The images of a call, and what it did unasked, would be out of sight.
+    return kind if grouped and not record.unlike and not record.images else None
 
 
 def _blank(text: str) -> bool:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from catena_acp.continuity.tool_calls.tool_record import ToolPart, ToolPlace, ToolRecord
 from catena_acp.continuity.turns.tool_data import call_of, changed_tool
 from catena_acp.port.session_events import (
     Location,
@@ -16,6 +15,8 @@ from catena_acp.port.session_events import (
     ToolTerminal,
     ToolText,
 )
+from catena_acp.spoken.blocks import Diff, Link, Output, Terminal
+from catena_acp.spoken.call import Call, ToolPlace
 
 NOW = "2026-11-22T12:00:00+00:00"
 
@@ -39,25 +40,25 @@ def test_a_stored_tool_call_reads_back_as_the_one_that_was_told() -> None:
         raw_output=["ok"],
     )
     data = changed_tool({}, call, NOW)
-    assert call_of("t1", ToolRecord.from_data(data)) == call
+    assert call_of("t1", Call.from_data(data)) == call
 
 
 @pytest.mark.parametrize(
     ("data", "record"),
     [
-        ({}, ToolRecord("", "", "", "", (), None, None, None)),
+        ({}, Call("", "", "", "", (), None, None, None)),
         (
             {"title": 5, "kind": None, "status": ["completed"], "name": {}, "locations": "x", "content": 7},
-            ToolRecord("", "", "", "", (), 7, None, None),
+            Call("", "", "", "", (), 7, None, None),
         ),
         (
             {"title": "Look", "locations": [{"path": "/a", "line": "3"}, "/b", {"line": 4}]},
-            ToolRecord("Look", "", "", "", (ToolPlace("/a", None), ToolPlace("", 4)), None, None, None),
+            Call("Look", "", "", "", (ToolPlace("/a", None), ToolPlace("", 4)), None, None, None),
         ),
     ],
 )
-def test_what_is_no_text_or_no_list_is_read_as_empty(data: dict[str, Any], record: ToolRecord) -> None:
-    assert ToolRecord.from_data(data) == record
+def test_what_is_no_text_or_no_list_is_read_as_empty(data: dict[str, Any], record: Call) -> None:
+    assert Call.from_data(data) == record
 
 
 def test_parts_of_a_wrong_shape_are_read_as_far_as_they_go() -> None:
@@ -68,11 +69,11 @@ def test_parts_of_a_wrong_shape_are_read_as_far_as_they_go() -> None:
         {"type": "picture", "kind": "image", "description": "a cat"},
         "nothing",
     ]
-    assert ToolRecord.from_data({"content": content}).parts == (
-        ToolPart("diff", path="", old="", new=None),
-        ToolPart("text"),
-        ToolPart("terminal", text="listing", output="listing", terminal_id="t"),
-        ToolPart("other", kind="image", description="a cat"),
+    assert Call.from_data({"content": content}).blocks == (
+        Diff("", "", None),
+        Output(""),
+        Terminal("listing", "t", "listing"),
+        Link("image", "a cat"),
     )
 
 
@@ -85,7 +86,7 @@ def test_parts_of_a_wrong_shape_are_read_as_far_as_they_go() -> None:
     ],
 )
 def test_a_tool_call_is_called_by_its_title_else_by_its_kind(data: dict[str, Any], label: str) -> None:
-    assert ToolRecord.from_data(data).label == label
+    assert Call.from_data(data).head == label
 
 
 def test_w07_a_diff_stays_where_the_end_of_its_call_is_a_sentence_alone() -> None:

@@ -1,0 +1,228 @@
+"""A tool call as a value, read from its message's data, which may hold anything. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from catena_acp.port.images import ImageNote
+from catena_acp.spoken.blocks import (
+    Block,
+    Diff,
+    Output,
+    Picture,
+    Terminal,
+    entries_in,
+    link_in,
+    text_in,
+)
+from catena_acp.terminals.screen_text import without_colours
+from catena_store.records import LOOKING_KINDS
+
+_SIGNAL = re.compile("SIG[A-Z0-9+]{1,12}")
+_EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "exit", "code", "returncode")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPlace:
+    """A place in a file that the call touches."""
+
+    path: str
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of the person's that answered a call's permission request."""
+
+    text: str
+    allowed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A stored tool call; a text that is missing, or is none, is empty."""
+
+    title: str
+    kind: str  # read, edit, delete, move, search, execute, think, fetch, switch_mode, other, …
+    status: str  # pending, in_progress, completed, failed, cancelled, rejected, unknown, …
+    name: str
+    places: tuple[ToolPlace, ...]
+    content: Any  # as it is stored; ``blocks`` reads it
+    raw_input: Any
+    raw_output: Any
+    subagent_of: str = ""  # the id of the tool call that started the subagent that made this one
+    doubt: str = ""  # why the rest may not be all that it is about
+    background: str = ""  # the agent's id of the work that went on after the call had returned
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    rule: Rule | None = None
+    became: Mapping[str, Any] | None = None  # what was asked for, and what was done instead
+    done_anyway: bool = False  # though it was rejected
+    done_by_client: Any = None  # as it is stored
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Call:
+        """Read the data of a tool call's message."""
+        get, became = data.get, data.get("became")
+        return cls(
+            title=text_in(get("title")),
+            kind=text_in(get("kind")),
+            status=text_in(get("status")),
+            name=text_in(get("name")),
+            places=tuple(map(_place, entries_in(get("locations")))),
+            content=get("content"),
+            raw_input=get("raw_input"),
+            raw_output=get("raw_output"),
+            subagent_of=text_in(get("subagent_of")),
+            doubt=text_in(get("doubt")),
+            background=text_in(get("background")),
+            started_at=time_in(get("started_at")),
+            ended_at=time_in(get("ended_at")),
+            rule=_rule(get("rule")),
+            became=became if isinstance(became, Mapping) else None,
+            done_anyway=bool(get("done_anyway")),
+            done_by_client=get("done_by_client"),
+        )
+
+    @property
+    def starts_subagent(self) -> bool:
+        """True for a call that hands a task to a subagent, as far as its arguments tell."""
+        return isinstance(self.raw_input, Mapping) and isinstance(self.raw_input.get("subagent_type"), str)
+
+    @property
+    def acts(self) -> bool:
+        """True unless the call only looks, as far as its kind tells; MCP tools and subagents may do anything."""
+        of_server = any(each[:3].lower() == "mcp" for each in (self.name, self.title))
+        return self.kind not in LOOKING_KINDS or of_server or self.starts_subagent
+
+    @property
+    def head(self) -> str:
+        """The call in a few words: its title, else its kind."""
+        return self.title or self.kind or "a tool call"
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The content, read anew each time: most readers want only the call's line."""
+        return tuple(map(_block, entries_in(self.content)))
+
+    @property
+    def diffs(self) -> tuple[Diff, ...]:
+        """The changes of files among the blocks."""
+        return tuple(each for each in self.blocks if isinstance(each, Diff))
+
+    @property
+    def terminals(self) -> tuple[Terminal, ...]:
+        """The terminals among the blocks."""
+        return tuple(each for each in self.blocks if isinstance(each, Terminal))
+
+    @property
+    def images(self) -> tuple[ImageNote, ...]:
+        """The images among the blocks."""
+        return images_in(self.blocks)
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took, if that is known."""
+        return seconds_between(self.started_at, self.ended_at)
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code of a command: as the agent tells it, else as the terminal ended that we ran for it."""
+        code = _exit_code(self.raw_output) if self.kind == "execute" else None
+        codes = (each.exit_code for each in self.terminals)
+        return next((each for each in codes if each is not None), None) if code is None else code
+
+    @property
+    def unlike(self) -> bool:
+        """True if it did something else than what was allowed, or went on though it was rejected."""
+        other = any(each.get("other") for each in entries_in(self.done_by_client))
+        return self.became is not None or self.done_anyway or other
+
+    @property
+    def notes(self) -> Iterator[str]:
+        """The lines below its own: what it did beside what the person was asked for, in the agent's texts as sent."""
+        if self.became is not None:
+            asked, did = self.became.get("asked", ""), self.became.get("did", "")
+            by = f" ({self.rule.text})" if self.rule else ""
+            yield f"asked for {asked}{by}; {'ran' if self.kind == 'execute' else 'did'} {did}"
+        if self.done_anyway:
+            yield "rejected, and the agent reports it as done"
+        for entry in entries_in(self.done_by_client):
+            did, other = entry.get("did", "ran"), entry.get("other", "")
+            unasked = "" if entry.get("asked") else " · not asked"
+            if other or unasked or entry.get("own"):
+                yield f"Catena {did} {other or 'this for the agent'}{unasked}"
+
+
+def images_in(blocks: tuple[Block, ...]) -> tuple[ImageNote, ...]:
+    """The images among blocks."""
+    return tuple(each.image for each in blocks if isinstance(each, Picture) and each.image is not None)
+
+
+def time_in(value: object) -> datetime | None:
+    """Read a stored ISO time; None for anything else."""
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def seconds_between(start: datetime | None, end: datetime | None) -> float | None:
+    """The seconds between two times, if both are known; never negative."""
+    if start is None or end is None or (start.tzinfo is None) != (end.tzinfo is None):
+        return None
+    return max(0.0, (end - start).total_seconds())
+
+
+def _rule(value: object) -> Rule | None:
+    if not isinstance(value, Mapping):
+        return None
+    return Rule(text_in(value.get("text")), value.get("allowed") is not False)
+
+
+def _place(entry: Mapping[str, Any]) -> ToolPlace:
+    line = entry.get("line")
+    return ToolPlace(text_in(entry.get("path")), line if isinstance(line, int) else None)
+
+
+def _block(entry: Mapping[str, Any]) -> Block:
+    match entry.get("type"):
+        case "text":
+            return Output(text_in(entry.get("text")))
+        case "diff":
+            old, new = entry.get("old"), entry.get("new")
+            return Diff(
+                text_in(entry.get("path")),
+                None if old is None else text_in(old),
+                new if isinstance(new, str) else None,
+            )
+        case "terminal":
+            output, hidden, code = entry.get("output"), entry.get("hidden_lines"), entry.get("exit_code")
+            return Terminal(
+                without_colours(text_in(output)),
+                id=text_in(entry.get("id")),
+                coloured=output if isinstance(output, str) else None,
+                hidden_lines=hidden if isinstance(hidden, int) and hidden > 0 else 0,
+                exit_code=code if isinstance(code, int) else None,
+                signal=name if _SIGNAL.fullmatch(name := text_in(entry.get("signal"))) else "",
+            )
+        case _:
+            return link_in(entry)
+
+
+def _exit_code(raw_output: object) -> int | None:
+    """The exit code of a command, if the agent's own record of it names one."""
+    if not isinstance(raw_output, Mapping):
+        return None
+    for key in _EXIT_KEYS:
+        value = raw_output.get(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    return next(
+        (code for key in ("metadata", "result") if (code := _exit_code(raw_output.get(key))) is not None),
+        None,
+    )
