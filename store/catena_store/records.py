@@ -134,6 +134,21 @@ class Message:
     depth: int  # rows above it, 0 for a first row
     created_at: datetime
 
+    @property
+    def is_prompt(self) -> bool:
+        """True for a user row that began a turn."""
+        return self.kind is Kind.USER and not self.steered
+
+    @property
+    def steered(self) -> bool:
+        """True for what was said into a running turn."""
+        return bool(self.data.get("steered"))
+
+    @property
+    def subagent_of(self) -> str:
+        """The agent's id of the tool call that started the subagent whose row this is; "" for any other row."""
+        return str(self.data.get("subagent_of") or "")
+
 
 @dataclass(frozen=True, slots=True)
 class BranchRow:

@@ -15,7 +15,7 @@ from catena_acp.port.session_events import (
     ToolTerminal,
     ToolText,
 )
-from catena_acp.spoken.blocks import Diff, Link, Output, Terminal
+from catena_acp.spoken.blocks import Diff, OutputBlock, Reference, TerminalBlock
 from catena_acp.spoken.call import Call, ToolPlace
 
 NOW = "2026-11-22T12:00:00+00:00"
@@ -71,9 +71,9 @@ def test_parts_of_a_wrong_shape_are_read_as_far_as_they_go() -> None:
     ]
     assert Call.from_data({"content": content}).blocks == (
         Diff("", "", None),
-        Output(""),
-        Terminal("listing", "t", "listing"),
-        Link("image", "a cat"),
+        OutputBlock(""),
+        TerminalBlock("listing", "t", "listing"),
+        Reference("image", "a cat", ""),
     )
 
 

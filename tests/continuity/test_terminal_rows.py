@@ -9,7 +9,7 @@ from typing import Any
 
 from catena_acp.continuity.turns.reducer import Change, Insert, Reducer
 from catena_acp.port.session_events import Event, TerminalChanged, ToolCallChanged, ToolTerminal, ToolText
-from catena_acp.spoken.blocks import Output
+from catena_acp.spoken.blocks import OutputBlock
 from catena_acp.spoken.call import Call
 from catena_store.records import MessageState
 
@@ -88,7 +88,7 @@ def test_w11_an_agent_that_takes_its_terminal_out_of_the_call_is_believed() -> N
     row = Row()
     row.take(call("in_progress", "t1"), TerminalChanged("t1", "shown"))
     row.take(ToolCallChanged("call", content=(ToolText("summary"),)), TerminalChanged("t1", "more"))
-    assert Call.from_data(row.data).blocks == (Output("summary"),)
+    assert Call.from_data(row.data).blocks == (OutputBlock("summary"),)
 
 
 def test_w11_a_turn_remembers_some_terminals_and_not_any_number() -> None:

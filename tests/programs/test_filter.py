@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from catena.programs.filter import Ended, run_filter
+from catena.programs.filter import FilterEnd, run_filter
 from catena_acp.process_group import process_start_time
 
 
-async def shell(script: str, text: str = "", seconds: float = 60) -> Ended:
+async def shell(script: str, text: str = "", seconds: float = 60) -> FilterEnd:
     return await run_filter(
         ["/bin/sh", "-c", script], text, directory="/", environment=dict(os.environ), seconds=seconds
     )

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from catena.transcript.drawing.render_options import Palette
 from catena.transcript.markdown.markdown import draw_markdown
 from catena.transcript.markdown.splitter import split
-from catena.transcript.messages.answer import Answer
+from catena.transcript.messages.answer import AnswerParts
 from support.screen.growth import Walk, answer_rows, rows_of, whole
 from support.screen.transcript import markdown, render_options, texts
 from support.walks.length import walks
@@ -25,7 +25,7 @@ def test_q02_a_text_in_random_pieces_is_drawn_as_the_same_text_whole(seed: int, 
     chance = random.Random(seed)
     text = markdown(chance, 25)
     at = render_options(width)
-    growing = Answer("", growing=True, style=lambda palette: palette.text)
+    growing = AnswerParts("", growing=True, style=lambda palette: palette.text)
     start = 0
     while start < len(text):
         end = start + chance.randint(1, max(12, len(text) // 30))
@@ -65,7 +65,7 @@ def test_a_long_list_is_cut_between_its_items_and_numbered_on() -> None:
 
 
 def test_only_the_last_block_of_a_growing_answer_is_drawn_again() -> None:
-    answer = Answer("", growing=True, style=lambda palette: palette.text)
+    answer = AnswerParts("", growing=True, style=lambda palette: palette.text)
     at = render_options(100)
     answer.grow("first paragraph\n\nsecond ")
     answer_rows(answer, at)
@@ -77,7 +77,7 @@ def test_only_the_last_block_of_a_growing_answer_is_drawn_again() -> None:
 
 
 def test_a_line_of_an_open_code_block_is_drawn_once() -> None:
-    answer = Answer("```py\nfirst\n", growing=True, style=lambda palette: palette.text)
+    answer = AnswerParts("```py\nfirst\n", growing=True, style=lambda palette: palette.text)
     at = render_options(100)
     before = answer.parts[-1].measure(at)
     answer.grow("second\nthird")
@@ -87,7 +87,7 @@ def test_a_line_of_an_open_code_block_is_drawn_once() -> None:
 
 
 def test_a_definition_at_the_end_makes_the_link_above_it_when_the_answer_is_whole() -> None:
-    answer = Answer("", growing=True, style=lambda palette: palette.text)
+    answer = AnswerParts("", growing=True, style=lambda palette: palette.text)
     at = render_options(100)
     answer.grow("see [the docs][d]\n\nmore\n\n")
     assert "[the docs][d]" in answer_rows(answer, at)[0]
@@ -109,7 +109,7 @@ def test_a_definition_at_the_end_makes_the_link_above_it_when_the_answer_is_whol
 def test_what_is_undecided_at_the_end_of_a_growing_answer_is_not_shown_as_something_else(
     text: str, rows: list[str]
 ) -> None:
-    answer = Answer(text, growing=True, style=lambda palette: palette.text)
+    answer = AnswerParts(text, growing=True, style=lambda palette: palette.text)
     assert answer_rows(answer, render_options(100)) == rows
     answer.release()
     assert len(" ".join(answer_rows(answer, render_options(100)))) >= len("title")
@@ -159,10 +159,10 @@ def test_m06_a_position_brings_back_the_same_rows_on_another_day(seed: int) -> N
 def test_a_passage_of_an_answer_is_kept_in_few_objects() -> None:
     passages = 500
     text = "\n\n".join(f"Passage {number} of *many*." for number in range(passages))
-    Answer("", growing=False, style=lambda palette: palette.text)  # what is made once
+    AnswerParts("", growing=False, style=lambda palette: palette.text)  # what is made once
     gc.collect()
     before = len(gc.get_objects())
-    answer = Answer(text, growing=False, style=lambda palette: palette.text)
+    answer = AnswerParts(text, growing=False, style=lambda palette: palette.text)
     assert len(answer.parts) == passages
     assert len(gc.get_objects()) - before < 2.5 * passages
     assert answer.parts[7].source == "Passage 7 of *many*."
@@ -171,7 +171,7 @@ def test_a_passage_of_an_answer_is_kept_in_few_objects() -> None:
 def test_a_long_answer_is_not_copied_when_it_grows() -> None:
     tracemalloc.start()
     try:
-        answer = Answer("x" * 4_000_000, growing=True, style=lambda palette: palette.text)
+        answer = AnswerParts("x" * 4_000_000, growing=True, style=lambda palette: palette.text)
         for _ in range(100):  # until Python has seen that it is always a text that grows
             answer.grow("y")
         tracemalloc.reset_peak()

@@ -25,7 +25,7 @@ from catena.transcript.markdown import splitter as pieces
 from catena.transcript.messages import answer as answers
 from catena.transcript.messages import answer as long_block
 from catena.transcript.messages import parts as slices
-from catena.transcript.messages.answer import Answer
+from catena.transcript.messages.answer import AnswerParts
 from catena.transcript.model import source as sources
 from catena.transcript.model.column import IN_GAP, Anchor, Column
 from catena.transcript.widget.search import TextMatcher, TranscriptSearch
@@ -186,7 +186,7 @@ def test_q02_what_is_too_long_for_markdown_is_drawn_the_same_however_it_came(
         chance = random.Random(seed)
         small_limits(chance)
         text, at = long_text(chance), render_options(chance.choice((20, 30, 60, 100)))
-        growing = Answer("", growing=True, style=lambda palette: palette.text)
+        growing = AnswerParts("", growing=True, style=lambda palette: palette.text)
         told = list(growing.parts)  # by what ``grow`` says of them
         start = 0
         while start < len(text):

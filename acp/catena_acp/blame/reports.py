@@ -23,7 +23,7 @@ def reported_runs(rows: Iterable[Message], paths: Collection[str], cwd: str) -> 
     """
     found: dict[str, list[list[str]]] = {}
     for row in rows:
-        call = Call.from_data(row.data)
+        call = Call.of(row)
         if row.turn_id is None or call.status != "completed":
             continue
         for diff in call.diffs:

@@ -89,7 +89,7 @@ def reported_files(
     for row in rows:
         if row.kind is not Kind.TOOL:
             continue
-        call = Call.from_data(row.data)
+        call = Call.of(row)
         if call.status in ("completed", "unknown"):
             _take(files, call, cwd, later=until is not None and row.depth > until)
     return tuple(file for _, file in sorted(files.by_path.items()) if file.touched and not file.undone)

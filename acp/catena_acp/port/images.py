@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,16 +77,6 @@ def note_of_image(image: Attachment) -> ImageNote:
     """What is kept of an image in its message's row."""
     width, height = pixels_of(image.content) or (0, 0)
     return ImageNote(image.sha256, image.mime, len(image.content), width, height)
-
-
-def notes_in(data: Mapping[str, Any]) -> tuple[ImageNote, ...]:
-    """The images of a message, by the data of its row."""
-    entries: list[object] = []
-    for key in ("other", "content"):
-        value = data.get(key)
-        entries += value if isinstance(value, Sequence) and not isinstance(value, str) else ()
-    notes = (ImageNote.from_data(each.get("image")) for each in entries if isinstance(each, Mapping))
-    return tuple(note for note in notes if note is not None)
 
 
 def pixels_of(content: bytes) -> tuple[int, int] | None:

@@ -35,14 +35,14 @@ class Diff:
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputBlock:
     """What a call said, or the details of a notice."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Terminal(Output):
+class TerminalBlock(OutputBlock):
     """What a terminal shows, its text without colours."""
 
     id: str = ""
@@ -53,44 +53,48 @@ class Terminal(Output):
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class Reference:
     """Content that is not shown; ``address`` is that of a page on the web."""
 
     kind: str
     description: str
-    address: str = ""
+    address: str
 
 
 @dataclass(frozen=True, slots=True)
-class Picture(Link):
+class Picture(Reference):
     """An image among the message's attachments."""
 
-    image: ImageNote | None = None
+    image: ImageNote
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """An entry of a plan."""
 
     text: str
     status: str  # completed, in_progress, pending, …
+
+    @property
+    def done(self) -> bool:
+        return self.status == "completed"
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
     """The entries of a plan, in order."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Fields:
+class FieldsBlock:
     """Names and values."""
 
     fields: tuple[tuple[str, str], ...]
 
 
-Block = Markdown | Code | Diff | Output | Picture | Link | Steps | Fields
+Block = Markdown | Code | Diff | OutputBlock | Picture | Reference | Steps | FieldsBlock
 
 
 def text_in(value: object) -> str:
@@ -105,8 +109,8 @@ def entries_in(value: object) -> Iterator[Mapping[str, Any]]:
     )
 
 
-def link_in(entry: Mapping[str, Any]) -> Link:
+def link_in(entry: Mapping[str, Any]) -> Reference:
     """Read stored content that is not text: an image that we know, or what the agent says of it."""
     kind, words = text_in(entry.get("kind")), text_in(entry.get("description"))
     address, image = text_in(entry.get("address")), ImageNote.from_data(entry.get("image"))
-    return Link(kind, words, address) if image is None else Picture(kind, words, address, image)
+    return Reference(kind, words, address) if image is None else Picture(kind, words, address, image)

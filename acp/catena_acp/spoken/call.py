@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -12,15 +12,15 @@ from catena_acp.port.images import ImageNote
 from catena_acp.spoken.blocks import (
     Block,
     Diff,
-    Output,
+    OutputBlock,
     Picture,
-    Terminal,
+    TerminalBlock,
     entries_in,
     link_in,
     text_in,
 )
 from catena_acp.terminals.screen_text import without_colours
-from catena_store.records import LOOKING_KINDS
+from catena_store.records import LOOKING_KINDS, Message
 
 _SIGNAL = re.compile("SIG[A-Z0-9+]{1,12}")
 _EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "exit", "code", "returncode")
@@ -35,7 +35,7 @@ class ToolPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AnswerByRule:
     """A rule of the person's that answered a call's permission request."""
 
     text: str
@@ -57,35 +57,32 @@ class Call:
     subagent_of: str = ""  # the id of the tool call that started the subagent that made this one
     doubt: str = ""  # why the rest may not be all that it is about
     background: str = ""  # the agent's id of the work that went on after the call had returned
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
-    rule: Rule | None = None
-    became: Mapping[str, Any] | None = None  # what was asked for, and what was done instead
-    done_anyway: bool = False  # though it was rejected
-    done_by_client: Any = None  # as it is stored
+    data: Mapping[str, Any] = field(
+        default_factory=dict, compare=False, repr=False
+    )  # all of it, as it is stored
+
+    @classmethod
+    def of(cls, message: Message) -> Call:
+        """Read a tool call's message."""
+        return cls.from_data(message.data)
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Call:
         """Read the data of a tool call's message."""
-        get, became = data.get, data.get("became")
+        get = data.get
         return cls(
             title=text_in(get("title")),
             kind=text_in(get("kind")),
             status=text_in(get("status")),
             name=text_in(get("name")),
-            places=tuple(map(_place, entries_in(get("locations")))),
+            places=tuple(map(_place, entries_in(places))) if (places := get("locations")) else (),
             content=get("content"),
             raw_input=get("raw_input"),
             raw_output=get("raw_output"),
             subagent_of=text_in(get("subagent_of")),
             doubt=text_in(get("doubt")),
             background=text_in(get("background")),
-            started_at=time_in(get("started_at")),
-            ended_at=time_in(get("ended_at")),
-            rule=_rule(get("rule")),
-            became=became if isinstance(became, Mapping) else None,
-            done_anyway=bool(get("done_anyway")),
-            done_by_client=get("done_by_client"),
+            data=data,
         )
 
     @property
@@ -115,9 +112,9 @@ class Call:
         return tuple(each for each in self.blocks if isinstance(each, Diff))
 
     @property
-    def terminals(self) -> tuple[Terminal, ...]:
+    def terminals(self) -> tuple[TerminalBlock, ...]:
         """The terminals among the blocks."""
-        return tuple(each for each in self.blocks if isinstance(each, Terminal))
+        return tuple(each for each in self.blocks if isinstance(each, TerminalBlock))
 
     @property
     def images(self) -> tuple[ImageNote, ...]:
@@ -125,9 +122,13 @@ class Call:
         return images_in(self.blocks)
 
     @property
+    def started_at(self) -> datetime | None:
+        return time_in(self.data.get("started_at"))
+
+    @property
     def seconds(self) -> float | None:
         """How long it took, if that is known."""
-        return seconds_between(self.started_at, self.ended_at)
+        return seconds_in(self.data)
 
     @property
     def exit_code(self) -> int | None:
@@ -137,21 +138,35 @@ class Call:
         return next((each for each in codes if each is not None), None) if code is None else code
 
     @property
+    def rule(self) -> AnswerByRule | None:
+        """The rule that answered its permission request."""
+        rule = self.data.get("rule")
+        if not isinstance(rule, Mapping):
+            return None
+        return AnswerByRule(text_in(rule.get("text")), rule.get("allowed") is not False)
+
+    @property
+    def became(self) -> Mapping[str, Any] | None:
+        """What it was asked for, and what it did instead, if that is known."""
+        became = self.data.get("became")
+        return became if isinstance(became, Mapping) else None
+
+    @property
     def unlike(self) -> bool:
         """True if it did something else than what was allowed, or went on though it was rejected."""
-        other = any(each.get("other") for each in entries_in(self.done_by_client))
-        return self.became is not None or self.done_anyway or other
+        other = any(each.get("other") for each in entries_in(self.data.get("done_by_client")))
+        return self.became is not None or bool(self.data.get("done_anyway")) or other
 
     @property
     def notes(self) -> Iterator[str]:
         """The lines below its own: what it did beside what the person was asked for, in the agent's texts as sent."""
-        if self.became is not None:
-            asked, did = self.became.get("asked", ""), self.became.get("did", "")
-            by = f" ({self.rule.text})" if self.rule else ""
+        if (became := self.became) is not None:
+            asked, did = became.get("asked", ""), became.get("did", "")
+            by = f" ({rule.text})" if (rule := self.rule) else ""
             yield f"asked for {asked}{by}; {'ran' if self.kind == 'execute' else 'did'} {did}"
-        if self.done_anyway:
+        if self.data.get("done_anyway"):
             yield "rejected, and the agent reports it as done"
-        for entry in entries_in(self.done_by_client):
+        for entry in entries_in(self.data.get("done_by_client")):
             did, other = entry.get("did", "ran"), entry.get("other", "")
             unasked = "" if entry.get("asked") else " · not asked"
             if other or unasked or entry.get("own"):
@@ -160,7 +175,7 @@ class Call:
 
 def images_in(blocks: tuple[Block, ...]) -> tuple[ImageNote, ...]:
     """The images among blocks."""
-    return tuple(each.image for each in blocks if isinstance(each, Picture) and each.image is not None)
+    return tuple(each.image for each in blocks if isinstance(each, Picture))
 
 
 def time_in(value: object) -> datetime | None:
@@ -171,17 +186,17 @@ def time_in(value: object) -> datetime | None:
         return None
 
 
+def seconds_in(data: Mapping[str, Any]) -> float | None:
+    """The seconds that a message took, by its data, if they are known."""
+    start, end = data.get("started_at"), data.get("ended_at")
+    return seconds_between(time_in(start), time_in(end)) if start and end else None
+
+
 def seconds_between(start: datetime | None, end: datetime | None) -> float | None:
     """The seconds between two times, if both are known; never negative."""
     if start is None or end is None or (start.tzinfo is None) != (end.tzinfo is None):
         return None
     return max(0.0, (end - start).total_seconds())
-
-
-def _rule(value: object) -> Rule | None:
-    if not isinstance(value, Mapping):
-        return None
-    return Rule(text_in(value.get("text")), value.get("allowed") is not False)
 
 
 def _place(entry: Mapping[str, Any]) -> ToolPlace:
@@ -192,7 +207,7 @@ def _place(entry: Mapping[str, Any]) -> ToolPlace:
 def _block(entry: Mapping[str, Any]) -> Block:
     match entry.get("type"):
         case "text":
-            return Output(text_in(entry.get("text")))
+            return OutputBlock(text_in(entry.get("text")))
         case "diff":
             old, new = entry.get("old"), entry.get("new")
             return Diff(
@@ -202,7 +217,7 @@ def _block(entry: Mapping[str, Any]) -> Block:
             )
         case "terminal":
             output, hidden, code = entry.get("output"), entry.get("hidden_lines"), entry.get("exit_code")
-            return Terminal(
+            return TerminalBlock(
                 without_colours(text_in(output)),
                 id=text_in(entry.get("id")),
                 coloured=output if isinstance(output, str) else None,

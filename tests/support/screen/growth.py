@@ -6,14 +6,14 @@ import random
 from dataclasses import replace
 
 from catena.transcript.drawing.render_options import Palette, RenderOptions
-from catena.transcript.messages.answer import Answer
+from catena.transcript.messages.answer import AnswerParts
 from catena.transcript.model.column import IN_GAP, Anchor
 from catena.transcript.widget.viewport import Viewport
 from catena_store.records import Kind, Message, MessageState
 from support.screen.transcript import Writer, markdown, texts, viewport
 
 
-def answer_rows(answer: Answer, at: RenderOptions) -> list[str]:
+def answer_rows(answer: AnswerParts, at: RenderOptions) -> list[str]:
     rows: list[str] = []
     for part in answer.parts:
         if lines := part.measure(at):
@@ -21,8 +21,8 @@ def answer_rows(answer: Answer, at: RenderOptions) -> list[str]:
     return rows
 
 
-def whole(text: str) -> Answer:
-    return Answer(text, growing=False, style=lambda palette: palette.text)
+def whole(text: str) -> AnswerParts:
+    return AnswerParts(text, growing=False, style=lambda palette: palette.text)
 
 
 def rows_of(view: Viewport) -> list[tuple[str, str]]:

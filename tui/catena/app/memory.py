@@ -17,6 +17,7 @@ from catena.history.scopes import repository_of
 from catena.text.formats import from_home, title_of
 from catena.text.safe_text import safe, safe_line
 from catena.text.secrets import SecretMask
+from catena_acp.spoken.call import Call
 from catena_store import ancestry
 from catena_store.conversations import conversations, logouts, messages
 from catena_store.database.database import Database, Reader
@@ -187,8 +188,8 @@ def _told(rows: Sequence[Message]) -> Iterator[str]:
             case Kind.AGENT:
                 yield f"The agent: {row.text}"
             case Kind.TOOL:
-                title, status = row.data.get("title") or row.text, row.data.get("status") or ""
-                yield f"Tool call: {' '.join(str(title).split())} ({status})"
+                call = Call.of(row)
+                yield f"Tool call: {' '.join((call.title or row.text).split())} ({call.status})"
             case _:
                 pass
 

@@ -12,24 +12,33 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from html import escape
 from importlib.resources import files
-from typing import assert_never
 
 from catena.export.contents import ExportPart, Head
 from catena.export.html_markdown import markdown_html
-from catena.text.formats import duration_of, duration_text
-from catena.text.prompt_notes import prompt_notes
+from catena.text.formats import duration_text
 from catena.text.safe_text import safe, safe_line
 from catena.themes.colours import Grounds, ThemeColours
 from catena.themes.shipped import DARK, LIGHT, SHIPPED
 from catena.transcript.messages.diff import change_of, changed_words
-from catena.transcript.messages.notices import is_drawn, is_trouble, line_words, notice_details, plan_entries
-from catena.transcript.messages.prompt import attachments_of
 from catena.transcript.messages.tool_call import ToolCall, relative
-from catena_acp.continuity.tool_calls.subagents import NestedRow, is_words, nested
+from catena_acp.continuity.tool_calls.subagents import NestedRow, nested
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.diff import DiffLine
 from catena_acp.port.session_events import ToolDiff
-from catena_store.records import Kind, Message, MessageState
+from catena_acp.spoken.call import Call
+from catena_acp.spoken.spoken import (
+    Answer,
+    Divider,
+    Ended,
+    Notice,
+    Plan,
+    Prompt,
+    Seam,
+    Thought,
+    Unknown,
+    spoken_of,
+)
+from catena_store.records import Kind, Message
 
 _OPEN_AT_MOST = 40  # changed lines of a call whose work is not folded at first
 _VARIABLES = {
@@ -113,33 +122,32 @@ class HtmlRenderer:
         yield _tool(call, self._directory, f'<div class="inner">{inner}</div>', calls)
 
     def _message(self, message: Message, versions: str) -> Iterator[str]:
-        match message.kind:
-            case Kind.USER:
-                yield _prompt(message, versions)
-            case Kind.AGENT:
-                cut = message.state is MessageState.INTERRUPTED
-                if message.text.strip() or cut:
+        match spoken_of(message):
+            case Prompt() as prompt:
+                yield _prompt(message, prompt, versions)
+            case Answer(text, interrupted=cut):
+                if text.strip() or cut:
                     foot = '<p class="cut">interrupted</p>' if cut else ""
-                    yield f'<div class="answer">{markdown_html(message.text)}{foot}</div>'
-            case Kind.THOUGHT:
-                if is_words(message):
-                    yield f'<div class="answer">{markdown_html(message.text)}</div>'
-                elif message.text.strip():
-                    yield _thought(message)
-            case Kind.TOOL:
+                    yield f'<div class="answer">{markdown_html(text)}{foot}</div>'
+            case Thought(text, words=True):
+                yield f'<div class="answer">{markdown_html(text)}</div>'
+            case Thought(text) as thought:
+                if text.strip():
+                    yield _thought(thought)
+            case Call():
                 yield _tool(ToolCall.of(message, self._directory), self._directory)
-            case Kind.PLAN:
-                yield _plan(message)
-            case Kind.NOTICE:
-                details = notice_details(message)
+            case Plan() as plan:
+                yield _plan(plan)
+            case Divider(compacted="", head=head) | Seam(drawn=True, head=head):
+                yield f'<p class="seam">{_line(head)}</p>'
+            case Seam():
+                pass
+            case Notice(text, details=details) as notice:
                 more = f"<pre>{_text(details)}</pre>" if details.strip() else ""
-                trouble = " trouble" if is_trouble(message) else ""
-                yield f'<div class="notice{trouble}">{_line(message.text) or "notice"}{more}</div>'
-            case Kind.SEAM:
-                if is_drawn(message):
-                    yield f'<p class="seam">{_line(line_words(message))}</p>'
-            case _:
-                assert_never(message.kind)
+                trouble = " trouble" if isinstance(notice, Ended) and notice.failed else ""
+                yield f'<div class="notice{trouble}">{_line(text) or "notice"}{more}</div>'
+            case Unknown(details=details, head=head):
+                yield f'<div class="notice">{_line(head)}<pre>{_text(details)}</pre></div>'
 
     @property
     def _directory(self) -> str:
@@ -198,12 +206,11 @@ def _versions(part: ExportPart) -> str:
     )
 
 
-def _prompt(message: Message, versions: str) -> str:
+def _prompt(message: Message, prompt: Prompt, versions: str) -> str:
     first, newline, rest = safe(message.text).strip("\n").partition("\n")
-    below = [f'<span class="below">+ {_line(name)}</span>' for name in attachments_of(message)]
-    refused = message.state is MessageState.REFUSED
-    for note in prompt_notes(message):
-        failed = " failed" if refused and note == "not sent" else ""
+    below = [f'<span class="below">+ {_line(file.name)}</span>' for file in prompt.files]
+    for note in prompt.notes:
+        failed = " failed" if prompt.refused and note == "not sent" else ""
         below.append(f'<span class="below{failed}">{escape(note)}</span>')
     return (
         f'<div class="prompt"><div class="said"><b>{escape(first)}</b>{escape(rest) if newline else ""}</div>'
@@ -211,13 +218,13 @@ def _prompt(message: Message, versions: str) -> str:
     )
 
 
-def _thought(message: Message) -> str:
-    seconds = duration_of(message.data)
+def _thought(thought: Thought) -> str:
+    seconds = thought.seconds
     words = "Thought" if seconds is None else f"Thought for {duration_text(seconds, precise=False)}"
     return (
         f'<details class="work thinking"><summary><span class="mark"></span>'
         f'<span class="object verb">{words}</span></summary>'
-        f'<div class="answer">{markdown_html(message.text)}</div></details>'
+        f'<div class="answer">{markdown_html(thought.text)}</div></details>'
     )
 
 
@@ -293,9 +300,9 @@ def _diff_line(row: DiffLine, words: Sequence[tuple[int, int]]) -> str:
     )
 
 
-def _plan(message: Message) -> str:
+def _plan(plan: Plan) -> str:
     items = []
-    for text, status in plan_entries(message):
-        mark, kind = _PLAN_MARKS.get(status, ("○", "then"))
-        items.append(f'<li class="{kind}">{mark} {_line(text)}</li>')
+    for step in plan.steps:
+        mark, kind = _PLAN_MARKS.get(step.status, ("○", "then"))
+        items.append(f'<li class="{kind}">{mark} {_line(step.text)}</li>')
     return f'<ul class="plan">{"".join(items)}</ul>' if items else ""

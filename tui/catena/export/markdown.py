@@ -9,20 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
 from catena.export.contents import ExportPart, Head
 from catena.text.formats import duration_text
-from catena.text.prompt_notes import prompt_notes
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.markdown.splitter import split
 from catena.transcript.messages.diff import change_of
-from catena.transcript.messages.notices import is_drawn, line_words, notice_details, plan_entries
-from catena.transcript.messages.prompt import attachments_of
 from catena.transcript.messages.tool_call import ToolCall, relative
-from catena_acp.continuity.tool_calls.subagents import NestedRow, is_words, nested
+from catena_acp.continuity.tool_calls.subagents import NestedRow, nested
 from catena_acp.continuity.wording.counts import counted
-from catena_store.records import Kind, Message, MessageState
+from catena_acp.spoken.call import Call
+from catena_acp.spoken.spoken import Answer, Divider, Notice, Plan, Prompt, Seam, Thought, Unknown, spoken_of
+from catena_store.records import Kind, Message
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -108,40 +107,39 @@ class MarkdownRenderer:
         yield folded(f"{line} · {calls}", [*blocks, *inner])
 
     def _message(self, message: Message) -> Iterator[str]:
-        match message.kind:
-            case Kind.USER:
-                yield from self._prompt(message)
-            case Kind.AGENT:
-                yield from answer_blocks(message.text)
-                if message.state is MessageState.INTERRUPTED:
+        match spoken_of(message):
+            case Prompt() as prompt:
+                yield from self._prompt(message, prompt)
+            case Answer(text, interrupted=interrupted):
+                yield from answer_blocks(text)
+                if interrupted:
                     yield "*interrupted*"
-            case Kind.THOUGHT:
-                if is_words(message):
-                    yield from answer_blocks(message.text)
-                elif message.text.strip():
-                    yield folded("Thought", [fenced(message.text.strip("\n"))])
-            case Kind.TOOL:
+            case Thought(text, words=True):
+                yield from answer_blocks(text)
+            case Thought(text):
+                if text.strip():
+                    yield folded("Thought", [fenced(text.strip("\n"))])
+            case Call():
                 line, blocks = self._call(ToolCall.of(message, self._directory))
                 yield folded(line, blocks) if blocks else f"- {escaped(line)}"
-            case Kind.PLAN:
-                yield "\n".join(_plan(message))
-            case Kind.NOTICE:
-                details = notice_details(message)
-                text = f"> {escaped(safe_line(message.text) or 'notice')}"
-                yield text
+            case Plan() as plan:
+                yield "\n".join(_plan(plan))
+            case Divider(compacted="", head=head) | Seam(drawn=True, head=head):
+                yield f"---\n\n*{escaped(head)}*"
+            case Seam():
+                pass
+            case Notice(text, details=details):
+                yield f"> {escaped(text or 'notice')}"
                 if details:
                     yield folded("Details", [fenced(details)])
-            case Kind.SEAM:
-                if is_drawn(message):
-                    yield f"---\n\n*{escaped(line_words(message))}*"
-            case _:
-                assert_never(message.kind)
+            case Unknown() as unknown:
+                yield folded(unknown.head, [fenced(unknown.details)])
 
     @property
     def _directory(self) -> str:
         return self._head.directory if self._head else ""
 
-    def _prompt(self, message: Message) -> Iterator[str]:
+    def _prompt(self, message: Message, prompt: Prompt) -> Iterator[str]:
         text = safe(message.text).strip("\n")
         first = next((line.strip() for line in text.split("\n") if line.strip()), "(files only)")
         whole = first == text.strip() and len(first) <= _LONGEST_HEADING
@@ -149,8 +147,8 @@ class MarkdownRenderer:
         heading = first if len(first) <= _LONGEST_HEADING else f"{first[: _LONGEST_HEADING - 1].rstrip()}…"
         yield f"## {self._number}\\. {escaped(safe_line(heading))}"
         notes = [f"{message.created_at.astimezone():%H:%M}"]
-        notes += [f"+ {escaped(name)}" for name in attachments_of(message)]
-        notes += prompt_notes(message)
+        notes += [f"+ {escaped(file.name)}" for file in prompt.files]
+        notes += prompt.notes
         yield f"*{' · '.join(notes)}*"
         if not whole and text:
             yield quoted(text)
@@ -218,9 +216,9 @@ def folded(line: str, blocks: Sequence[str]) -> str:
     return f"<details><summary>{shown}</summary>\n\n{inside}\n\n</details>"
 
 
-def _plan(message: Message) -> Iterator[str]:
-    for text, status in plan_entries(message):
-        yield f"- [{'x' if status == 'completed' else ' '}] {escaped(text)}"
+def _plan(plan: Plan) -> Iterator[str]:
+    for step in plan.steps:
+        yield f"- [{'x' if step.done else ' '}] {escaped(step.text)}"
 
 
 def answer_blocks(text: str) -> Iterator[str]:

@@ -143,7 +143,7 @@ class _Clock:
 
     def _call(self, message: Message) -> Iterator[Step]:
         self._wait(message.created_at)
-        took = Call.from_data(message.data).seconds or 0.0
+        took = Call.of(message).seconds or 0.0
         if took > 0:
             yield Step(self._at, message.created_at, _begun(message))
             self._at += min(took, LONGEST_WAIT)
@@ -175,7 +175,7 @@ def _open(message: Message, text: str) -> Message:
 
 def _begun(message: Message) -> Message:
     """A tool call as it stood before it had ended: a change is shown, an output is not."""
-    call = Call.from_data(message.data)
+    call = Call.of(message)
     kept: Any = [
         part for part in call.content or () if isinstance(part, Mapping) and part.get("type") == "diff"
     ]

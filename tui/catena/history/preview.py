@@ -12,6 +12,7 @@ from catena.history.finding import HitPlace, MessageHit
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.conversation.inspection.price import price_when_closed
 from catena_acp.conversation.inspection.todos import left_open_on
+from catena_acp.spoken.spoken import Plan
 from catena_store import places
 from catena_store.chains import links
 from catena_store.conversations import conversations, messages
@@ -121,13 +122,7 @@ async def _around(reader: Reader, hit: MessageHit) -> PreviewTurn | None:
 
 
 def _open(plan: Message) -> tuple[str, ...]:
-    entries = plan.data.get("entries")
-    steps = entries if isinstance(entries, list | tuple) else ()
-    return tuple(
-        str(step.get("text", ""))
-        for step in steps
-        if isinstance(step, dict) and step.get("status") != "completed"
-    )
+    return tuple(step.text for step in Plan.of(plan).steps if step.status != "completed")
 
 
 async def directory_is_gone(directory: str) -> bool:

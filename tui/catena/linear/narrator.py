@@ -43,6 +43,7 @@ from catena_acp.continuity.wording.counts import counted
 from catena_acp.continuity.wording.leases import hold_words
 from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER
 from catena_acp.spoken.call import Call
+from catena_acp.spoken.spoken import Asked, Divider, Ended, Notice, Plan, Seam, spoken_of
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.conversations import messages
 from catena_store.ids import utc_now
@@ -347,7 +348,7 @@ class Narrator:
 
     def _tool(self, message: Message, *, begins: bool = False) -> None:
         context, number = self._context, self._context.numbers.of(message.id)
-        record = Call.from_data(message.data)
+        record = Call.of(message)
         of_subagent = bool(record.subagent_of)
         if number is None or (of_subagent and not context.verbose):
             return
@@ -374,9 +375,7 @@ class Narrator:
             self._lines(rows.image_lines(call))
 
     def _say_plan(self, message: Message) -> None:
-        from catena.transcript.messages.notices import plan_entries
-
-        entries = plan_entries(message)
+        entries = [(safe_line(step.text), step.status) for step in Plan.of(message).steps]
         line = rows.plan_line(entries)
         if entries and line != self._plan and not self._context.quiet:
             self._flush()
@@ -386,23 +385,18 @@ class Narrator:
         self._plan = line
 
     def _notice(self, message: Message) -> None:
-        from catena.transcript.messages.notices import notice_details
-
-        answered = message.data.get("elicitation") and not self._context.verbose
-        if message.data.get("trouble") or answered:  # the end of the turn says it, or the answer did
-            return
+        said = spoken_of(message)
+        if isinstance(said, Ended) or (isinstance(said, Asked) and not self._context.verbose):
+            return  # the end of the turn says it, or the answer did
         self._line(f"Note: {rows.spoken(safe_line(message.text))}")
-        if self._context.verbose:
-            self._lines(
-                rows.set_in(line) for line in safe(notice_details(message)).splitlines() if line.strip()
-            )
+        if self._context.verbose and isinstance(said, Notice):
+            self._lines(rows.set_in(line) for line in safe(said.details).splitlines() if line.strip())
 
     def _seam(self, message: Message) -> None:
-        from catena.transcript.messages.notices import is_drawn, seam_words
-
-        if is_drawn(message):
+        said = spoken_of(message)
+        if isinstance(said, Divider) or (isinstance(said, Seam) and said.drawn):
             self._flush()
-            self._line(f"Seam: {rows.spoken(seam_words(message))}")
+            self._line(f"Seam: {rows.spoken(safe_line(said.text))}")
 
     def _doing(self, doing: Doing) -> None:
         context = self._context

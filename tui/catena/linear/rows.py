@@ -10,12 +10,12 @@ from typing import Final
 from catena.linear.sentences import SpokenLine, spoken_lines
 from catena.text.formats import duration_parts, size_in_words
 from catena.text.image_text import image_facts
-from catena.text.prompt_notes import prompt_notes
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.messages.tool_call import UNLIKE, ToolCall, relative
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.diff import DiffLine, line_diff
 from catena_acp.port.session_events import ToolDiff
+from catena_acp.spoken.spoken import Prompt
 from catena_store.records import Message
 
 # Words that lines of ours begin with; a line of someone else's that begins like one is set in by two spaces.
@@ -129,7 +129,7 @@ def prompt_lines(message: Message, number: int, versions: str = "") -> Iterator[
     """A prompt, with what goes along with it."""
     first, *more = safe(message.text).split("\n")
     version = f" ({versions})" if versions else ""
-    notes = "".join(f" ({note})" for note in prompt_notes(message))
+    notes = "".join(f" ({note})" for note in Prompt.of(message).notes)
     yield f"You {number}:{version}{notes} {first}".rstrip()
     yield from (set_in(line) for line in more if line.strip())
     yield from attached_lines(message)
@@ -137,12 +137,9 @@ def prompt_lines(message: Message, number: int, versions: str = "") -> Iterator[
 
 def attached_lines(message: Message) -> Iterator[str]:
     """The files of a message."""
-    files = message.data.get("attachments")
-    for file in files if isinstance(files, list | tuple) else ():
-        if isinstance(file, dict):
-            size = file.get("size")
-            words = f", {size_in_words(size)}" if isinstance(size, int) else ""
-            yield f"Attached: {safe_line(str(file.get('name', 'a file')))}{words}"
+    for file in Prompt.of(message).files:
+        words = "" if file.size is None else f", {size_in_words(file.size)}"
+        yield f"Attached: {safe_line(file.name)}{words}"
 
 
 def answer_lines(message: Message, number: int, agent: str) -> Iterator[str]:

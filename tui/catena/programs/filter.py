@@ -23,7 +23,7 @@ _PATIENCE = 1.0  # seconds that one whose time is over has to end by itself
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class FilterEnd:
     """How a program ended, and the beginning of what it wrote."""
 
     status: int  # negative for a signal
@@ -53,7 +53,7 @@ async def run_filter(
     directory: str | None,
     environment: Mapping[str, str],
     seconds: float,
-) -> Ended:
+) -> FilterEnd:
     """Run a program on a text until it ends, or for so many seconds.
 
     It has no terminal and a process group of its own, which is ended when its time is over, when the caller is
@@ -90,7 +90,7 @@ async def run_filter(
                 task.cancel()
             if process.returncode is None:
                 await process.wait()
-    return Ended(process.returncode or 0, out.text, errors.text, late)
+    return FilterEnd(process.returncode or 0, out.text, errors.text, late)
 
 
 @dataclass

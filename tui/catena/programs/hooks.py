@@ -15,7 +15,7 @@ from typing import Any
 
 from catena.programs import shapes
 from catena.programs.facts import facts_of
-from catena.programs.filter import Ended, run_filter
+from catena.programs.filter import FilterEnd, run_filter
 from catena.settings.tables.programs import HookSettings, Program
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.conversation_events import (
@@ -28,6 +28,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.spoken.spoken import Seam, spoken_of
 from catena_store.chains import links
 from catena_store.conversations import messages
 from catena_store.database.database import Database
@@ -143,7 +144,8 @@ class Hooks:
         await self._run_all("permission", conversation, event.window_id, told)
 
     async def _seam(self, conversation: Conversation, event: MessageAdded) -> None:
-        how = event.message.data.get("how")
+        said = spoken_of(event.message)
+        how = said.how if isinstance(said, Seam) else None
         known = ContextSource(how) if how in {each.value for each in ContextSource} else None
         facts = await facts_of(self._db, conversation, event.window_id)
         told = shapes.seam(facts, how=known, text=event.message.text)
@@ -165,7 +167,7 @@ class Hooks:
     async def _run(self, program: Program, cwd: str, told: dict[str, Any]) -> str:
         environment = {**os.environ, "CLAUDE_PROJECT_DIR": cwd, "CATENA_CONVERSATION": told["conversation"]}
         try:
-            ended: Ended = await run_filter(
+            ended: FilterEnd = await run_filter(
                 program.arguments(os.environ),
                 json.dumps(told),
                 directory=cwd,

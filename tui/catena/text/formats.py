@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 from unicodedata import category, east_asian_width
 
 _WIDTHLESS = frozenset({"Mn", "Me", "Cf"})
@@ -96,14 +94,6 @@ def time_or_day(then: datetime, now: datetime) -> str:
     return f"{then.day} {_MONTHS[then.month - 1]}" if then.year == now.year else then.date().isoformat()
 
 
-def duration_of(data: Mapping[str, Any]) -> float | None:
-    """Return the seconds between ``started_at`` and ``ended_at`` of a message's data, if both are known."""
-    started, ended = _time(data.get("started_at")), _time(data.get("ended_at"))
-    if started is None or ended is None or (started.tzinfo is None) != (ended.tzinfo is None):
-        return None
-    return max(0.0, (ended - started).total_seconds())
-
-
 def duration_text(seconds: float, *, precise: bool = True) -> str:
     """Return `0.3 s`, `42 s`, `3 min 12 s` or `2 h 5 min`; not ``precise``: in whole seconds from 1 s on."""
     if seconds < 9.95 and precise:
@@ -134,15 +124,6 @@ def taken_text(seconds: float) -> str:
 
 
 _SHORTEST = 0.05  # seconds; less would be `0.0 s`
-
-
-def _time(value: object) -> datetime | None:
-    if not isinstance(value, str):
-        return None
-    try:
-        return datetime.fromisoformat(value)
-    except ValueError:
-        return None
 
 
 def size_text(size: int) -> str:

@@ -23,7 +23,7 @@ def refusal_to_ask(text: str, last: Message | None) -> str:
         return _NOTHING_TO_ASK if clears(text) else ""
     if last is None:
         return _NOTHING_TO_ASK
-    return _STEERED if last.data.get("steered") else ""
+    return _STEERED if last.steered else ""
 
 
 async def make_all_ready(tabs: Sequence[Tab], *, kept: str) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from catena.text.formats import joined, title_of
 from catena.text.safe_text import safe_line
@@ -44,6 +44,8 @@ from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.growing_text import GrowingText
 from catena_acp.port.elicitation.requests import Form
+from catena_acp.spoken.blocks import PlanStep
+from catena_acp.spoken.spoken import Plan
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import Attachment, Kind, Message, MessageState, QueueItem, WindowRecord
@@ -261,15 +263,11 @@ class Tab:
             return "•"
         return "◇" if self.conversation.read_only else ""
 
-    def open_work(self) -> tuple[Sequence[Mapping[str, Any]], str]:
+    def open_work(self) -> tuple[Sequence[PlanStep], str]:
         """The open work as a checklist, and its source where that is not a plan."""
         if self.plan is not None:
-            entries = self.plan.data.get("entries", ())
-            return (entries if isinstance(entries, list | tuple) else ()), ""
-        todos = [
-            {"text": todo.text, "status": "completed" if todo.done else "pending"}
-            for todo in self.todos or ()
-        ]
+            return Plan.of(self.plan).steps, ""
+        todos = [PlanStep(todo.text, "completed" if todo.done else "pending") for todo in self.todos or ()]
         return todos, "from its last answer"
 
     def take_left_open(self, left: LeftOpen, *, plan_before: Message | None) -> None:

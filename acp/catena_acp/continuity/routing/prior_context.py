@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from catena_acp.context_markers import BEGIN, END, harmless, without_prior_context
 from catena_acp.continuity.tool_calls.told_call import Mask, NoMask, one_line, told_call
 from catena_acp.spoken.call import Call
+from catena_acp.spoken.spoken import Answer, Plan, Prompt
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.records import BranchRow, Kind, Message, MessageState, Path, StopReason
@@ -171,7 +171,7 @@ def _choose(rows: Sequence[Message], tools: Sequence[Message], budget: Budget) -
     So what was done is told before anything that was only said or seen.
     """
     mask = budget.new_mask()
-    records = {tool.id: Call.from_data(tool.data) for tool in tools}
+    records = {tool.id: Call.of(tool) for tool in tools}
     looking = {id for id, record in records.items() if not record.acts}
     calls: dict[str, list[str]] = {}
     spent = 0  # on calls
@@ -215,7 +215,7 @@ def _unabridged_from(chosen: _Chosen, tools: Sequence[Message], unlisted: int) -
     if unlisted:
         missing = [tool.depth for tool in tools if tool.id not in chosen.calls]
         if len(missing) < unlisted:  # those that were not read are older than the oldest of their sort
-            acts = {Call.from_data(tool.data).acts: tool.depth for tool in reversed(tools)}
+            acts = {Call.of(tool).acts: tool.depth for tool in reversed(tools)}
             missing += list(acts.values()) or [max((row.depth for row in chosen.rows), default=0)]
         depths += missing
     newest = max(depths, default=-1)
@@ -273,23 +273,14 @@ def _end_of_turn(end: BranchRow | None) -> list[str]:
 
 def _open_tasks(plan: Message | None) -> list[str]:
     """The tasks of a plan of which some are open."""
-    entries = [
-        each for each in (plan.data.get("entries") if plan else None) or () if isinstance(each, Mapping)
-    ]
-    if all(each.get("status") == "completed" for each in entries):
+    steps = Plan.of(plan).steps if plan else ()
+    if all(step.status == "completed" for step in steps):
         return []
-    tasks = [f"  [{_task_status(each)}] {one_line(str(each.get('text') or ''))}" for each in entries]
+    tasks = [f"  [{_STATUS.get(step.status, 'open')}] {one_line(step.text)}" for step in steps]
     return ["The assistant's tasks, by its last plan:", *tasks[:_MOST_TASKS], ""]
 
 
-def _task_status(entry: Mapping[str, Any]) -> str:
-    match entry.get("status"):
-        case "completed":
-            return "done"
-        case "in_progress":
-            return "begun"
-        case _:
-            return "open"
+_STATUS = {"completed": "done", "in_progress": "begun"}  # of a task
 
 
 def _shortened(text: str, longest: int) -> str:
@@ -304,7 +295,7 @@ def _introduction(row: Message) -> str:
     when = f"At {_time(row)} the"
     if row.kind is Kind.USER:
         return f"{when} person wrote:"
-    if row.data.get("trouble") or row.data.get("said_error"):
+    if Answer.of(row).failure is not None:
         return f"{when} assistant did not answer. It failed with this error:"
     if row.state is MessageState.INTERRUPTED:
         return f"{when} assistant began to answer and was interrupted after:"
@@ -316,12 +307,8 @@ def _time(row: Message) -> str:
 
 
 def _names(row: Message, attachments: Mapping[str, Sequence[str]] | None) -> list[str]:
-    names = list((attachments or {}).get(row.id, ()))
-    for entry in row.data.get("attachments") or ():
-        name: Any = entry.get("name") if isinstance(entry, Mapping) else entry
-        if name:
-            names.append(one_line(str(name)))
-    return names
+    files = Prompt.of(row).files
+    return [*(attachments or {}).get(row.id, ()), *(one_line(file.name) for file in files)]
 
 
 def _length(lines: Sequence[str]) -> int:

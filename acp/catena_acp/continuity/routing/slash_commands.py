@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from catena_acp.spoken.spoken import Prompt
+
 if TYPE_CHECKING:  # the first frame needs no records
     from catena_store.records import Message
 
@@ -29,5 +31,5 @@ def as_prose(text: str) -> str:
 
 def draft_of(prompt: Message) -> str:
     """The text of a prompt as a draft: of commands, only an agent's that was typed here is still one."""
-    typed_here = prompt.data.get("origin") is None
+    typed_here = not Prompt.of(prompt).origin
     return prompt.text if typed_here and prompt.text.startswith("/") else as_prose(prompt.text)

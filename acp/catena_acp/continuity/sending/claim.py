@@ -19,6 +19,7 @@ from catena_acp.continuity.wording import context_summary
 from catena_acp.continuity.wording.problems import cause_words
 from catena_acp.errors import NotSent
 from catena_acp.port.port import AgentPort
+from catena_acp.spoken.spoken import ended_in
 from catena_store import ancestry, places
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
@@ -142,8 +143,8 @@ class Claim:
         if before is None or before.last_id != self._row.parent_id:
             return False
         last = await messages.get(reader, before.last_id)
-        trouble = last.data.get("trouble") if last is not None else None
-        return bool(trouble) and trouble != StopReason.CANCELLED.value
+        ended = ended_in(last)
+        return ended is not None and ended.failed
 
     async def _add_seam(
         self,

@@ -19,6 +19,8 @@ from catena_acp.continuity.routing.replay_check import (
 from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.routing.surely_kept import BadTurn, ShownTurn, bad_end, shown_of
 from catena_acp.port.session_events import Event
+from catena_acp.spoken.call import Call
+from catena_acp.spoken.spoken import others_of
 from catena_store import ancestry
 from catena_store.chains import turns
 from catena_store.conversations import messages
@@ -73,7 +75,7 @@ class ReplayRecord:
             rows = await messages.calls_between(
                 reader, record.sure, link.reach, characters=_CHARACTERS_OF_CALLS
             )
-        calls = {row.message.agent_message_id: str(row.message.data.get("title", "")) for row in rows}
+        calls = {row.message.agent_message_id: Call.of(row.message).title for row in rows}
         return LateHistory(record.texts, {id: title for id, title in calls.items() if id})
 
     @property
@@ -162,9 +164,9 @@ async def _rows(reader: Reader, page: Sequence[Message]) -> list[_ComparedRow]:
             text=row.text,
             depth=row.depth,
             turn_id=row.turn_id,
-            steered=bool(row.data.get("steered")),
+            steered=row.steered,
             proves=row.turn_id in clean and row.state is MessageState.FINAL,
-            words="other" not in row.data,
+            words=not others_of(row),
             bad=bad.get(row.turn_id or ""),
         )
         for row in page

@@ -31,7 +31,7 @@ def nested(messages: Iterable[Message]) -> list[NestedRow]:
     top: list[NestedRow] = []
     for message in messages:
         row = NestedRow(message)
-        started_by = calls.get(str(message.data.get("subagent_of") or ""))
+        started_by = calls.get(message.subagent_of)
         if started_by is None:
             top.append(row)
         else:

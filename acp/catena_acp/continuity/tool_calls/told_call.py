@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from catena_acp.context_markers import harmless
-from catena_acp.spoken.blocks import Block, Diff, Link, Output, Terminal
+from catena_acp.spoken.blocks import Block, Diff, OutputBlock, Reference, TerminalBlock
 from catena_acp.spoken.call import Call
 
 ARGUMENTS = 600  # characters
@@ -122,11 +122,11 @@ def _result(text: str, lines: int) -> list[str]:
 
 
 def _found(record: Call, blocks: Sequence[Block]) -> str:
-    ends = [_end(block) for block in blocks if isinstance(block, Terminal)]
+    ends = [_end(block) for block in blocks if isinstance(block, TerminalBlock)]
     said = [
-        block.text if isinstance(block, Output) else block.description
+        block.text if isinstance(block, OutputBlock) else block.description
         for block in blocks
-        if isinstance(block, Output | Link)
+        if isinstance(block, OutputBlock | Reference)
     ]
     text = "\n".join(each for each in (*ends, *said) if each.strip())
     if text:
@@ -140,7 +140,7 @@ def _found(record: Call, blocks: Sequence[Block]) -> str:
             return _JSON.encode(_bounded(output))
 
 
-def _end(terminal: Terminal) -> str:
+def _end(terminal: TerminalBlock) -> str:
     if terminal.signal:
         return f"(killed by {terminal.signal})"
     return f"(exit status {terminal.exit_code})" if terminal.exit_code else ""

@@ -14,7 +14,7 @@ from typing import Any
 
 from catena_acp.continuity.turns.tool_data import is_over
 from catena_acp.port.session_events import ToolCallChanged
-from catena_acp.spoken.blocks import Output
+from catena_acp.spoken.blocks import OutputBlock
 from catena_acp.spoken.call import Call
 from catena_store.records import Kind, Message
 
@@ -38,7 +38,7 @@ class BackgroundTask:
     def last_line(self) -> str:
         """The last line of what the call has put out, as far as the agent tells; hostile text."""
         blocks = Call.from_data(self.data).blocks
-        texts = [block.text for block in blocks if type(block) is Output]
+        texts = [block.text for block in blocks if type(block) is OutputBlock]
         lines = [line for text in texts for line in text.splitlines() if line.strip(" `")]
         return lines[-1].strip() if lines else ""
 
@@ -55,7 +55,7 @@ class BackgroundWork:
         """Take in a committed row; return whether that changed what goes on."""
         if message.kind is not Kind.TOOL or message.link_id is None:
             return False
-        record = Call.from_data(message.data)
+        record = Call.of(message)
         if record.background and message.id not in self._over:
             known = self._tasks.get(message.id)
             if known is not None:

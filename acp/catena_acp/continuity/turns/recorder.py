@@ -184,7 +184,7 @@ class Recorder:
         Not so below one that was said into a turn: only the session of that turn can.
         """
         above = await messages.get(tx, row.parent_id) if row.parent_id and row.turn_id is None else None
-        return above is None or above.kind is not Kind.USER or bool(above.data.get("steered"))
+        return above is None or not above.is_prompt
 
 
 def _folded(ops: Sequence[Op]) -> tuple[list[NewMessage], list[Change], dict[str, GrowingText]]:

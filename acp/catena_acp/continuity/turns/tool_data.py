@@ -16,7 +16,7 @@ from catena_acp.port.session_events import (
     ToolTerminal,
     ToolText,
 )
-from catena_acp.spoken.blocks import Block, Diff, Link, Output, Terminal
+from catena_acp.spoken.blocks import Block, Diff, OutputBlock, Reference, TerminalBlock
 from catena_acp.spoken.call import Call
 
 REJECTED = "rejected"  # by the person or a rule of theirs; the protocol has no word for it
@@ -150,13 +150,13 @@ def _content_data(content: ToolContent) -> dict[str, Any]:
 
 def _content_of(block: Block) -> ToolContent:
     match block:
-        case Terminal(id=terminal_id):
+        case TerminalBlock(id=terminal_id):
             return ToolTerminal(terminal_id)
-        case Output(text):
+        case OutputBlock(text):
             return ToolText(text)
         case Diff(path, old, str(new)):
             return ToolDiff(path, old, new)
-        case Link(kind, description):
+        case Reference(kind, description):
             return ToolOther(kind, description)
         case _:
             return ToolOther("", "")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, assert_never
 
 from catena_acp.continuity.conversation_events import Problem
@@ -11,10 +11,11 @@ from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER, ending_wor
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
 from catena_acp.port.session_events import TypedFailure
 from catena_acp.spoken.call import Call
+from catena_acp.spoken.spoken import ended_in
 from catena_acp.trouble.diagnosis import diagnose, diagnose_failure, diagnose_words
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Diagnosis, Offer, Trouble
-from catena_store.records import Kind, Message, StopReason
+from catena_store.records import Message, StopReason
 
 _ABOUT_A_PROMPT = frozenset({Offer.RETRY, Offer.WAIT})
 
@@ -220,32 +221,25 @@ def problem_of_notice(message: Message, *, now: datetime | None = None) -> Probl
 
     Without ``now``, waiting is offered for every limit whose end is known.
     """
-    if message.kind not in (Kind.NOTICE, Kind.AGENT):
+    ended = ended_in(message)
+    trouble = _trouble(ended.trouble) if ended else None
+    if ended is None or trouble is None:
         return None
-    trouble = _trouble(message.data.get("trouble"))
-    if trouble is None:
-        return None
-    resets_at = _time(message.data.get("resets_at"))
+    resets_at = ended.resets_at
     if resets_at is not None and now is not None and resets_at <= now:
         resets_at = None
-    # Of an agent's own words, which are on the screen, the row keeps what they mean.
-    text = message.data.get("means") if message.kind is Kind.AGENT else message.text
-    return Problem(
-        trouble,
-        str(text or message.text),
-        detail=_stored_lines(message.data.get("detail")),
-        offers=offers_for(trouble, resets_at, now=now),
-        resets_at=resets_at,
-    )
+    offers = offers_for(trouble, resets_at, now=now)
+    return Problem(trouble, ended.text, detail=ended.detail, offers=offers, resets_at=resets_at)
 
 
 def cause_words(message: Message | None) -> str | None:
     """What a seam says of the trouble that a turn before ended with: `rate limit until 17:00`."""
-    trouble = _trouble(message.data.get("trouble")) if message else None
-    if message is None or trouble is None:
+    ended = ended_in(message)
+    trouble = _trouble(ended.trouble) if ended else None
+    if message is None or ended is None or trouble is None:
         return None
     began = format_time(message.created_at.replace(second=0, microsecond=0), message.created_at)
-    resets_at = _time(message.data.get("resets_at"))
+    resets_at = ended.resets_at
     when = f"until {format_time(resets_at, message.created_at)}" if resets_at else f"at {began}"
     match trouble:
         case Trouble.RATE_LIMIT:
@@ -294,20 +288,6 @@ def _trouble(value: Any) -> Trouble | None:
         return Trouble(value)
     except ValueError:
         return None
-
-
-def _time(value: Any) -> datetime | None:
-    if not isinstance(value, str):
-        return None
-    try:
-        at = datetime.fromisoformat(value)
-    except ValueError:
-        return None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
-
-
-def _stored_lines(value: Any) -> tuple[str, ...]:
-    return tuple(str(line) for line in value) if isinstance(value, list | tuple) else ()
 
 
 _NAMED = 3  # tool calls; the others are counted

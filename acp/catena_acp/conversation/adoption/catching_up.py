@@ -111,7 +111,7 @@ def _turns_here(rows: Sequence[Message]) -> list[tuple[_Said, str]]:
     said: list[tuple[str, list[str]]] = []
     ends: list[str] = []
     for row in rows:
-        if row.kind is Kind.USER and not row.data.get("steered"):
+        if row.is_prompt:
             said.append((bare(row.text), []))
             ends.append(row.id)
         elif said:

@@ -92,7 +92,7 @@ class AsideRows:
         """What a session that has heard none of the questions above this one is told of them."""
         above = list(itertools.takewhile(lambda row: row.id != question_id, self.all))
         spoken = [row for row in above if row.kind in SPOKEN_KINDS]
-        tools = [row for row in above if row.kind is Kind.TOOL and not row.data.get("subagent_of")]
+        tools = [row for row in above if row.kind is Kind.TOOL and not row.subagent_of]
         return build_prior_context(spoken, len(spoken), tools, budget)
 
     def rewind(self, message_id: str | None) -> None:

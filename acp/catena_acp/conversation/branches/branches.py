@@ -149,7 +149,7 @@ async def prompt_of(reader: Reader, record: ConversationRecord, prompt_id: str) 
         raise NotFound("message", prompt_id)
     if prompt.kind is not Kind.USER:
         raise NotOfThisBranch("That is not a prompt; only prompts can be edited.")
-    if prompt.data.get("steered"):
+    if prompt.steered:
         raise NotOfThisBranch("That was sent into a running turn; edit the prompt that started the turn.")
     if not await is_part_of(reader, record, prompt_id):
         raise NotOfThisBranch

@@ -177,7 +177,7 @@ class Checkpoints:
             case TurnStarted(turn=turn) if turn.stop_reason is None:
                 self._conversation.spawn(self._quietly(lambda: self._at_start_of(turn)))
             case MessageAdded(message=message) | MessageChanged(message=message):
-                ended = message.kind is Kind.TOOL and Call.from_data(message.data).status in _ENDED
+                ended = message.kind is Kind.TOOL and Call.of(message).status in _ENDED
                 if ended and message.id not in self._seen and self._makes(Frequency.TOOL):
                     self._seen.add(message.id)
                     self._conversation.spawn(self._quietly(lambda: self._at_end_of(message)))

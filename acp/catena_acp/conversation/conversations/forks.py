@@ -29,7 +29,7 @@ from catena_store.chains import links
 from catena_store.conversations import conversations, directories, mcp_servers, messages
 from catena_store.database.database import Reader
 from catena_store.errors import NotFound
-from catena_store.records import ConversationRecord, Kind, Link, Message
+from catena_store.records import ConversationRecord, Link, Message
 from catena_store.snapshots import files_place
 from catena_store.snapshots.files_place import FilesPlace
 from catena_store.windows import attachments, choices, windows
@@ -213,6 +213,6 @@ async def _point(reader: Reader, wanted: ForkRequest) -> _Point:
         raise NotFound("message", at)
     if not await is_part_of(reader, source, at):
         raise NotOfThisBranch
-    if message.kind is Kind.USER and not message.data.get("steered"):
+    if message.is_prompt:
         return _Point(message.parent_id, message)
     return _Point(await point_at(reader, at), None)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from catena_acp.continuity.routing.prior_context import listed_calls
 from catena_acp.continuity.wording.context_summary import ContextSummary, how_words
 from catena_acp.conversation.inspection.chain import Chain
+from catena_acp.spoken.spoken import Seam, spoken_of
 from catena_store.chains import link_history, links, turns
 from catena_store.chains.link_history import MessagePreview
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
-from catena_store.records import ContextSource, Link, Message, Turn
+from catena_store.records import ContextSource, Link, Turn
 
 LEFT_OUT_SHOWN = 50  # messages of those that were left out, the newest
 
@@ -78,7 +79,9 @@ async def read_context(
     # What the session did not know is the end of the branch above the prompt, and what it was told the end of that.
     unknown = await messages.spoken_between(r, None, above, turn.told + min(turn.left_out, LEFT_OUT_SHOWN))
     left_out = [row.id for row in unknown[: len(unknown) - turn.told]] if turn.left_out else []
-    seam = await messages.seam_of(r, turn.id)
+    row = await messages.seam_of(r, turn.id)
+    said = spoken_of(row) if row else None
+    seam = said if isinstance(said, Seam) else None
     seen = await link_history.previews(r, [*left_out, prompt.id])
     return TurnContext(
         turn=turn,
@@ -106,19 +109,18 @@ async def _turn_of(r: Reader, message_id: str | None) -> str | None:
     return row.turn_id if row else None
 
 
-def _opened(seam: Message | None) -> ContextSource | None:
+def _opened(seam: Seam | None) -> ContextSource | None:
     """How the session came to what it held before it was told the rest; a turn of an earlier version does not say."""
-    said = seam.data.get("opened") if seam else None
+    said = seam.opened if seam else None
     return ContextSource(said) if said in tuple(ContextSource) else None
 
 
 async def _others(
-    r: Reader, seam: Message | None, title_of: Callable[[str, str], str]
+    r: Reader, seam: Seam | None, title_of: Callable[[str, str], str]
 ) -> tuple[OtherSession, ...]:
     """The other sessions, as the turn's seam has them; turns of an earlier version name none."""
-    said = seam.data.get("route") if seam else None
     others = []
-    for link_id, words in said.items() if isinstance(said, Mapping) else ():
+    for link_id, words in (seam.others or {}).items() if seam else ():
         if link := await links.get(r, link_id):
             others.append(OtherSession(title_of(link.agent, link.profile), link.session_id, str(words)))
     return tuple(others)

@@ -39,7 +39,7 @@ def files_touched(rows: Iterable[Message]) -> tuple[FileTouched, ...]:
     for row in rows:
         if row.kind is not Kind.TOOL:
             continue
-        for touch in _touches(Call.from_data(row.data)):
+        for touch in _touches(Call.of(row)):
             before = files.pop(touch.path, FileTouched(touch.path))
             files[touch.path] = replace(
                 before,

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from catena_acp.spoken.spoken import Plan
 from catena_store.conversations import branches
 from catena_store.database.database import Reader
 from catena_store.records import Kind, Message
@@ -152,12 +153,7 @@ class LeftOpen:
 async def left_open_on(reader: Reader, leaf_id: str | None) -> LeftOpen:
     """The open work of a branch: its newest plan, else todos read from answers."""
     plans = await branches.newest_rows(reader, leaf_id, Kind.PLAN, limit=1, within=_ROWS)
-    if plan := next((row for row in reversed(plans) if _entries(row)), None):
+    if plan := next((row for row in reversed(plans) if Plan.of(row).steps), None):
         return LeftOpen(plan)
     answers = await branches.newest_answers(reader, leaf_id, limit=_ANSWERS, within=_ROWS)
     return LeftOpen(None, left_open([answer.text for answer in answers]))
-
-
-def _entries(row: Message) -> bool:
-    entries = row.data.get("entries")
-    return isinstance(entries, list) and bool(entries)

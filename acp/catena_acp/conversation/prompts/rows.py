@@ -114,7 +114,7 @@ class PromptRows:
             window = await windows.get(reader, self._window_id)
             came_from = window.leaf_id if window else None
             last = await messages.last_turn(reader, came_from)
-        if not last or last[0].kind is not Kind.USER or last[0].data.get("steered"):
+        if not last or not last[0].is_prompt:
             return None
         prompt, brought = last[0], brought_something(last[1:])
         row = await shielded(self._repeat(prompt, agent, as_sibling=brought))

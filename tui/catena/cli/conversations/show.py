@@ -17,13 +17,13 @@ from catena.cli.outcome import outcome
 from catena.errors import ExitStatus
 from catena.settings.agents import titles_in_settings
 from catena.text.json_shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
-from catena.text.prompt_notes import prompt_notes
 from catena.text.safe_text import safe, safe_line
 from catena.text.usage import Spending, spending, spending_shape
 from catena.transcript.messages.tool_call import NO_VERB, UNLIKE, ToolCall
-from catena_acp.continuity.tool_calls.subagents import is_words, nested
-from catena_acp.spoken.blocks import Terminal
+from catena_acp.continuity.tool_calls.subagents import nested
+from catena_acp.spoken.blocks import TerminalBlock
 from catena_acp.spoken.call import Call
+from catena_acp.spoken.spoken import Answer, Divider, Notice, Plan, Prompt, Seam, Thought, Unknown, spoken_of
 from catena_store import places
 from catena_store.chains import environments, links, turns
 from catena_store.conversations import conversations, directories, messages
@@ -299,31 +299,23 @@ def _in_place(branch: Iterable[Message]) -> Iterator[tuple[Message, int]]:
     yield from ((row.message, row.depth) for call in nested(turn) for row in call)
 
 
-def _attachment_names(message: Message) -> list[str]:
-    files = message.data.get("attachments") or ()
-    return [str(each.get("name")) for each in files if isinstance(each, dict)]
-
-
 def _block(message: Message, directory: str) -> str | None:
-    match message.kind:
-        case Kind.USER:
-            lines = safe(message.text).split("\n")
-            lines += [f"+ {safe_line(name)}" for name in _attachment_names(message)]
-            text = "\n".join(f"▌ {line}".rstrip() for line in lines)
-            return "\n".join([text, *(f"({note})" for note in prompt_notes(message))])
-        case Kind.AGENT:
-            return _with_state(message, safe(message.text).strip("\n"))
-        case Kind.TOOL:
-            return _tool_line(message, directory)
-        case Kind.NOTICE if message.data.get("compacted"):
-            return f"╌╌ {safe_line(message.text)} ╌╌"
-        case Kind.NOTICE:
-            return f"! {safe(message.text)}"
-        case Kind.SEAM:
-            return f"╌╌ {safe_line(message.text)} ╌╌"
-        case Kind.THOUGHT if is_words(message):
-            return _with_state(message, safe(message.text).strip("\n"))
-        case Kind.THOUGHT | Kind.PLAN:
+    match spoken_of(message):
+        case Prompt(text) as prompt:
+            lines = [*safe(text).split("\n"), *(f"+ {safe_line(file.name)}" for file in prompt.files)]
+            shown = "\n".join(f"▌ {line}".rstrip() for line in lines)
+            return "\n".join([shown, *(f"({note})" for note in prompt.notes)])
+        case Answer(text) | Thought(text, words=True):
+            return _with_state(message, safe(text).strip("\n"))
+        case Call() as call:
+            return _tool_line(call, ToolCall.of(message, directory))
+        case Divider(text) | Seam(text):
+            return f"╌╌ {safe_line(text)} ╌╌"
+        case Notice(text):
+            return f"! {safe(text)}"
+        case Unknown() as unknown:
+            return f"? {safe_line(unknown.head)}\n{indent(safe(unknown.details), '  ')}"
+        case Thought() | Plan():
             return None
 
 
@@ -332,8 +324,7 @@ def _with_state(message: Message, text: str) -> str:
     return f"{text}\n({words})" if words else text
 
 
-def _tool_line(message: Message, directory: str) -> str:
-    call, shown = Call.from_data(message.data), ToolCall.of(message, directory)
+def _tool_line(call: Call, shown: ToolCall) -> str:
     unlike = call.unlike and call.status == "completed"
     mark = UNLIKE if unlike else _TOOL_MARKS.get(call.status, "·")
     verb = "" if shown.verb == NO_VERB else f"{shown.verb} "
@@ -342,7 +333,7 @@ def _tool_line(message: Message, directory: str) -> str:
     return "\n".join((line, *notes, *(row for terminal in call.terminals for row in _ended(terminal))))
 
 
-def _ended(terminal: Terminal) -> Iterator[str]:
+def _ended(terminal: TerminalBlock) -> Iterator[str]:
     """What a command printed last in a terminal, and how it ended if not well."""
     rows = safe(terminal.text).split("\n") if terminal.text else []
     if above := terminal.hidden_lines + max(0, len(rows) - _LAST_ROWS):

@@ -176,7 +176,7 @@ async def check_messages(db: Database, record: Record, request: BranchRequest) -
         raise CommandRefused(
             f"{edited.id} is not a prompt: use --at to continue after it; --edit takes a prompt"
         )
-    if edited is not None and edited.data.get("steered"):
+    if edited is not None and edited.steered:
         raise CommandRefused(
             f"{edited.id} was sent into a running turn; --edit takes the prompt that started the turn"
         )

@@ -23,6 +23,7 @@ from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER
 from catena_acp.port.elicitation.requests import ElicitationAnswer
 from catena_acp.port.elicitation.words import elicitation_shape, kept_data
 from catena_acp.port.session_events import PermissionOption
+from catena_acp.spoken.spoken import ended_in
 from catena_store.records import ConversationRecord, Kind, Link, Message, MessageState, Turn
 
 # A partial line end or colour sequence at the end of a chunk, completed by the next one.
@@ -139,7 +140,7 @@ class PlainOutput:
             case Kind.NOTICE if message.state is MessageState.OPEN:
                 return  # what the agent asked: it is told with its answer
             case Kind.NOTICE:
-                self._has_notice = self._has_notice or "trouble" in message.data
+                self._has_notice = self._has_notice or ended_in(message) is not None
                 self._once(message)
             case Kind.USER | Kind.AGENT | Kind.THOUGHT | Kind.TOOL | Kind.PLAN:
                 return

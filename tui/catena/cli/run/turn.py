@@ -210,7 +210,7 @@ class HeadlessTurn:
                 assert_never(event)
 
     def _message(self, message: Message) -> None:
-        call = Call.from_data(message.data) if message.kind is Kind.TOOL else None
+        call = Call.of(message) if message.kind is Kind.TOOL else None
         if call and call.rule and not call.rule.allowed:
             self.refused = True
         self._messages[message.id] = message

@@ -91,7 +91,7 @@ class BranchCommands:
             raise Refused("Nothing to fork yet.")
         directory = await self._directory(tab, named.strip()) if named else None
         message = await numbered_message(context, number) if number else None
-        at_prompt = message is not None and message.kind is Kind.USER and not message.data.get("steered")
+        at_prompt = message is not None and message.is_prompt
         if message is not None and at_prompt and message.parent_id is None:
             raise Refused(f"Nothing to fork before the first prompt. /edit {number} edits it.")
         point = message.parent_id if message is not None and at_prompt else None

@@ -24,6 +24,7 @@ from catena_acp.changes.hunks import diff_of_file
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.wording.counts import counted
+from catena_acp.spoken.call import Call
 from catena_store.conversations import messages
 from catena_store.errors import StoreError
 from catena_store.records import Kind, Message
@@ -99,7 +100,7 @@ class ReadingCommands:
             case Kind.TOOL:
                 directory = context.here.conversation.record.cwd
                 call = ToolCall.of(row, directory)
-                out.line(rows.tool_line(call, number, str(row.data.get("status") or "")))
+                out.line(rows.tool_line(call, number, Call.of(row).status))
                 if whole:
                     if call.raw_input:
                         out.line("Input:")
@@ -266,9 +267,7 @@ class ReadingCommands:
         entries, source = self._context.here.open_work()
         if not entries:
             raise Refused("There is no plan.")
-        steps = [
-            (safe_line(str(each.get("text") or "")), str(each.get("status") or "pending")) for each in entries
-        ]
+        steps = [(safe_line(each.text), each.status) for each in entries]
         self._context.out.line(rows.plan_line(steps) + (f", {source}" if source else ""))
         self._context.out.lines(rows.plan_details(steps))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -14,6 +14,8 @@ from catena.keys.bindings import bindings
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.panels.welcome import Welcome
 from catena.text.safe_text import safe
+from catena_acp.spoken.blocks import Picture, Reference
+from catena_acp.spoken.spoken import others_of
 
 if TYPE_CHECKING:  # the first frame needs no transcript
     from datetime import datetime
@@ -285,14 +287,11 @@ class ConversationArea(Vertical):
             self.transcript.toggle_fold(self.transcript.current)
 
     @property
-    def _other_content(self) -> Sequence[Mapping[str, Any]]:
+    def _other_content(self) -> Sequence[Reference]:
         """The images and links to the web in the answer that is browsed."""
         record = self.transcript.record(self.browsed) if self.transcript is not None else None
-        other = record.data.get("other") if record is not None else None
-        items = other if isinstance(other, list | tuple) else ()
-        return [
-            each for each in items if isinstance(each, dict) and (each.get("image") or each.get("address"))
-        ]
+        others = others_of(record) if record is not None else ()
+        return [each for each in others if each.address or isinstance(each, Picture)]
 
     def action_raw(self) -> None:
         """Show a tool call as it was sent and answered, or its work again."""
@@ -301,7 +300,7 @@ class ConversationArea(Vertical):
 
     def action_copy_message(self) -> None:
         """Copy the message as it was written; of an image the path of a copy."""
-        if any(item.get("image") for item in self._other_content):
+        if any(isinstance(each, Picture) for each in self._other_content):
             self._do("copy-image-path")
         elif self.transcript is not None and self.transcript.current is not None:
             self.post_message(self.Copied(self.transcript.text_of(self.transcript.current)))

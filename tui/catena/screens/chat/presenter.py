@@ -72,6 +72,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.wording.problems import problem_of_notice
 from catena_acp.conversation.inspection.todos import left_open_on
+from catena_acp.spoken.spoken import Asked, spoken_of
 from catena_store.errors import NotFound, StoreError
 from catena_store.records import Kind, Message, MessageState
 
@@ -641,9 +642,10 @@ class TabPresenter:
     def _row_of_question(self, asked: ElicitationOpened) -> str | None:
         """The row of a form or a web page, while its panel says what it says."""
         for row in reversed(self._newest.values()):
-            kept = row.data.get("elicitation") if row.state is MessageState.OPEN else None
-            if isinstance(kept, dict) and kept.get("message") == asked.request.message:
-                return row.id
+            if row.state is MessageState.OPEN and row.kind is Kind.NOTICE:
+                said = spoken_of(row)
+                if isinstance(said, Asked) and said.message == asked.request.message:
+                    return row.id
         return None
 
     def refresh(self) -> None:

@@ -199,7 +199,7 @@ _MAYBE_HEADING_AT_END = re.compile(
 )
 
 
-class Answer:
+class AnswerParts:
     """The parts of a Markdown text; while it grows only the last one changes."""
 
     def __init__(self, text: str, *, growing: bool, style: StyleOf) -> None:
@@ -398,7 +398,7 @@ class Answer:
 class _AnswerRange:
     """A piece of an answer: how it is drawn, and what is copied of it; small, since long answers have thousands."""
 
-    answer: Answer
+    answer: AnswerParts
     start: int
     end: int
 

@@ -8,11 +8,11 @@ from rich.segment import Segment
 from rich.style import Style
 
 from catena.text.formats import truncate
-from catena.text.prompt_notes import IMPORTED, prompt_notes
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.drawing.lines import Line, line_of, on_ground, with_mark
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import Run, width_of, wrap_runs, wrap_text
+from catena_acp.spoken.spoken import IMPORTED, Prompt
 from catena_store.records import Message, MessageState
 
 BAR = "▌"
@@ -71,20 +71,12 @@ def has_footer(message: Message) -> bool:
 
 
 def _notes_below(message: Message) -> list[str]:
-    return [note for note in prompt_notes(message) if note != IMPORTED]
+    return [note for note in Prompt.of(message).notes if note != IMPORTED]
 
 
 def attachments_of(message: Message) -> list[str]:
     """Return one line for each attachment of a prompt."""
-    value = message.data.get("attachments")
-    names: list[str] = []
-    for item in value if isinstance(value, (list, tuple)) else ():
-        if isinstance(item, str):
-            names.append(safe_line(item))
-        elif isinstance(item, dict):
-            words = (item.get("name"), item.get("path"), item.get("description"), item.get("kind"))
-            names.append(safe_line(str(next((word for word in words if word), "attachment"))))
-    return names
+    return [safe_line(file.name) for file in Prompt.of(message).files]
 
 
 def time_of(message: Message) -> str:
@@ -94,7 +86,7 @@ def time_of(message: Message) -> str:
 
 def _time_words(message: Message, options: RenderOptions) -> str:
     """The time of a prompt, and that it was imported, where there is room."""
-    imported = options.width >= _ROOMY and IMPORTED in prompt_notes(message)
+    imported = options.width >= _ROOMY and IMPORTED in Prompt.of(message).notes
     return f"{IMPORTED} {time_of(message)}" if imported else time_of(message)
 
 

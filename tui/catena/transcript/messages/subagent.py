@@ -28,7 +28,7 @@ _DOING = {
 
 def starts_subagent(message: Message) -> bool:
     """Return whether a tool call hands a task to a subagent, as far as its arguments tell."""
-    return message.kind is Kind.TOOL and Call.from_data(message.data).starts_subagent
+    return message.kind is Kind.TOOL and Call.of(message).starts_subagent
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from catena.text.safe_text import call_line, safe, safe_line
 from catena_acp.permissions.parts import PartRole, arguments_of
 from catena_acp.port.images import ImageNote
 from catena_acp.port.session_events import ToolDiff
-from catena_acp.spoken.blocks import Block, Diff, Link, Output, Picture, Terminal
+from catena_acp.spoken.blocks import Block, Diff, OutputBlock, Picture, Reference, TerminalBlock
 from catena_acp.spoken.call import Call, images_in
 from catena_acp.terminals.screen_text import without_colours
 from catena_store.records import Message, MessageState
@@ -101,7 +101,7 @@ class ToolCall:
     @classmethod
     def of(cls, message: Message, directory: str = "") -> ToolCall:
         """Read ``message``; paths below ``directory`` become relative."""
-        record = Call.from_data(message.data)
+        record = Call.of(message)
         kind, status = record.kind or "other", record.status
         blocks, terminals, exit_code = record.blocks, record.terminals, record.exit_code
         diffs, outputs = _content(blocks)
@@ -215,14 +215,14 @@ def _content(blocks: Sequence[Block]) -> tuple[list[ToolDiff], list[str]]:
         match block:
             case Diff(path, old, new):
                 diffs.append(ToolDiff(path, old, new or ""))
-            case Terminal(coloured=coloured):
+            case TerminalBlock(coloured=coloured):
                 texts.append("output of the agent's own terminal" if coloured is None else coloured)
-            case Output(text):
+            case OutputBlock(text):
                 text = _strip_fence(text)
                 texts.append(safe(text) if "\x1b" in text else text)  # only terminals tell their colours
             case Picture():
                 pass  # a line of its own
-            case Link(kind, description):
+            case Reference(kind, description):
                 texts.append(description or kind)
             case _:
                 pass

@@ -207,7 +207,7 @@ class Column:
     def _know(self, entry: Entry) -> None:
         """Note a call by its id, and find the one that started the subagent whose row this is."""
         message = entry.message
-        owner = self._calls.get(str(message.data["subagent_of"])) if entry.inside else None
+        owner = self._calls.get(message.subagent_of) if entry.inside else None
         # An agent may name any call, also one that is part of this one.
         while owner is not None and owner.root is not entry and owner.nesting >= _DEEPEST:
             owner = owner.owner

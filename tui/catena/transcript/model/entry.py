@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Any, assert_never
 
 from catena.text.image_text import image_words, link_words
 from catena.text.safe_text import safe_line
 from catena.transcript.drawing.lines import MARKS, Line
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import wrap_runs
-from catena.transcript.messages.answer import Answer
+from catena.transcript.messages.answer import AnswerParts
 from catena.transcript.messages.images import image_part
 from catena.transcript.messages.notices import (
     draw_interrupted,
@@ -21,11 +20,7 @@ from catena.transcript.messages.notices import (
     draw_plan,
     draw_seam,
     draw_thought_line,
-    is_drawn,
-    line_words,
-    notice_details,
-    plan_entries,
-    seam_words,
+    plan_text,
 )
 from catena.transcript.messages.parts import Part, one_row, text_parts
 from catena.transcript.messages.prompt import Siblings, draw_footer, draw_more, draw_prompt, has_footer
@@ -38,9 +33,20 @@ from catena.transcript.messages.tool_call import ToolCall
 from catena.transcript.messages.tool_rows import Shown, draw_group_line, hides_some, tool_parts
 from catena.transcript.model.heights import Heights
 from catena_acp.continuity.tool_calls.subagents import is_words
-from catena_acp.port.images import ImageNote
-from catena_acp.spoken.blocks import Output
+from catena_acp.spoken.blocks import OutputBlock, Picture, Reference
 from catena_acp.spoken.call import Call
+from catena_acp.spoken.spoken import (
+    Answer,
+    Divider,
+    Notice,
+    Plan,
+    Prompt,
+    Seam,
+    Spoken,
+    Thought,
+    Unknown,
+    spoken_of,
+)
 from catena_store.records import Kind, Message, MessageState
 
 _FOLDED_AT_FIRST = frozenset({Kind.THOUGHT, Kind.TOOL, Kind.SEAM, Kind.NOTICE})
@@ -67,6 +73,8 @@ class Entry:
     __slots__ = (
         "_key",
         "_keyed",
+        "_said",
+        "_said_of",
         "answer",
         "asked",
         "detail",
@@ -110,11 +118,20 @@ class Entry:
         self.gap = 0
         self.siblings: Siblings | None = None
         self.detail: str | None = None  # the prior context of a seam
-        self.answer: Answer | None = None
+        self.answer: AnswerParts | None = None
         self.parts: list[Part] | None = None  # None until the message is near the screen
         self.estimated_rows = 0
         self._keyed: Message | None = None  # the version that the key is of
         self._key: str | None = None
+        self._said_of: Message | None = None
+        self._said: Spoken
+
+    @property
+    def said(self) -> Spoken:
+        """The message as a value, made once of each version."""
+        if self._said_of is not self.message:
+            self._said_of, self._said = self.message, spoken_of(self.message)
+        return self._said
 
     @property
     def empty(self) -> bool:
@@ -122,25 +139,24 @@ class Entry:
         message = self.message
         if self.folded_away:
             return True
-        match message.kind:
-            case Kind.TOOL | Kind.NOTICE:
-                return self.hidden
-            case Kind.SEAM:
-                return not is_drawn(message)
-            case Kind.AGENT:
-                text = self.answer.text if self.answer is not None else message.text
-                return _blank(text) and not message.data.get("other")
-            case Kind.THOUGHT:
-                return message.state is not MessageState.OPEN and _blank(message.text)
-            case Kind.PLAN:
-                return not plan_entries(message)
+        if message.kind in (Kind.TOOL, Kind.NOTICE):
+            return self.hidden
+        match self.said:
+            case Seam(drawn=drawn):
+                return not drawn
+            case Answer(text, others):
+                return _blank(text if self.answer is None else self.answer.text) and not others
+            case Thought(text, open=growing):
+                return not growing and _blank(text)
+            case Plan(steps):
+                return not steps
             case _:
                 return False
 
     @property
     def inside(self) -> bool:
         """True for what a subagent said or did."""
-        return bool(self.message.data.get("subagent_of"))
+        return bool(self.message.subagent_of)
 
     @property
     def folded_away(self) -> bool:
@@ -194,13 +210,13 @@ class Entry:
 
     @property
     def foldable(self) -> bool:
-        match self.message.kind:
-            case Kind.THOUGHT | Kind.TOOL:
-                return not is_words(self.message)
-            case Kind.SEAM:
-                return not (self.message.barrier or self.message.data.get("cleared"))
-            case Kind.NOTICE:
-                return bool(notice_details(self.message))
+        match self.said:
+            case Thought(words=words):
+                return not words
+            case Call() | Seam():
+                return True
+            case Notice(detail=detail):
+                return bool(detail)
             case _:
                 return False
 
@@ -216,7 +232,7 @@ class Entry:
 
     def _new_key(self) -> str | None:
         key = None if self.delegates else _group_key(self.message)
-        return f"{key} of {self.message.data['subagent_of']}" if key and self.inside else key
+        return f"{key} of {self.message.subagent_of}" if key and self.inside else key
 
     @property
     def shows_work(self) -> bool:
@@ -228,9 +244,13 @@ class Entry:
         """How much of a tool call is shown."""
         if self.asked:
             return Shown.ASKED
-        if not self.touched and not (self.delegates and self.message.data.get("status") != "failed"):
+        if not self.touched and not (self.delegates and self._status != "failed"):
             return Shown.SOME
         return Shown.LINE if self.folded else Shown.ALL
+
+    @property
+    def _status(self) -> str:
+        return self.said.status if isinstance(self.said, Call) else ""
 
     def toggled(self, *, short: bool) -> bool:
         """Return whether it is folded after the person folds it, or unfolds it."""
@@ -255,8 +275,8 @@ class Entry:
             return 0
         if self.group and self.group_folded:
             return 1
-        if message.kind is Kind.TOOL and not self.touched:
-            works = message.data.get("kind") in ("edit", "execute") and message.data.get("content")
+        if not self.touched and isinstance(call := self.said, Call):
+            works = call.kind in _GATHERED and call.content
             return 1 + (_SHOWN_AT_FIRST if works else 0)
         if self.folded and message.kind is not Kind.NOTICE:
             return 1
@@ -341,31 +361,28 @@ class Entry:
 
     def _make_parts(self, options: RenderOptions) -> Iterator[Part]:
         message = self.message
-        match message.kind:
-            case Kind.USER:
+        match self.said:
+            case Prompt():
                 return self._prompt_parts(message)
-            case Kind.AGENT:
+            case Answer() as answer:
                 growing = message.state is MessageState.OPEN
-                text = "" if _stands_for_other(message) else message.text
-                self.answer = Answer(text, growing=growing, style=lambda palette: palette.text)
+                text = "" if answer.named else answer.text
+                self.answer = AnswerParts(text, growing=growing, style=lambda palette: palette.text)
                 return chain(self.answer.parts, self._trailing_parts(self.answer))
-            case Kind.THOUGHT:
-                return self._thought_parts(message)
-            case Kind.TOOL:
+            case Thought() as thought:
+                return self._thought_parts(thought)
+            case Call():
                 return self._tool_parts(message, options)
-            case Kind.PLAN:
-                entries = plan_entries(message)
-                copied = "\n".join(
-                    f"- [{'x' if status == 'completed' else ' '}] {text}" for text, status in entries
-                )
-                size = sum(len(text) for text, _ in entries)
-                return iter((Part(partial(draw_plan, message), copied, size=size, breaks=len(entries) - 1),))
-            case Kind.NOTICE:
-                return self._notice_parts(message)
-            case Kind.SEAM:
-                return self._seam_parts(message)
-            case _:
-                assert_never(message.kind)
+            case Plan(steps) as plan:
+                copied = plan_text(plan)
+                size = sum(len(safe_line(step.text)) for step in steps)
+                return iter((Part(partial(draw_plan, plan), copied, size=size, breaks=len(steps) - 1),))
+            case Seam() | Divider(compacted="") as seam:
+                return self._seam_parts(seam)
+            case Notice() as notice:
+                return self._notice_parts(notice)
+            case Unknown(details=details, head=head):
+                return text_parts(f"{head}\n{details}", lambda palette: palette.muted)
 
     def _prompt_parts(self, message: Message) -> Iterator[Part]:
         first = True
@@ -405,8 +422,7 @@ class Entry:
         """True where the subagent's last words, which are drawn below, are what the call came to."""
         said = next((entry.message for entry in reversed(self.inner) if is_words(entry.message)), None)
         return said is not None and any(
-            type(block) is Output and said.text.strip() in block.text
-            for block in Call.from_data(self.message.data).blocks
+            type(block) is OutputBlock and said.text.strip() in block.text for block in self.said.blocks
         )
 
     def _draw_subagent_line(self, call: ToolCall, options: RenderOptions) -> Line:
@@ -415,55 +431,47 @@ class Entry:
         asks = any(entry.asked for entry in below)
         return draw_subagent_line(call, self.message, work, self.folded, asks, options)
 
-    def _thought_parts(self, message: Message) -> Iterator[Part]:
-        if not is_words(message):
-            yield one_row(partial(draw_thought_line, message, self.folded), "")
-        self.answer = Answer(
-            message.text,
-            growing=message.state is MessageState.OPEN,
-            style=lambda palette: palette.muted,
-        )
+    def _thought_parts(self, thought: Thought) -> Iterator[Part]:
+        if not thought.words:
+            yield one_row(partial(draw_thought_line, thought, self.folded), "")
+        self.answer = AnswerParts(thought.text, growing=thought.open, style=lambda palette: palette.muted)
         if not self.folded:
             yield from self.answer.parts
 
-    def _trailing_parts(self, answer: Answer) -> Iterator[Part]:
+    def _trailing_parts(self, answer: AnswerParts) -> Iterator[Part]:
         """Yield the parts below an answer: content that is not text, and the mark of an interruption."""
-        message = self.message
-        if message.kind is not Kind.AGENT:
+        if not isinstance(self.said, Answer):
             return
         lead = 1 if answer.parts else 0
-        other = message.data.get("other")
-        for item in other if isinstance(other, (list, tuple)) else ():
-            if isinstance(item, dict):
-                words = _other_words(item)
-                draw = partial(_draw_other, words)
-                yield Part(draw, words, size=len(words), breaks=0, lead=lead)
-                lead = 0
-                if (image := ImageNote.from_data(item.get("image"))) is not None:
-                    yield image_part(message.id, image, lambda _: MARKS)
-        if message.state is MessageState.INTERRUPTED and not self.explained:
+        for link in self.said.others:
+            words = _other_words(link)
+            yield Part(partial(_draw_other, words), words, size=len(words), breaks=0, lead=lead)
+            lead = 0
+            if isinstance(link, Picture):
+                yield image_part(self.message.id, link.image, lambda _: MARKS)
+        if self.said.interrupted and not self.explained:
             yield one_row(draw_interrupted, "")
 
-    def _notice_parts(self, message: Message) -> Iterator[Part]:
+    def _notice_parts(self, notice: Notice) -> Iterator[Part]:
         if self.hidden:
             return
-        text = safe_line(message.text)
-        yield Part(partial(draw_notice, message, self.folded), text, size=len(text), breaks=0)
+        text = safe_line(notice.text)
+        yield Part(partial(draw_notice, notice, self.folded), text, size=len(text), breaks=0)
         if not self.folded:
-            yield from text_parts(notice_details(message), lambda palette: palette.muted)
+            yield from text_parts(notice.details, lambda palette: palette.muted)
 
-    def _seam_parts(self, message: Message) -> Iterator[Part]:
-        words = seam_words(message)
-        yield Part(partial(draw_seam, message, self.folded), f"— {words} —", size=len(words), breaks=0)
-        if not self.folded and self.foldable:
-            detail = self.detail if self.detail is not None else str(message.data.get("prior_context") or "")
+    def _seam_parts(self, seam: Divider | Seam) -> Iterator[Part]:
+        words = safe_line(seam.text)
+        yield Part(partial(draw_seam, seam, self.folded), f"— {words} —", size=len(words), breaks=0)
+        if not self.folded and isinstance(seam, Seam):
+            detail = self.detail if self.detail is not None else seam.prior_context
             told = detail.strip("\n") or ("…" if self.detail is None else "nothing was sent")
-            told = told if words == line_words(message) else f"{words}\n\n{told}"
+            told = told if seam.text == seam.head else f"{words}\n\n{told}"
             yield from text_parts(told, lambda palette: palette.muted, lead=1)
 
 
 def _group_key(call: Message) -> str | None:
-    record = Call.from_data(call.data)
+    record = Call.of(call)
     kind, status, over = record.kind, record.status, call.state is not MessageState.OPEN
     if kind in _GATHERED:
         grouped = over and status == "completed" and not record.exit_code
@@ -477,19 +485,12 @@ def _blank(text: str) -> bool:
     return not text or text.isspace()  # unlike strip(), this does not copy a long text
 
 
-def _stands_for_other(message: Message) -> bool:
-    """True where a message's text only names the content that has a line of its own."""
-    other = message.data.get("other")
-    items = other if isinstance(other, list | tuple) else ()
-    return any(isinstance(item, dict) and message.text == f"[{item.get('description')}]" for item in items)
-
-
-def _other_words(item: Mapping[str, Any]) -> str:
+def _other_words(link: Reference) -> str:
     """The line of content that is not text."""
-    if (image := ImageNote.from_data(item.get("image"))) is not None:
-        return image_words(image)
-    words = safe_line(str(item.get("description") or item.get("kind") or "non-text content"))
-    return link_words(words) if item.get("address") else words
+    if isinstance(link, Picture):
+        return image_words(link.image)
+    words = safe_line(link.description or link.kind or "non-text content")
+    return link_words(words) if link.address else words
 
 
 def _draw_other(words: str, options: RenderOptions) -> list[Line]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from catena.transcript.model.entry import Entry
 from catena_acp.continuity.tool_calls.subagents import is_words
+from catena_acp.spoken.spoken import Ended
 from catena_store.records import Kind, Message
 
 STEP = 1 << 24  # between the ordinals of entries: what subagents say and do comes between
@@ -27,7 +28,7 @@ def number(entries: Sequence[Entry], first: int) -> None:
 
 def explains_interruption(entry: Entry) -> bool:
     """True for a notice that tells why what is above it was interrupted."""
-    return entry.message.kind is Kind.NOTICE and bool(entry.message.data.get("trouble"))
+    return isinstance(entry.said, Ended)
 
 
 def precedes_prompt(message: Message, last: Message) -> bool:

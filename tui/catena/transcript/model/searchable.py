@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from catena.transcript.messages.notices import notice_details, plan_entries, seam_words
+from catena.text.safe_text import safe_line
 from catena.transcript.messages.tool_call import ToolCall
-from catena_store.records import Kind, Message
+from catena_acp.spoken.call import Call
+from catena_acp.spoken.spoken import Answer, Divider, Notice, Plan, Prompt, Seam, Thought, Unknown, spoken_of
+from catena_store.records import Message
 
 
 class TextPattern:
@@ -31,15 +33,17 @@ class TextPattern:
 
 def searchable_text(message: Message, detail: str = "") -> str:
     """Return the searchable text of a message; ``detail`` is the prior context of a seam, if it is known."""
-    match message.kind:
-        case Kind.TOOL:
+    match spoken_of(message):
+        case Call():
             call = ToolCall.of(message)
             return "\n".join((call.object, *call.texts, *(diff.new for diff in call.diffs)))
-        case Kind.PLAN:
-            return "\n".join(text for text, _ in plan_entries(message))
-        case Kind.NOTICE:
-            return f"{message.text}\n{notice_details(message)}"
-        case Kind.SEAM:
-            return f"{seam_words(message)}\n{detail}"
-        case Kind.USER | Kind.AGENT | Kind.THOUGHT:
-            return message.text
+        case Plan(steps):
+            return "\n".join(safe_line(step.text) for step in steps)
+        case Seam(text) | Divider(text, compacted=""):
+            return f"{safe_line(text)}\n{detail}"
+        case Notice(text, details=details):
+            return f"{text}\n{details}"
+        case Prompt(text) | Answer(text) | Thought(text):
+            return text
+        case Unknown() as unknown:
+            return f"{unknown.head}\n{unknown.details}"

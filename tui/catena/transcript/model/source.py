@@ -6,14 +6,17 @@ import re
 from collections.abc import Iterator
 from textwrap import indent
 
+from catena.text.safe_text import safe_line
 from catena.transcript.markdown.markdown import parser
 from catena.transcript.markdown.splitter import split
 from catena.transcript.messages.answer import parse_fence
-from catena.transcript.messages.notices import notice_details, plan_entries, seam_words
+from catena.transcript.messages.notices import plan_text
 from catena.transcript.messages.tool_call import ToolCall
 from catena.transcript.model.entry import Entry
 from catena_acp.diff import line_diff
 from catena_acp.port.session_events import ToolDiff
+from catena_acp.spoken.call import Call
+from catena_acp.spoken.spoken import Answer, Divider, Notice, Plan, Prompt, Seam, Thought, Unknown
 from catena_store.records import Kind
 
 _LONG = 48_000  # characters parsed at once
@@ -28,26 +31,25 @@ def text_of(entry: Entry) -> str:
 
 def _own_text(entry: Entry) -> str:
     message = entry.message
-    match message.kind:
-        case Kind.USER:
+    match entry.said:
+        case Prompt():
             return message.text
-        case Kind.AGENT | Kind.THOUGHT:
+        case Answer() | Thought():
             growing = entry.answer is not None and entry.answer.growing
             return entry.answer.text if growing and entry.answer is not None else message.text
-        case Kind.TOOL:
+        case Call():
             call = ToolCall.of(message)
             diffs = [_unified(diff) for diff in call.diffs]
             raw = [] if diffs or call.texts else [text for text in (call.raw_input, call.raw_output) if text]
             return "\n".join((f"{call.verb} {call.object}".strip(), *diffs, *call.texts, *raw))
-        case Kind.PLAN:
-            return "\n".join(
-                f"- [{'x' if status == 'completed' else ' '}] {text}"
-                for text, status in plan_entries(message)
-            )
-        case Kind.NOTICE:
-            return "\n".join(text for text in (message.text, notice_details(message)) if text)
-        case Kind.SEAM:
-            return "\n\n".join(text for text in (seam_words(message), entry.detail) if text)
+        case Plan() as plan:
+            return plan_text(plan)
+        case Seam(text) | Divider(text, compacted=""):
+            return "\n\n".join(each for each in (safe_line(text), entry.detail) if each)
+        case Notice(text, details=details):
+            return "\n".join(each for each in (text, details) if each)
+        case Unknown() as unknown:
+            return f"{unknown.head}\n{unknown.details}"
 
 
 def code_blocks_of(entry: Entry) -> list[str]:

@@ -225,4 +225,4 @@ class BrowsableTranscript(TranscriptView):
 
 def is_prompt(message: Record) -> bool:
     """True for a prompt that began a turn, which can be edited and sent again."""
-    return message.kind is Kind.USER and not message.data.get("steered")
+    return message.is_prompt

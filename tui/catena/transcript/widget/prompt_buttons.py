@@ -10,7 +10,6 @@ from textual.strip import Strip
 
 from catena.transcript.model.column import ColumnRow
 from catena.transcript.widget.row_renderer import RowRenderer
-from catena_store.records import Kind
 
 BRANCH_ACT = "branch"  # key of an act's name in a style's meta data
 
@@ -20,9 +19,7 @@ _TEXT_KEPT = 8  # cells of the prompt that stay readable
 
 def has_buttons(row: ColumnRow) -> bool:
     """True for the first row of a prompt."""
-    message = row.entry.message
-    prompt = message.kind is Kind.USER and not message.data.get("steered")
-    return prompt and row.part == 0 and row.row == 0 and row.line is not None
+    return row.entry.message.is_prompt and row.part == 0 and row.row == 0 and row.line is not None
 
 
 def add_buttons(

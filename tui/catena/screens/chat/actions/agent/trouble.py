@@ -18,6 +18,7 @@ from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble
 from catena_acp.conversation.inspection.price import price_of_any
 from catena_acp.errors import AgentError, ReadOnly
+from catena_acp.spoken.spoken import Notice, spoken_of
 from catena_acp.trouble.troubles import Offer
 from catena_store.chains.links import UNSET
 from catena_store.errors import StoreError
@@ -156,8 +157,8 @@ class TroubleActions:
         notice = self._context.presenter.newest(Kind.NOTICE)
         if notice is None or notice.id != tab.leaf_id:
             return ()
-        detail = notice.data.get("detail")
-        return tuple(str(line) for line in detail) if isinstance(detail, list | tuple) else ()
+        said = spoken_of(notice)
+        return said.detail if isinstance(said, Notice) else ()
 
     # Waiting.
 

@@ -21,7 +21,7 @@ from catena.workspace.directories import existing_directory
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
 from catena_acp.errors import ReadOnly
-from catena_store.records import Kind, Message
+from catena_store.records import Message
 
 _SIDE = "side"
 _DIRECTORY = "--dir"
@@ -94,7 +94,7 @@ class BranchActions:
             context.say("Nothing to fork yet.")
             return
         message = context.parts.transcript.record(message_id)
-        at_prompt = message is not None and message.kind is Kind.USER and not message.data.get("steered")
+        at_prompt = message is not None and message.is_prompt
         if message is not None and at_prompt and message.parent_id is None:
             context.say(context.keys.said(_BEFORE_THE_FIRST))
             return

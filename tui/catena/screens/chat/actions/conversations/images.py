@@ -14,7 +14,8 @@ from catena.terminal.images import ImageSlot
 from catena.text.formats import from_home, size_in_words
 from catena.text.safe_text import safe_line
 from catena.workspace.tab import Tab
-from catena_acp.port.images import note_of_image, notes_in
+from catena_acp.port.images import note_of_image
+from catena_acp.spoken.spoken import images_of, others_of
 from catena_store.records import Attachment, Message
 
 _MOST_OPENED = 4  # of one message
@@ -99,13 +100,13 @@ class ImageActions:
         conversation = self._context.parts.conversation
         if conversation.browsed is not None:
             return self._context.parts.transcript.record(conversation.browsed)
-        return self._context.presenter.newest_with(lambda row: bool(notes_in(row.data)))
+        return self._context.presenter.newest_with(lambda row: bool(images_of(row)))
 
     async def _images(self, message: Message | None) -> list[Attachment]:
         tab: Tab | None = self._context.tab
         if tab is None or message is None:
             return []
-        wanted = {note.sha256 for note in notes_in(message.data)}
+        wanted = {note.sha256 for note in images_of(message)}
         if not wanted:
             return []
         stored = await self._context.tabs.branches.attachments_of(message.id)
@@ -117,12 +118,8 @@ class ImageActions:
 
 
 def _address_of(message: Message) -> str:
-    other = message.data.get("other")
-    for item in other if isinstance(other, list | tuple) else ():
-        address = item.get("address") if isinstance(item, dict) else None
-        if isinstance(address, str) and address.startswith(("http://", "https://")):
-            return address
-    return ""
+    addresses = (each.address for each in others_of(message))
+    return next((each for each in addresses if each.startswith(("http://", "https://"))), "")
 
 
 def _save_all(images: Sequence[Attachment], named: str, directory: str) -> list[Path]:
