@@ -74,7 +74,8 @@ def test_a_row_that_holds_anything_can_be_shown(kind: Kind, value: object) -> No
     names = (
         "attachments other origin steered entries detail elicitation compacted how route content rule title"
     )
-    message = row(kind, "words", **dict.fromkeys(names.split(), value))
+    data: dict[str, Any] = dict.fromkeys(names.split(), value)
+    message = row(kind, "words", **data)
     said = spoken_of(message)
     assert isinstance(said.head, str)
     assert isinstance(said.blocks, tuple)

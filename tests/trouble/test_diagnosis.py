@@ -741,7 +741,7 @@ def test_a_notice_of_something_else_is_no_problem(data: dict[str, Any]) -> None:
 def test_what_a_row_keeps_may_be_anything() -> None:
     data = {"trouble": "rate_limit", "resets_at": "no time", "detail": "no list"}
     problem = problem_of_notice(row(Kind.NOTICE, data))
-    assert problem is not None and (problem.resets_at, problem.detail) == (None, ())
+    assert problem is not None and (problem.resets_at, problem.detail) == (None, ("no list",))
     assert problem_of_notice(row(Kind.TOOL, data)) is None
     older = problem_of_notice(row(Kind.NOTICE, {"trouble": "error"}))
     assert older is not None and older.trouble is Trouble.REFUSED

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from catena.transcript.messages.notices import line_words
 from catena_acp.continuity.conversation_events import (
     Doing,
     DoingChanged,
@@ -24,6 +23,7 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
 )
 from catena_acp.continuity.routing.prior_context import BEGIN, END
+from catena_acp.spoken.spoken import spoken_of
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import ContextSource, Kind, LinkState, MessageState, StopReason
 from support.clients.protocol import spec
@@ -100,7 +100,7 @@ async def test_w05_the_line_of_a_seam_leaves_out_the_trouble_that_the_row_above_
         await desk.window.wait_idle()
         seams = [row for row in await desk.branch() if row.kind is Kind.SEAM]
     assert seams[0].text == "Rehearsal was killed by signal 9 · 1 message replayed that it may have lost"
-    assert line_words(seams[0]) == "same session · 1 message replayed that it may have lost"
+    assert spoken_of(seams[0]).head == "same session · 1 message replayed that it may have lost"
     assert all("line" not in seam.data for seam in seams[1:]), (
         "a prompt that is sent again hangs from above it"
     )
