@@ -250,3 +250,38 @@ async def test_h24_a_letter_more_in_the_find_bar_lays_nothing_out_anew(
         await person.type("x")
         await person.idle()
         assert "message 9x" in person.text and laid_out == 0
+
+
+async def test_h24_what_comes_while_the_find_bar_is_open_is_counted_and_nothing_moves(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
+        await person.say("say one apple; cue more; say and an apple; cue rest")
+        await person.sees("  one apple")
+        await look_for(person, "apple")
+        await person.until(lambda: "3 of 3" in counted(person), "the count")
+        await person.press("up", "up")
+        await person.until(lambda: "1 of 3" in counted(person), "the first one")
+        cues = tmp_path / "rehearsal" / "cues"
+        cues.mkdir(exist_ok=True)
+        (cues / "more").touch()
+        await person.until(lambda: "1 of 4" in counted(person), "what came to be counted")
+        (cues / "rest").touch()
+        await person.idle()
+        assert "1 of 4" in counted(person)
+
+
+async def test_h24_a_search_that_another_tab_broke_off_is_done_when_its_bar_is_opened_again(
+    tmp_path: Path,
+) -> None:
+    conversation = await branch()
+    async with at_the_screen(str(tmp_path), conversation_id=conversation, size=(100, 30)) as person:
+        await person.sees(f"message {ROWS - 1} of all")
+        async with person.chat.context.tabs.store.read_concurrently():  # every search waits for this
+            await look_for(person, "message 17")
+            await person.until(lambda: "…" in counted(person), "the sign of a search that goes on")
+            await person.press("ctrl+t")
+            await person.until(lambda: not person.area.find_bar.is_open, "another tab")
+        await person.to_tab(1, "ctrl+pageup")
+        await person.sees(f"message {ROWS - 1} of all")
+        await person.press("ctrl+f")
+        await person.until(lambda: "of 111" in counted(person), "all places")
+        await person.sees(f"message {ROWS - 1} of all")

@@ -48,17 +48,30 @@ class HitLocation:
 
 
 class TextMatcher(TextPattern):
-    """A text pattern that finds its matches in a column."""
+    """A text pattern that finds its matches in a column; what did not change since is not counted again."""
+
+    def __init__(self, text: str | Sequence[str]) -> None:
+        super().__init__(text)
+        self._counts: dict[
+            str, tuple[tuple[object, ...], int]
+        ] = {}  # by message: of which text, and how many
 
     def hits(self, column: Column) -> list[TextHit]:
         """Return the hits in the loaded messages, oldest first; at most 10,000."""
         found: list[TextHit] = []
         for entry in column.entries:
-            count = min(self.count(_text_of(entry)), _MAX_HITS - len(found))
+            count = min(self._count_in(entry), _MAX_HITS - len(found))
             found += (TextHit(entry.message.id, index) for index in range(count))
             if len(found) >= _MAX_HITS:
                 break
         return found
+
+    def _count_in(self, entry: Entry) -> int:
+        growing = -1 if entry.answer is None else len(entry.answer.text)
+        state, known = (entry.message, entry.detail, growing), self._counts.get(entry.message.id)
+        if known is None or known[0][0] is not entry.message or known[0][1:] != state[1:]:
+            known = self._counts[entry.message.id] = (state, self.count(_text_of(entry)))
+        return known[1]
 
     def location(self, column: Column, entry: Entry, index: int) -> HitLocation | None:
         """Return the location of the ``index``-th hit of a message, or of the last one before it; None without any."""

@@ -49,6 +49,9 @@ class Transcript(BrowsableTranscript):
     class NewerRequested(Message):
         """A request for newer messages, to be passed to ``append``."""
 
+    class HitsStale(Message):
+        """Text grew while the hits of a search are marked: ``find_anew`` counts them again."""
+
     class PlaceRequested(Message):
         """A request for the messages around a reading position that is not loaded, or at the end for None."""
 
@@ -380,6 +383,12 @@ class Transcript(BrowsableTranscript):
 
     # Finding
 
+    def _flush(self) -> bool:
+        grown = super()._flush()
+        if grown and self._search is not None:
+            self.post_message(self.HitsStale())
+        return grown
+
     def find(self, text: str) -> list[TextHit]:
         """Search all loaded messages and go to the newest hit on the screen or above it.
 
@@ -421,6 +430,15 @@ class Transcript(BrowsableTranscript):
         """Add hits of the search in messages that are not loaded."""
         if self._search is not None:
             self._search.add(found, self._column)
+
+    def find_anew(self) -> bool:
+        """Count the hits of the search again in what is loaded; False if they are the same. Nothing moves."""
+        search = self._search
+        if search is None:
+            return False
+        before = search.hits
+        search.refresh(self._column)
+        return search.hits != before
 
     def show_hit(self) -> None:
         """Go to the current hit of the search, if it is loaded."""

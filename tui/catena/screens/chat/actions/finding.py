@@ -18,6 +18,8 @@ class FindActions:
 
     def __init__(self, context: ChatContext) -> None:
         self._context = context
+        self._search: TranscriptSearch | None = None  # the one that is counted
+        self._end = 0  # of the branch, as far as it is looked through
         self._counting = False  # not all of the branch is looked through yet
         self._cut = False  # there are more hits than are counted
         self._place_known = True  # all hits above the current one are counted
@@ -25,14 +27,40 @@ class FindActions:
 
     def look(self, text: str) -> None:
         """Look for another text, or for none."""
+        self._context.parts.transcript.find(text)
+        self._begin(text, goes=True)
+
+    def renew(self) -> None:
+        """Count what came while the bar is open, and the hits of another branch; nothing moves on the screen."""
+        context = self._context
+        transcript, tab = context.parts.transcript, context.presenter.shown
+        search = transcript.search
+        if search is None or tab is None or not context.parts.find.is_open:
+            return
+        if search is not self._search:
+            if isinstance(search.text, str):
+                self._begin(search.text, goes=False)
+            return
+        if self._cut:  # there are more than are counted anyway
+            return
+        renewed, looked_to = transcript.find_anew(), self._end
+        self._end = context.presenter.loaded.stop + transcript.below
+        if self._end > looked_to and transcript.below and not self._counting:
+            self._counting = True
+            depths = range(max(looked_to - 1, context.presenter.loaded.stop), self._end)
+            context.run(self._search_below(search, tab, depths))
+        if renewed:
+            self._say()
+
+    def _begin(self, text: str, *, goes: bool) -> None:
+        """Look through the branch for the text of the transcript's search; ``goes``: to the first place, too."""
         context = self._context
         transcript, tab, loaded = context.parts.transcript, context.presenter.shown, context.presenter.loaded
-        transcript.find(text)
-        search, end = transcript.search, loaded.stop + transcript.below
+        self._search, self._end = search, end = transcript.search, loaded.stop + transcript.below
         self._cut, self._place_known = False, True
         self._counting = search is not None and len(loaded) < end
         if search is not None and tab is not None and self._counting:
-            context.run(self._search(search, tab, text, loaded, end))
+            context.run(self._look_through_all(search, tab, text, loaded, end, goes=goes))
         self._say()
 
     def step(self, step: int) -> None:
@@ -41,23 +69,35 @@ class FindActions:
         self._say()
         self._context.run(self._go())
 
-    async def _search(self, search: TranscriptSearch, tab: Tab, text: str, loaded: range, end: int) -> None:
+    async def _look_through_all(
+        self, search: TranscriptSearch, tab: Tab, text: str, loaded: range, end: int, *, goes: bool
+    ) -> None:
         """Look through the rows of a branch above those that are ``loaded``, then through those below up to its end."""
         self._place_known = False
-        await self._look_through(search, tab, text, range(loaded.start), upwards=True)
-        if self._is_over(search, tab):
-            return
-        if not self._cut:
-            self._place_known = True
-            if search.index is None and search.hits:
-                await self._go_to(search, 0)
-            await self._look_through(search, tab, text, range(loaded.stop, end), upwards=False)
-        if not self._is_over(search, tab):
+        try:
+            await self._look_through(search, tab, text, range(loaded.start), upwards=True, goes=goes)
+            if not (self._cut or self._is_over(search, tab)):
+                self._place_known = True
+                if goes and search.index is None and search.hits:
+                    await self._go_to(search, 0)
+                await self._look_through(search, tab, text, range(loaded.stop, end), upwards=False, goes=goes)
+        finally:
+            self._end_counting(search)
+
+    async def _search_below(self, search: TranscriptSearch, tab: Tab, depths: range) -> None:
+        try:
+            await self._look_through(search, tab, str(search.text), depths, upwards=False, goes=False)
+        finally:
+            self._end_counting(search)
+
+    def _end_counting(self, search: TranscriptSearch) -> None:
+        """Say what was found, also by a search that was broken off."""
+        if self._search is search:
             self._counting = False
             self._say()
 
     async def _look_through(
-        self, search: TranscriptSearch, tab: Tab, text: str, depths: range, *, upwards: bool
+        self, search: TranscriptSearch, tab: Tab, text: str, depths: range, *, upwards: bool, goes: bool
     ) -> None:
         async with aclosing(self._context.tabs.branches.search(tab, text, depths, upwards=upwards)) as pages:
             async for page in pages:
@@ -66,7 +106,7 @@ class FindActions:
                 if not page:
                     continue
                 self._add(search, page)
-                if search.index is None:
+                if goes and search.index is None:
                     nearest = page[0].message.id
                     places = [at for at, hit in enumerate(search.hits) if hit.message_id == nearest]
                     await self._go_to(search, places[-1] if upwards else places[0])

@@ -424,6 +424,7 @@ class ChatArea(Vertical):
         self._hint()
         self.chat.actions.edits.price_anew()
         self.chat.actions.trouble.price()
+        self.chat.actions.finding.renew()
         self.status.follow(tab)
         ask = self.panels.question
         if self.panels.permission.ask is None and self.place in ("question", "reason"):
@@ -585,6 +586,20 @@ class ChatArea(Vertical):
             self.conversation.transcript.follow()
 
     # Finding.
+
+    def on_find_bar_toggled(self, event: FindBar.Toggled) -> None:
+        """Renew what the bar says when it is opened again."""
+        event.stop()
+        self._renew_hits()
+
+    def on_transcript_hits_stale(self, event: Transcript.HitsStale) -> None:
+        """Count what came while the find bar is open."""
+        event.stop()
+        self._renew_hits()
+
+    def _renew_hits(self) -> None:
+        if self.chat.shown is not None:
+            self.chat.actions.finding.renew()
 
     def on_find_bar_looked(self, event: FindBar.Looked) -> None:
         """Look for another text."""

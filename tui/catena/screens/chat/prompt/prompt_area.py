@@ -134,7 +134,6 @@ class PromptArea(Centred):
 
     def on_find_bar_toggled(self, event: FindBar.Toggled) -> None:
         """Let the box of the find bar take the place of the composer's."""
-        event.stop()
         self.set_class(self.find.is_open, "-finding")
 
     def on_mount(self) -> None:
