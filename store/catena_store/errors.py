@@ -99,6 +99,9 @@ class StoreBusy(StoreError):
         self.stopped = stopped
 
 
+UNWRITABLE = (StoreUnusable, StoreFull, StoreReadOnly, StoreBusy)  # nothing can be saved, whatever it is
+
+
 class SessionHeld(StoreError):
     """Another link that is not lost has the same agent, profile and session id."""
 

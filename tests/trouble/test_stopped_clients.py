@@ -197,6 +197,28 @@ async def test_a_script_fails_if_a_stopped_process_keeps_it_from_opening_its_con
     assert re.sub("^(Trouble|catena): ", "", failed) == why
 
 
+async def test_a_script_ends_once_a_stopped_process_keeps_it_from_saving_what_is_said(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    client = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", _IMPATIENT, "--linear", "--agent", "rehearsal"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=catena.project,
+        env=catena.environment,
+    )
+    assert client.stdin is not None and client.stdout is not None
+    client.stdin.write(b"say one\n/chain\n")
+    while not (await client.stdout.readline()).startswith(b"Sessions: "):
+        pass
+    async with stopped_writer(catena.store) as pid:
+        said = (await client.communicate(b"say two\nsay three\n"))[0].decode()
+    assert client.returncode == ExitStatus.USAGE, said
+    assert f"{catena.store} is locked by process {pid}, which is stopped" in said
+    assert "Catena: Nothing can be saved, so the rest of the script is not run." in said
+    assert "say two" in said and "three" not in said, "what was not sent is named"
+
+
 @pytest.mark.parametrize("goes_on", [True, False], ids=["until it goes on", "until Ctrl+C"])
 async def test_linear_mode_at_a_terminal_waits_for_a_stopped_process_as_it_starts(
     tmp_path: Path, goes_on: bool

@@ -22,7 +22,7 @@ from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.errors import AgentError, GivenUp, ReadOnly
-from catena_store.errors import NotAttachable, StoreError
+from catena_store.errors import UNWRITABLE, NotAttachable, StoreError
 
 _KEYS = re.compile("Press Esc to stop it|Esc stops it")  # of the screen, in texts that both say
 _SETTLING_SECONDS = 30.0
@@ -241,6 +241,10 @@ class LinearClient:
                 raise
             text = _KEYS.sub("/stop stops it", safe_line(str(error)))
             self._context.out.line(f"Trouble: {spoken(text)}")
+            if isinstance(error, UNWRITABLE) and not self._context.input.terminal:
+                self._context.say("Nothing can be saved, so the rest of the script is not run.")
+                self.status = self.status or ExitStatus.USAGE
+                self._leave()
 
     def _send_reason(self, tab: Tab, text: str) -> None:
         task = asyncio.create_task(self._guarded(self._commands.prompts.say(text, tab=tab)))
