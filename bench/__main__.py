@@ -55,7 +55,11 @@ WITHOUT_SCREEN: tuple[Callable[[Path], Figures], ...] = (
     growing.messages_grow,
     growing.sessions_grow,
 )
-GROWING: tuple[Callable[[Subject, Path], Figures], ...] = (growing.places_grow, growing.conversations_grow)
+GROWING: tuple[Callable[[Subject, Path], Figures], ...] = (
+    growing.places_grow,
+    growing.conversations_grow,
+    growing.turns_grow,
+)
 LASTING = (
     streams.hour_of_answers,
     streams.hour_in_one_answer,
@@ -79,9 +83,10 @@ CPU, not seconds.
 GROWTH = """\
 ## As work grows
 
-The same act at three sizes, each ten times the one before, by the CPU time that it takes to its end; a command's
-from its start. The *ratio of cost to size* is how much more the largest costs than the one before, divided by how
-much larger it is: 0.10 for what does not depend on the size, 1.00 for what has to read everything."""
+The same act at three sizes, each ten times the one before, by the CPU time that it takes to its end, a command's
+from its start; or by the memory that is resident then. The *ratio of cost to size* is how much more the largest costs
+than the one before, divided by how much larger it is: 0.10 for what does not depend on the size, 1.00 for what has to
+read everything."""
 
 
 def main() -> int:
