@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 TYPED = store acp tui tests bench screenshots
 
-.PHONY: check lint test real prerelease bench screenshots gif
+.PHONY: check lint test real bench screenshots gif
 
 check: lint test
 
@@ -20,11 +20,6 @@ test: $(BIN)/pytest
 real: $(BIN)/pytest
 	tests/rig/rig install claude opencode gemini
 	$(BIN)/pytest -m real
-
-# What speaks the protocol, with an SDK that is not out yet.
-prerelease: $(BIN)/pytest
-	$(BIN)/pip install -q --pre --upgrade --no-deps --target $(VENV)-prerelease agent-client-protocol
-	PYTHONPATH=$(CURDIR)/$(VENV)-prerelease $(BIN)/pytest -q tests/protocol
 
 # Writes bench/RESULTS.md; minutes, and best on a machine that does nothing else.
 bench: $(BIN)/pytest

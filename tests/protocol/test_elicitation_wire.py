@@ -18,6 +18,8 @@ from catena_acp.port.session_events import (
 from support.clients.protocol import HELLO, answer_to, heard, place, scripted, until
 
 ASKING = """
+import time
+
 def session_prompt(agent, request):
     s = request["params"]["sessionId"]
     form = {"type": "object", "properties": {"name": {"type": "string"}}}
@@ -38,6 +40,7 @@ async def prompted(tmp_path: Path, asking: str, answer: ElicitationAnswer | None
 
         def listen(event: Event) -> None:
             events.append(event)
+            (tmp_path / "seen").touch()
             if isinstance(event, ElicitationRequested) and answer:
                 agent.answer_elicitation(event.ask_id, answer)
 
@@ -94,10 +97,11 @@ async def test_w12_what_nobody_could_answer_is_answered_at_once(
 
 
 async def test_w12_a_request_that_the_agent_takes_back_is_closed(tmp_path: Path) -> None:
-    asking = (
-        'agent.ask(7, "elicitation/create", sessionId=s, **more); '
-        'agent.send({"method": "$/cancel_request", "params": {"requestId": 7}})'
-    )
+    asking = """
+    agent.ask(7, "elicitation/create", sessionId=s, **more)
+    while not os.path.exists("seen"):
+        time.sleep(0.005)
+    agent.send({"method": "$/cancel_request", "params": {"requestId": 7}})"""
     requested, done = await prompted(tmp_path, asking)
     assert isinstance(requested, ElicitationRequested)
     assert done == ElicitationAnswered(requested.ask_id, requested.request, CANCEL)

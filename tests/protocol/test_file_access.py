@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from catena_acp.errors import FileRefused
+from catena_acp.port.session_events import Event, TextChunk, ToolCallChanged
 from catena_acp.protocol.files import MAX_READ, FileAccess
 from support.clients.protocol import HELLO, answer_to, heard, place, scripted
 
@@ -342,3 +344,44 @@ def test_a_file_that_is_replaced_keeps_its_permissions_and_leaves_nothing_beside
     assert path.read_text() == "new"
     assert path.stat().st_mode & 0o777 == 0o750
     assert [entry.name for entry in root.iterdir()] == ["a.txt"]
+
+
+async def test_w10_a_write_is_brought_to_its_end_though_the_agent_takes_its_request_back(
+    tmp_path: Path, root: Path, files: FileAccess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = f"""
+    import time
+
+    def session_prompt(agent, request):
+        agent.ask("f", "fs/write_text_file", sessionId="s1", path={str(root / "new.txt")!r}, content="new")
+        while not os.path.exists("writing"):
+            time.sleep(0.005)
+        agent.send({{"method": "$/cancel_request", "params": {{"requestId": "f"}}}})
+        agent.send(agent.text(request["params"]["sessionId"], "taken back"))
+        while agent.read().get("id") != "f":
+            pass
+        agent.send(agent.result(request, {{"stopReason": "end_turn"}}))
+    """
+    heard_of, true = threading.Event(), FileAccess.write
+
+    def slow(self: FileAccess, path: str, content: str) -> Any:
+        (tmp_path / "writing").touch()
+        assert heard_of.wait(60)
+        return true(self, path, content)
+
+    monkeypatch.setattr(FileAccess, "write", slow)
+    async with scripted(tmp_path, script, files=files) as agent:
+        session_id = (await agent.new_session(place(tmp_path))).session_id
+        events: list[Event] = []
+
+        def listen(event: Event) -> None:
+            events.append(event)
+            if isinstance(event, TextChunk):
+                heard_of.set()
+
+        agent.listen(session_id, listen)
+        await agent.prompt(session_id, HELLO)
+    assert (root / "new.txt").read_text() == "new"
+    (told,) = [event for event in events if isinstance(event, ToolCallChanged)]
+    assert told.status == "completed"
+    assert (answer_to(tmp_path, "f") or {}).get("error") is None

@@ -348,24 +348,65 @@ async def test_r11_stopping_answers_what_is_asked_and_what_will_be_asked_with_ca
         ]
 
 
+TAKING_BACK = """
+import time
+
+def session_prompt(agent, request):
+    s = request["params"]["sessionId"]
+    agent.send({"id": 7, "method": "session/request_permission", "params": {"sessionId": s,
+                "toolCall": {"toolCallId": "t"}, "options": []}}%s
+    {"method": "$/cancel_request", "params": {"requestId": 7}})
+    while agent.read().get("id") != 7:
+        pass
+    agent.send(agent.result(request, {"stopReason": "end_turn"}))
+"""
+SEEN = """)
+    while not os.path.exists("seen"):
+        time.sleep(0.005)
+    agent.send("""
+
+
 async def test_a_request_that_the_agent_takes_back_is_answered_so_and_withdrawn(tmp_path: Path) -> None:
-    script = """
-    def session_prompt(agent, request):
-        s = request["params"]["sessionId"]
-        agent.send(
-            {"id": 7, "method": "session/request_permission", "params": {"sessionId": s,
-             "toolCall": {"toolCallId": "t"}, "options": []}},
-            {"method": "$/cancel_request", "params": {"requestId": 7}},
-        )
-        while agent.read().get("id") != 7:
-            pass
-        agent.send(agent.result(request, {"stopReason": "end_turn"}))
-    """
-    _, events = await said(tmp_path, script)
+    async with scripted(tmp_path, TAKING_BACK % SEEN) as agent:
+        session_id, events = await opened(agent, tmp_path)
+        turn = asyncio.create_task(agent.prompt(session_id, HELLO))
+        await until(lambda: events)
+        (tmp_path / "seen").touch()
+        await turn
     assert [type(event) for event in events] == [PermissionRequested, PermissionWithdrawn]
     answer = answer_to(tmp_path, 7)
     assert answer is not None
     assert answer["error"]["code"] == -32800
+
+
+async def test_a_request_that_is_taken_back_in_the_same_breath_is_not_even_shown(tmp_path: Path) -> None:
+    _, events = await said(tmp_path, TAKING_BACK % ",")
+    assert events == []
+    answer = answer_to(tmp_path, 7)
+    assert answer is not None
+    assert answer["error"]["code"] == -32800
+
+
+async def test_a_prompt_that_is_given_up_is_cancelled_by_the_id_that_the_agent_knows(tmp_path: Path) -> None:
+    script = """
+    def session_prompt(agent, request):
+        while (message := agent.read()).get("method") != "$/cancel_request":
+            pass
+        agent.send({"id": request["id"], "result": {"stopReason": "end_turn"}})  # to nobody any more
+    """
+    async with scripted(tmp_path, script) as agent:
+        session_id, events = await opened(agent, tmp_path)
+        turn = asyncio.create_task(agent.prompt(session_id, HELLO))
+        await until(lambda: heard(tmp_path, "session/prompt"))
+        turn.cancel()
+        await until(lambda: heard(tmp_path, "$/cancel_request"))
+        assert turn.cancelled()
+        assert (await agent.new_session(place(tmp_path))).session_id
+        assert agent.alive and events == []
+    (prompt,), (cancel,) = heard(tmp_path, "session/prompt"), heard(tmp_path, "$/cancel_request")
+    assert cancel["params"] == {"requestId": prompt["id"]}
+    ids = [message["id"] for message in heard(tmp_path) if "method" in message and "id" in message]
+    assert ids == [f"1.{number}" for number in range(len(ids))]
 
 
 async def test_two_agents_never_name_a_permission_alike(tmp_path: Path) -> None:

@@ -42,8 +42,8 @@ MISBEHAVIOUR = {
         'agent.raw(\'{"method": "session/update", "params": {"sessionId": "s1", "update": {}}}\')'
     ),
     "a cancel of nothing": 'agent.raw(\'{"method": "$/cancel_request", "params": {"requestId": [1]}}\')',
-    "an answer to nothing": 'agent.send({"id": 4711, "result": {}}, {"id": "x9", "result": {}})',
-    "the same answer twice": 'agent.send({"id": 1, "result": {"sessionId": "again"}})',
+    "an answer to nothing": 'agent.send(*({"id": each, "result": {}} for each in (4711, 1, "1.99", "x9")))',
+    "the same answer twice": 'agent.send({"id": "1.1", "result": {"sessionId": "again"}})',
     "another session": 'agent.send(agent.text("foreign", "not for you"))',
     "a deep nest": 'agent.raw("[" * 100_000 + "]" * 100_000)',
     "a deep update": (

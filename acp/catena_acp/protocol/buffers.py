@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import IO
 
 from catena_acp.growing_text import GrowingText
-from catena_acp.protocol.framing import UPDATE, Message, session_id_of
+from catena_acp.protocol.framing import Message, session_id_of
 
 MAX_MESSAGES = 2_000
 MAX_BYTES = 32 * 1024 * 1024
@@ -95,7 +95,7 @@ class Inbox:
 
 def _chunk_key(message: Message) -> tuple[object, ...] | None:
     """Kind and message id of a text chunk; None for anything but plain text without ``_meta``."""
-    if message.get("method") != UPDATE:
+    if message.get("method") != "session/update":
         return None
     params = message["params"]
     update = params["update"]

@@ -1,32 +1,40 @@
 """Methods that an agent may call: session updates, permission requests, elicitations, files and terminals.
 
-The SDK calls them in the order of the messages, each in a task of its own. None awaits anything before it has delivered
-its event: the next task would overtake it.
+The SDK calls ``handle`` in the order of the messages, each in a task of its own, and cancels that task if the agent
+cancels its request. Nothing is awaited before an event is delivered: the next task would overtake it.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 from acp import RequestError
 from acp.schema import (
     AllowedOutcome,
+    CreateTerminalRequest,
     CreateTerminalResponse,
     DeniedOutcome,
-    EnvVariable,
+    KillTerminalRequest,
     KillTerminalResponse,
+    ReadTextFileRequest,
     ReadTextFileResponse,
+    ReleaseTerminalRequest,
     ReleaseTerminalResponse,
     RequestPermissionResponse,
     TerminalExitStatus,
+    TerminalOutputRequest,
     TerminalOutputResponse,
+    WaitForTerminalExitRequest,
     WaitForTerminalExitResponse,
+    WriteTextFileRequest,
     WriteTextFileResponse,
 )
+from pydantic import BaseModel, ValidationError
 
 from catena_acp.errors import FileRefused, TerminalRefused
 from catena_acp.permissions.own_request_policy import OwnRequests
@@ -48,19 +56,21 @@ from catena_acp.port.session_events import (
     PermissionWithdrawn,
     ToolCallChanged,
 )
-from catena_acp.protocol import framing, session_updates, token_usage
+from catena_acp.protocol import session_updates, token_usage
 from catena_acp.protocol.elicitations import ElicitationInvalid, answer_message, elicitation_of
 from catena_acp.protocol.files import FileAccess, RequestQueue
-from catena_acp.protocol.refusals import CANCELLED, INTERNAL, NOT_FOUND
+from catena_acp.protocol.json_reading import Json
+from catena_acp.protocol.refusals import INTERNAL, INVALID, NOT_FOUND, described
 from catena_acp.terminals.output import text_of
 from catena_acp.terminals.terminal import TerminalCommand
 from catena_acp.terminals.terminals import Terminals
 
 MAX_QUESTIONS = 200  # permission requests and elicitations that are open at the same time
-_INVALID = -32602
 _LOGGED = 1_000  # characters of a command or a path
 
 Deliver = Callable[[str, Event], None]
+T = TypeVar("T")
+Asked = TypeVar("Asked", bound=BaseModel)
 
 
 @dataclass(slots=True)
@@ -68,7 +78,6 @@ class _PermissionRequest:
     """An open permission request; the answer is an option's id, or None for `cancelled`."""
 
     session_id: str
-    request_id: int | str
     answer: asyncio.Future[str | None]
 
 
@@ -77,7 +86,6 @@ class _ElicitationRequest:
     """An open elicitation."""
 
     session_id: str
-    request_id: int | str
     request: Elicitation
     answer: asyncio.Future[ElicitationAnswer]
 
@@ -128,60 +136,80 @@ class Callbacks:
 
     # Called by the SDK.
 
-    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
-        """Deliver a session update, or cancel a request; the transport passes both as extensions."""
-        match f"_{method}":
-            case framing.UPDATE:
-                if tokens := token_usage.tokens_of_call(params["update"]):
-                    before = self._tokens.get(params["sessionId"], {})
-                    self._tokens[params["sessionId"]] = token_usage.added(before, tokens)
-                for event in session_updates.events_of(params["update"]):
-                    self._deliver(params["sessionId"], event)
-            case framing.CANCEL:
-                self._cancel_request(params["request_id"])
-            case framing.COMPLETE:
-                self._complete(params["elicitation_id"])
+    async def handle(self, method: str, params: Any, _is_notification: bool) -> BaseModel | Json | None:
+        """Handle a notification, or a request with its answer; ``params`` are as the agent wrote them."""
+        given: Json = params if isinstance(params, dict) else {}
+        match method:
+            case "session/update":
+                self._update(given["sessionId"], given["update"])
+            case "elicitation/complete":
+                self._complete(given.get("elicitationId"))
+            case "session/request_permission":
+                return await self._request_permission(given)
+            case "elicitation/create":
+                return answer_message(await self._elicit(given))
+            case "fs/read_text_file":
+                return await self._read_text_file(_checked(ReadTextFileRequest, given))
+            case "fs/write_text_file":
+                return await self._write_text_file(_checked(WriteTextFileRequest, given))
+            case "terminal/create":
+                return await self._create_terminal(_checked(CreateTerminalRequest, given))
+            case "terminal/output":
+                return await self._terminal_output(_checked(TerminalOutputRequest, given))
+            case "terminal/wait_for_exit":
+                return await self._wait_for_terminal_exit(_checked(WaitForTerminalExitRequest, given))
+            case "terminal/kill":
+                return await self._kill_terminal(_checked(KillTerminalRequest, given))
+            case "terminal/release":
+                return await self._release_terminal(_checked(ReleaseTerminalRequest, given))
+            case _:
+                raise RequestError.method_not_found(method)
+        return None
 
-    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Deliver an elicitation and wait for its answer; the transport passes it as an extension."""
-        if f"_{method}" != framing.ELICIT:
-            raise RequestError.method_not_found(method)
-        return answer_message(await self._elicit(params["request_id"], params["request"]))
+    def _update(self, session_id: str, update: Json) -> None:
+        if tokens := token_usage.tokens_of_call(update):
+            self._tokens[session_id] = token_usage.added(self._tokens.get(session_id, {}), tokens)
+        for event in session_updates.events_of(update):
+            self._deliver(session_id, event)
 
-    async def request_permission(
-        self,
-        *,
-        session_id: str,
-        request_id: int | str,
-        request: dict[str, Any],
-        **_validated: Any,
-    ) -> RequestPermissionResponse:
+    async def _request_permission(self, request: Json) -> RequestPermissionResponse:
         """Deliver a permission request and wait for its answer.
 
         `cancelled` while the turn is being cancelled, and if there is no turn that it belongs to.
         """
-        ask_id = self._new_ask_id()
-        asked = session_updates.permission_of(ask_id, request)
+        session_id = request.get("sessionId")
+        if not isinstance(session_id, str):
+            raise RequestError(INVALID, "the request names no session")
+        asked = session_updates.permission_of(self._new_ask_id(), request)
         owner = self._owner_of(session_id, asked.tool_call.tool_call_id, False)
         if owner is None or owner in self._cancelling:
             return _cancelled()
-        answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self._permissions[ask_id] = _PermissionRequest(owner, request_id, answer)
-        self._deliver(owner, asked)
-        try:
-            option_id = await answer
-        finally:
-            self._permissions.pop(ask_id, None)
+        option_id = await self._ask(owner, asked)
         if option_id is None:
             return _cancelled()
         return RequestPermissionResponse(outcome=AllowedOutcome(outcome="selected", option_id=option_id))
 
-    async def _elicit(self, request_id: int | str, asked: dict[str, Any]) -> ElicitationAnswer:
-        """The person's answer; `cancel` while the turn is being cancelled, and where no session is concerned."""
+    async def _ask(self, session_id: str, asked: PermissionRequested) -> str | None:
+        """The id of the option that is chosen, None for `cancelled`; withdrawn if the agent cancels its request."""
+        answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._permissions[asked.ask_id] = _PermissionRequest(session_id, answer)
+        self._deliver(session_id, asked)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            if self._permissions.pop(asked.ask_id, None) is not None:
+                self._deliver(session_id, PermissionWithdrawn(asked.ask_id))
+            raise
+
+    async def _elicit(self, asked: Json) -> ElicitationAnswer:
+        """The person's answer; `cancel` while the turn is being cancelled, and if no session is concerned.
+
+        Withdrawn if the agent cancels its request.
+        """
         try:
             request = elicitation_of(asked)
         except ElicitationInvalid as error:
-            raise RequestError(_INVALID, str(error)) from error
+            raise RequestError(INVALID, str(error)) from error
         session_id = asked.get("sessionId")
         if not isinstance(session_id, str):
             session_id = self._session_of_request(asked.get("requestId"))
@@ -191,12 +219,14 @@ class Callbacks:
         if session_id is None or session_id in self._cancelling:
             return CANCEL
         answer: asyncio.Future[ElicitationAnswer] = asyncio.get_running_loop().create_future()
-        self._elicitations[ask_id] = _ElicitationRequest(session_id, request_id, request, answer)
+        self._elicitations[ask_id] = _ElicitationRequest(session_id, request, answer)
         self._deliver(session_id, ElicitationRequested(ask_id, request, call_id))
         try:
             return await answer
-        finally:
-            self._elicitations.pop(ask_id, None)
+        except asyncio.CancelledError:
+            if self._elicitations.pop(ask_id, None) is not None:
+                self._deliver(session_id, ElicitationAnswered(ask_id, request, CANCEL))
+            raise
 
     def _new_ask_id(self) -> str:
         """An id for another question. Raises RequestError where too many are open."""
@@ -205,79 +235,59 @@ class Callbacks:
         self._ask_count += 1
         return self._ask_id(self._ask_count)
 
-    async def read_text_file(
-        self,
-        *,
-        path: str,
-        session_id: str = "",
-        line: int | None = None,
-        limit: int | None = None,
-        **_other: Any,
-    ) -> ReadTextFileResponse:
+    async def _read_text_file(self, asked: ReadTextFileRequest) -> ReadTextFileResponse:
         """Read a text file below the session's directories."""
         try:
-            files = self._offered_files("fs/read_text_file", session_id)
-            await self._pass_guard(session_id, None)
-            text = await self._request_queue.run(lambda: files.read(path, line, limit))
+            files = self._offered_files("fs/read_text_file", asked.session_id)
+            await self._pass_guard(asked.session_id, None)
+            text = await self._request_queue.run(lambda: files.read(asked.path, asked.line, asked.limit))
         except FileRefused as error:
             if not (error.missing and self.missing_files_are_empty):
                 raise _refused(error) from error
             text = ""
         return ReadTextFileResponse(content=text)
 
-    async def write_text_file(
-        self, *, path: str, content: str, session_id: str = "", **_other: Any
-    ) -> WriteTextFileResponse:
+    async def _write_text_file(self, asked: WriteTextFileRequest) -> WriteTextFileResponse:
         """Write a text file below the session's directories."""
+        path, content = asked.path, asked.content
         try:
-            files = self._offered_files("fs/write_text_file", session_id)
-            call = await self._allowed(session_id, file_written(path, content))
-            before = await self._request_queue.run(lambda: files.write(path, content))
+            files = self._offered_files("fs/write_text_file", asked.session_id)
+            call = await self._allowed(asked.session_id, file_written(path, content))
+            before = await _finished(self._request_queue.run(lambda: files.write(path, content)))
         except FileRefused as error:
             raise _refused(error) from error
         done = file_written(path, content, before)
-        self._deliver(session_id, replace(done, tool_call_id=call.tool_call_id, status="completed"))
+        self._deliver(asked.session_id, replace(done, tool_call_id=call.tool_call_id, status="completed"))
         return WriteTextFileResponse()
 
-    async def create_terminal(
-        self,
-        *,
-        command: str,
-        session_id: str = "",
-        args: Sequence[str] | None = None,
-        cwd: str | None = None,
-        env: Sequence[EnvVariable] | None = None,
-        output_byte_limit: int | None = None,
-        **_other: Any,
-    ) -> CreateTerminalResponse:
+    async def _create_terminal(self, asked: CreateTerminalRequest) -> CreateTerminalResponse:
         """Run a command in a terminal, in the session's working directory if it names no other."""
         terminals = self._offered_terminals("terminal/create")
+        session_id, args = asked.session_id, tuple(asked.args or ())
         try:
             files = self._offered_files("terminal/create", session_id)
             if session_id in self._read_only:
                 raise TerminalRefused("this session may not run commands")
             home = self._session_homes[session_id]
-            wanted = home if cwd is None else cwd
-            variables = tuple((each.name, each.value) for each in env or ())
+            wanted = home if asked.cwd is None else asked.cwd
+            variables = tuple((each.name, each.value) for each in asked.env or ())
             elsewhere = None if PurePath(wanted) == PurePath(home) else wanted
             call = await self._allowed(
-                session_id, command_run(command, tuple(args or ()), elsewhere, dict(variables))
+                session_id, command_run(asked.command, args, elsewhere, dict(variables))
             )
             directory = await self._request_queue.run(lambda: files.directory(wanted))
-            asked = TerminalCommand(command, tuple(args or ()), variables, directory)
-            terminal_id = await terminals.create(session_id, asked, output_byte_limit)
+            command = TerminalCommand(asked.command, args, variables, directory)
+            terminal_id = await _finished(terminals.create(session_id, command, asked.output_byte_limit))
         except (FileRefused, TerminalRefused) as error:
             raise _refused(error) from error
         self._deliver(session_id, in_terminal(call, terminal_id))
         return CreateTerminalResponse(terminal_id=terminal_id)
 
-    async def terminal_output(
-        self, *, terminal_id: str, session_id: str = "", **_other: Any
-    ) -> TerminalOutputResponse:
+    async def _terminal_output(self, asked: TerminalOutputRequest) -> TerminalOutputResponse:
         """Return the output of a terminal so far, without colours, and how its command ended, if it has."""
         terminals = self._offered_terminals("terminal/output")
         try:
-            terminal = terminals.find(session_id, terminal_id)
+            terminal = terminals.find(asked.session_id, asked.terminal_id)
             data, limit = terminal.output.newest()
             truncated, ended = terminal.output.truncated, terminal.status
             text = await self._request_queue.run(lambda: text_of(data, limit))
@@ -286,35 +296,29 @@ class Callbacks:
         status = TerminalExitStatus(exit_code=ended.exit_code, signal=ended.signal) if ended else None
         return TerminalOutputResponse(output=text, truncated=truncated, exit_status=status)
 
-    async def wait_for_terminal_exit(
-        self, *, terminal_id: str, session_id: str = "", **_other: Any
-    ) -> WaitForTerminalExitResponse:
+    async def _wait_for_terminal_exit(self, asked: WaitForTerminalExitRequest) -> WaitForTerminalExitResponse:
         """Wait until the command of a terminal has ended."""
         terminals = self._offered_terminals("terminal/wait_for_exit")
         try:
-            ended = await terminals.wait(session_id, terminal_id)
+            ended = await terminals.wait(asked.session_id, asked.terminal_id)
         except TerminalRefused as error:
             raise _refused(error) from error
         return WaitForTerminalExitResponse(exit_code=ended.exit_code, signal=ended.signal)
 
-    async def kill_terminal(
-        self, *, terminal_id: str, session_id: str = "", **_other: Any
-    ) -> KillTerminalResponse:
+    async def _kill_terminal(self, asked: KillTerminalRequest) -> KillTerminalResponse:
         """End the command of a terminal."""
         terminals = self._offered_terminals("terminal/kill")
         try:
-            await terminals.kill(session_id, terminal_id)
+            await terminals.kill(asked.session_id, asked.terminal_id)
         except TerminalRefused as error:
             raise _refused(error) from error
         return KillTerminalResponse()
 
-    async def release_terminal(
-        self, *, terminal_id: str, session_id: str = "", **_other: Any
-    ) -> ReleaseTerminalResponse:
+    async def _release_terminal(self, asked: ReleaseTerminalRequest) -> ReleaseTerminalResponse:
         """End the command of a terminal, and forget the terminal."""
         terminals = self._offered_terminals("terminal/release")
         try:
-            await terminals.release(session_id, terminal_id)
+            await terminals.release(asked.session_id, asked.terminal_id)
         except TerminalRefused as error:
             raise _refused(error) from error
         return ReleaseTerminalResponse()
@@ -394,15 +398,7 @@ class Callbacks:
         """Ask the person for what Catena is to do. Raises FileRefused if they do not allow it."""
         if session_id in self._cancelling:
             raise FileRefused("the turn is being cancelled")
-        ask_id = self._new_ask_id()
-        answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self._permissions[ask_id] = _PermissionRequest(session_id, ask_id, answer)
-        self._deliver(session_id, PermissionRequested(ask_id, call, OPTIONS))
-        try:
-            chosen = await answer
-        finally:
-            self._permissions.pop(ask_id, None)
-        if chosen != ALLOW:
+        if await self._ask(session_id, PermissionRequested(self._new_ask_id(), call, OPTIONS)) != ALLOW:
             raise FileRefused("it was rejected")
 
     def forbid_writes(self, session_id: str) -> None:
@@ -442,9 +438,9 @@ class Callbacks:
             if session_id in (None, asked.session_id):
                 self.answer_elicitation(ask_id, CANCEL)
 
-    def _complete(self, elicitation_id: str | None) -> None:
+    def _complete(self, elicitation_id: object) -> None:
         """What was to be done on a web page is done, whether the person opened it here or not."""
-        if elicitation_id in self._web_pages:
+        if isinstance(elicitation_id, str) and elicitation_id in self._web_pages:
             self._deliver_completed(*self._web_pages.pop(elicitation_id))
             return
         for ask_id, asked in list(self._elicitations.items()):
@@ -457,18 +453,6 @@ class Callbacks:
 
     def _deliver_completed(self, session_id: str, ask_id: str) -> None:
         self._deliver(session_id, ElicitationCompleted(ask_id))
-
-    def _cancel_request(self, request_id: int | str | None) -> None:
-        for ask_id, permission in list(self._permissions.items()):
-            if permission.request_id == request_id and not permission.answer.done():
-                del self._permissions[ask_id]
-                permission.answer.set_exception(RequestError(CANCELLED, "Request cancelled"))
-                self._deliver(permission.session_id, PermissionWithdrawn(ask_id))
-        for ask_id, asked in list(self._elicitations.items()):
-            if asked.request_id == request_id and not asked.answer.done():
-                del self._elicitations[ask_id]
-                asked.answer.set_exception(RequestError(CANCELLED, "Request cancelled"))
-                self._deliver(asked.session_id, ElicitationAnswered(ask_id, asked.request, CANCEL))
 
     def _offered_terminals(self, method: str) -> Terminals:
         if self._terminals is None:
@@ -490,4 +474,21 @@ def _cancelled() -> RequestPermissionResponse:
 
 
 def _refused(error: FileRefused | TerminalRefused) -> RequestError:
-    return RequestError(NOT_FOUND if error.missing else _INVALID, str(error))
+    return RequestError(NOT_FOUND if error.missing else INVALID, str(error))
+
+
+def _checked(model: type[Asked], params: Json) -> Asked:
+    """The parameters of a request in the SDK's type. Raises RequestError if they do not fit."""
+    try:
+        return model.model_validate(params)
+    except ValidationError as error:
+        raise RequestError(INVALID, f"Invalid params: {described(error)}") from error
+
+
+async def _finished(step: Coroutine[Any, Any, T]) -> T:
+    """The result of a step that is not given up half-way though the agent cancels its request: it is told."""
+    task = asyncio.ensure_future(step)
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({task})
+    return task.result()

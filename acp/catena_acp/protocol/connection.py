@@ -1,6 +1,7 @@
 """Connection to one agent: every request of the protocol, subject to the agent's capabilities.
 
-The SDK makes and checks the requests. Answers are read as the agent wrote them, for the reasons given in ``incoming``.
+Requests are made and checked by the SDK's types. Answers and updates are read as the agent wrote them: the SDK's types
+would refuse an answer for one unknown word in it, and leave out what they do not know.
 """
 
 from __future__ import annotations
@@ -9,11 +10,29 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, cast
 
-from acp import RequestError, connect_to_agent
-from acp.schema import Implementation
-from pydantic import ValidationError
+from acp import RequestError
+from acp.core import Connection as JsonRpc
+from acp.schema import (
+    AuthenticateRequest,
+    CancelNotification,
+    CloseSessionRequest,
+    DeleteSessionRequest,
+    ForkSessionRequest,
+    Implementation,
+    InitializeRequest,
+    ListSessionsRequest,
+    LoadSessionRequest,
+    LogoutRequest,
+    NewSessionRequest,
+    PromptRequest,
+    ResumeSessionRequest,
+    SetSessionConfigOptionBooleanRequest,
+    SetSessionConfigOptionSelectRequest,
+    SetSessionModeRequest,
+)
+from acp.utils import serialize_params
+from pydantic import BaseModel, ValidationError
 
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, AgentSilent, NotOffered, ProtocolBroken
 from catena_acp.port.abilities import Abilities
@@ -43,17 +62,16 @@ from catena_acp.protocol.callbacks import Callbacks
 from catena_acp.protocol.delivery import EventDelivery
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.json_reading import Json
-from catena_acp.protocol.refusals import CANCELLED, NO_SUCH_METHOD, refusal
+from catena_acp.protocol.refusals import CANCELLED, NO_SUCH_METHOD, described, refusal
 from catena_acp.protocol.request_parameters import (
     client_capabilities,
     content_block,
-    extra_capabilities,
     fork_meta,
     mcp_servers,
     session_directories,
 )
 from catena_acp.protocol.running_prompts import RunningPrompts
-from catena_acp.protocol.transport import CURRENT_CALL, Call, StdioTransport
+from catena_acp.protocol.transport import StdioTransport
 from catena_acp.terminals.terminals import Terminals
 
 DeliverTerminal = Callable[[str, TerminalChanged], None]
@@ -65,90 +83,56 @@ class Requests:
     ``exit_error`` waits for the agent's end after its connection failed and returns the error to raise.
     """
 
-    def __init__(self, transport: StdioTransport, exit_error: Callable[[], Awaitable[AgentGone]]) -> None:
-        self._transport = transport
+    def __init__(self, rpc: JsonRpc, exit_error: Callable[[], Awaitable[AgentGone]]) -> None:
+        self._rpc = rpc
         self._exit_error = exit_error
         self.agent_name = ""
 
     async def send(
         self,
-        request: Callable[[], Awaitable[object]],
+        method: str,
+        params: Callable[[], BaseModel] | Json,
         *,
         limit: float | None = None,
         session_id: str | None = None,
         opening: bool = False,
         anchor: str | None = None,
-        additions: dict[str, Any] | None = None,
     ) -> Json:
-        """Make a request through the SDK and return its result as the agent wrote it, an empty object for null.
+        """Make a request and return its result as the agent wrote it, an empty object for null.
 
-        The answer is awaited in the calling task, with nothing in between: updates that came before the answer have
-        been delivered when this returns, and later ones have not.
+        ``params`` makes them in the SDK's type; an object goes out as it is. The answer is awaited in the calling
+        task, with nothing in between: updates that came before the answer have been delivered when this returns, and
+        later ones have not. If the caller is cancelled, or ``limit`` passes, the agent is told so.
         """
-        call = Call(additions)
-        token = CURRENT_CALL.set(call)
+        try:
+            written = serialize_params(params()) if callable(params) else params
+        except ValidationError as error:
+            raise ProtocolBroken(f"the request cannot be made: {described(error)}") from error
         try:
             async with asyncio.timeout(limit):
-                await request()
+                result = await self._rpc.send_request(method, written)
         except TimeoutError as error:
             raise AgentSilent(f"no answer within {limit:g} seconds") from error
         except RequestError as error:
-            raise self._refusal(error.code, str(error), error.data, session_id, opening, anchor) from error
-        except ValidationError as error:
-            # An answer that the SDK's models refuse is read all the same; a request that they refuse is our error.
-            if not call.answered:
-                raise ProtocolBroken(f"the request cannot be made: {_describe(error)}") from error
+            raise refusal(
+                error.code,
+                str(error),
+                error.data,
+                session_id=session_id,
+                opening=opening,
+                anchor=anchor,
+                agent_name=self.agent_name,
+            ) from error
         except OSError as error:
             raise await self._exit_error() from error
-        finally:
-            CURRENT_CALL.reset(token)
-            self._transport.forget(call)
-        return _object(call.result)
+        return result if isinstance(result, dict) else {}
 
-    async def send_raw(
-        self, method: str, params: dict[str, Any], *, limit: float, session_id: str | None = None
-    ) -> Json:
-        """Make a request that the SDK has no method for."""
+    async def notify(self, method: str, params: BaseModel) -> None:
+        """Send a notification, without waiting until the agent reads it."""
         try:
-            async with asyncio.timeout(limit):
-                answer = await self._transport.request(method, params)
-        except TimeoutError as error:
-            raise AgentSilent(f"no answer within {limit:g} seconds") from error
+            await self._rpc.send_notification(method, serialize_params(params))
         except OSError as error:
             raise await self._exit_error() from error
-        refused = answer.get("error")
-        if refused is not None:
-            raise self._refusal(refused["code"], refused["message"], refused["data"], session_id, False, None)
-        return _object(answer["result"])
-
-    async def notify(self, notification: Callable[[], Awaitable[None]]) -> None:
-        """Send a notification through the SDK, without waiting until the agent reads it."""
-        try:
-            await notification()
-        except OSError as error:
-            raise await self._exit_error() from error
-
-    def _refusal(
-        self, code: int, message: str, data: Any, session_id: str | None, opening: bool, anchor: str | None
-    ) -> AgentRefused:
-        return refusal(
-            code,
-            message,
-            data,
-            session_id=session_id,
-            opening=opening,
-            anchor=anchor,
-            agent_name=self.agent_name,
-        )
-
-
-def _object(value: object) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def _describe(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
 
 
 class Connection:
@@ -167,7 +151,6 @@ class Connection:
         log: Callable[[str], None],
     ) -> None:
         self._log = log
-        self._requests = Requests(transport, exit_error)
         self._delivery = delivery
         self._files = files
         self._offers_terminals = terminals is not None
@@ -182,7 +165,8 @@ class Connection:
             terminals=terminals(self._deliver) if terminals is not None else None,
             log=log,
         )
-        self._sdk = connect_to_agent(cast("Any", self._callbacks), transport, use_unstable_protocol=True)
+        self._rpc = JsonRpc(self._callbacks.handle, transport)
+        self._requests = Requests(self._rpc, exit_error)
         self._abilities = Abilities(name="", title="", version="", protocol_version=PROTOCOL_VERSION)
         self._running_prompts = RunningPrompts()
         self._opening: list[
@@ -197,13 +181,13 @@ class Connection:
     async def initialize(self, client_version: str, limit: float) -> None:
         """Initialise the connection. Raises ProtocolBroken for another version of the protocol."""
         answer = await self._requests.send(
-            lambda: self._sdk.initialize(
+            "initialize",
+            lambda: InitializeRequest(
                 protocol_version=PROTOCOL_VERSION,
                 client_capabilities=client_capabilities(self._files, terminals=self._offers_terminals),
                 client_info=Implementation(name="catena", title="Catena", version=client_version),
             ),
             limit=limit,
-            additions=extra_capabilities(),
         )
         try:
             abilities = abilities_of(answer)
@@ -221,7 +205,8 @@ class Connection:
 
     async def new_session(self, setup: SessionSetup) -> SessionOpened:
         answer = await self._open(
-            lambda: self._sdk.new_session(
+            "session/new",
+            lambda: NewSessionRequest(
                 cwd=setup.cwd,
                 additional_directories=session_directories(setup, self._abilities),
                 mcp_servers=mcp_servers(setup, self._abilities),
@@ -231,7 +216,8 @@ class Connection:
 
     async def _open(
         self,
-        request: Callable[[], Awaitable[object]],
+        method: str,
+        params: Callable[[], BaseModel],
         session_id: str | None = None,
         *,
         known: str | None = None,
@@ -241,7 +227,8 @@ class Connection:
         self._opening.append(session_id)
         try:
             return await self._requests.send(
-                request,
+                method,
+                params,
                 session_id=session_id or known,
                 opening=bool(session_id or known),
                 anchor=anchor,
@@ -251,16 +238,17 @@ class Connection:
 
     async def resume_session(self, session_id: str, setup: SessionSetup) -> SessionOpened:
         self._require(self._abilities.resume, "session/resume")
-        return await self._reopen(self._sdk.resume_session, session_id, setup)
+        return await self._reopen("session/resume", ResumeSessionRequest, session_id, setup)
 
     async def load_session(self, session_id: str, setup: SessionSetup) -> SessionOpened:
         self._require(self._abilities.load, "session/load")
         late = self._abilities.quirks.replay_ends_with_commands
-        return await self._reopen(self._sdk.load_session, session_id, setup, late=late)
+        return await self._reopen("session/load", LoadSessionRequest, session_id, setup, late=late)
 
     async def _reopen(
         self,
-        method: Callable[..., Awaitable[object]],
+        method: str,
+        request: type[ResumeSessionRequest | LoadSessionRequest],
         session_id: str,
         setup: SessionSetup,
         *,
@@ -269,7 +257,8 @@ class Connection:
         """Open a session again; ``late``: its history comes behind the answer, and its commands behind that."""
         with self._delivery.collect_replay(session_id) as replay:
             answer = await self._open(
-                lambda: method(
+                method,
+                lambda: request(
                     session_id=session_id,
                     cwd=setup.cwd,
                     additional_directories=session_directories(setup, self._abilities),
@@ -290,12 +279,13 @@ class Connection:
         """
         self._require(self._abilities.fork, "session/fork")
         answer = await self._open(
-            lambda: self._sdk.fork_session(
+            "session/fork",
+            lambda: ForkSessionRequest(
                 session_id=session_id,
                 cwd=setup.cwd,
                 additional_directories=session_directories(setup, self._abilities),
                 mcp_servers=mcp_servers(setup, self._abilities),
-                **fork_meta(at, self._abilities.quirks.fork_at_key),
+                field_meta=fork_meta(at, self._abilities.quirks.fork_at_key),
             ),
             known=session_id,
             anchor=at,
@@ -307,7 +297,9 @@ class Connection:
         """One page of the agent's sessions; ``cursor`` is ``next`` of the previous page, valid only now."""
         self._require(self._abilities.list, "session/list")
         answer = await self._requests.send(
-            lambda: self._sdk.list_sessions(cwd=cwd, cursor=cursor), limit=self._limits.setting
+            "session/list",
+            lambda: ListSessionsRequest(cwd=cwd, cursor=cursor),
+            limit=self._limits.setting,
         )
         return page_of(answer)
 
@@ -316,7 +308,9 @@ class Connection:
         if self._abilities.close:
             with suppress(AgentRefused):
                 await self._requests.send(
-                    lambda: self._sdk.close_session(session_id=session_id), limit=self._limits.closing
+                    "session/close",
+                    lambda: CloseSessionRequest(session_id=session_id),
+                    limit=self._limits.closing,
                 )
         self._forget(session_id)
 
@@ -337,8 +331,11 @@ class Connection:
 
     async def delete_session(self, session_id: str) -> None:
         self._require(self._abilities.delete, "session/delete")
-        await self._requests.send_raw(
-            "session/delete", {"sessionId": session_id}, limit=self._limits.setting, session_id=session_id
+        await self._requests.send(
+            "session/delete",
+            lambda: DeleteSessionRequest(session_id=session_id),
+            limit=self._limits.setting,
+            session_id=session_id,
         )
         self._forget(session_id)
 
@@ -352,7 +349,8 @@ class Connection:
         self._callbacks.take_tokens(session_id)  # those of a replay
         try:
             answer = await self._requests.send(
-                lambda: self._sdk.prompt(
+                "session/prompt",
+                lambda: PromptRequest(
                     session_id=session_id, prompt=[content_block(block) for block in blocks]
                 ),
                 session_id=session_id,
@@ -374,7 +372,7 @@ class Connection:
             self._callbacks.begin_cancel(session_id)
         else:
             self._callbacks.withdraw_questions(session_id)
-        await self._requests.notify(lambda: self._sdk.cancel(session_id=session_id))
+        await self._requests.notify("session/cancel", CancelNotification(session_id=session_id))
 
     async def steer(self, session_id: str, blocks: Sequence[PromptBlock]) -> str:
         """Steer a running turn; return the outcome: injected, startedNewTurn, promptRequired or failed."""
@@ -382,7 +380,7 @@ class Connection:
         prompt = [
             content_block(block).model_dump(mode="json", by_alias=True, exclude_none=True) for block in blocks
         ]
-        answer = await self._requests.send_raw(
+        answer = await self._requests.send(
             "_session/steering",
             {
                 "sessionId": session_id,
@@ -408,7 +406,8 @@ class Connection:
 
     async def set_mode(self, session_id: str, mode_id: str) -> None:
         await self._requests.send(
-            lambda: self._sdk.set_session_mode(session_id=session_id, mode_id=mode_id),
+            "session/set_mode",
+            lambda: SetSessionModeRequest(session_id=session_id, mode_id=mode_id),
             limit=self._limits.setting,
             session_id=session_id,
         )
@@ -416,7 +415,7 @@ class Connection:
     async def set_option(self, session_id: str, option_id: str, value: str | bool) -> tuple[Option, ...]:
         """Set a config option; return all options of the session."""
         if self._states.is_legacy_model(session_id, option_id):
-            await self._requests.send_raw(
+            await self._requests.send(
                 "session/set_model",
                 {"sessionId": session_id, "modelId": str(value)},
                 limit=self._limits.setting,
@@ -424,7 +423,14 @@ class Connection:
             )
             return self._states.set_option(session_id, option_id, value)
         answer = await self._requests.send(
-            lambda: self._sdk.set_config_option(config_id=option_id, session_id=session_id, value=value),
+            "session/set_config_option",
+            lambda: (
+                SetSessionConfigOptionBooleanRequest(config_id=option_id, session_id=session_id, value=value)
+                if isinstance(value, bool)
+                else SetSessionConfigOptionSelectRequest(
+                    config_id=option_id, session_id=session_id, value=value
+                )
+            ),
             limit=self._limits.setting,
             session_id=session_id,
         )
@@ -437,12 +443,12 @@ class Connection:
 
     async def authenticate(self, method_id: str) -> None:
         await self._requests.send(
-            lambda: self._sdk.authenticate(method_id=method_id), limit=self._limits.login
+            "authenticate", lambda: AuthenticateRequest(method_id=method_id), limit=self._limits.login
         )
 
     async def logout(self) -> None:
         self._require(self._abilities.logout, "logout")
-        await self._requests.send_raw("logout", {}, limit=self._limits.setting)
+        await self._requests.send("logout", LogoutRequest, limit=self._limits.setting)
 
     # The end.
 
@@ -450,7 +456,7 @@ class Connection:
         """Withdraw all questions, begin to end the terminals, and close the SDK's connection."""
         self._callbacks.withdraw_questions()
         self._callbacks.close_terminals()
-        await self._sdk.close()
+        await self._rpc.close()
 
     def allow_directories(self, session_id: str, session_directories: Sequence[str]) -> None:
         """Replace the further directories below which the session may read and write files."""

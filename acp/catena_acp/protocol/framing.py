@@ -1,4 +1,4 @@
-"""Framing: bytes of an agent as JSON-RPC messages in the form that the SDK accepts. Pure.
+"""Framing: bytes of an agent as JSON-RPC messages. Pure.
 
 What stands on a line before or behind a message (a byte order mark, colours, half a log line) is left out. A line that
 has no message is dropped with a reason. Nothing that an agent writes may raise here, nor later in the
@@ -24,15 +24,6 @@ TOO_MANY = f"batch of more than {MAX_BATCH:,} messages"
 # Reasons for which something that the agent meant is lost: its turn says so.
 LOST = frozenset({TOO_LONG, TOO_DEEP, TOO_MANY})
 MAX_ERROR_WORDS = 16_000  # characters kept of an error's message
-
-# What the SDK would refuse or reorder passes through it as our own extension methods. An agent cannot forge them: its
-# own extensions are never passed on.
-UPDATE = "_catena/update"
-CANCEL = "_catena/cancel"
-COMPLETE = "_catena/complete"
-ELICIT = "_catena/elicit"  # a request
-
-PERMISSION_KINDS = frozenset({"allow_once", "allow_always", "reject_once", "reject_always"})
 
 # What an agent may send: in what it printed around its messages, its log may repeat ours.
 _OF_AGENTS = re.compile(
@@ -187,87 +178,23 @@ def session_id_of(message: Message) -> str | None:
     return session_id if isinstance(session_id, str) else None
 
 
-def sdk_update(message: Message, drop: Drop) -> Message | None:
-    """A ``session/update`` as our extension notification; None if it names no session or has no update."""
+def has_update(message: Message, drop: Drop) -> bool:
+    """True for a ``session/update`` that names a session and has an update."""
     if session_id_of(message) is None:
         drop("session/update that names no session")
-        return None
-    params = message["params"]
-    if not isinstance(params.get("update"), dict):
+        return False
+    if not isinstance(message["params"].get("update"), dict):
         drop("session/update without an update")
-        return None
-    return {"method": UPDATE, "params": params}
+        return False
+    return True
 
 
-def sdk_cancel(message: Message) -> Message:
-    """A ``$/cancel_request`` as our extension notification, in order behind the request that it cancels."""
-    params = message.get("params")
-    request_id = valid_id(params.get("requestId")) if isinstance(params, dict) else None
-    return {"method": CANCEL, "params": {"request_id": request_id}}
-
-
-def sdk_request(message: Message, request_id: int | str) -> Message:
-    """A request without its ``_meta``, whose keys the SDK would pass as arguments to our callbacks."""
-    params = message.get("params")
-    kept = {key: value for key, value in params.items() if key != "_meta"} if isinstance(params, dict) else {}
-    return {"jsonrpc": "2.0", "id": request_id, "method": message["method"], "params": kept}
-
-
-def sdk_permission(message: Message, request_id: int | str) -> Message:
-    """A permission request that the SDK accepts, whatever kinds its options have.
-
-    The SDK passes the keys of ``_meta``, with the original request, as arguments to our callback.
-    """
-    params = message.get("params")
-    asked = params if isinstance(params, dict) else {}
-    tool_call, options = asked.get("toolCall"), asked.get("options")
-    tool_call_id = tool_call.get("toolCallId") if isinstance(tool_call, dict) else None
-    accepted = {
-        "sessionId": asked.get("sessionId"),
-        "toolCall": {"toolCallId": tool_call_id if isinstance(tool_call_id, str) else ""},
-        "options": [
-            {
-                "optionId": option["optionId"],
-                "name": str(option.get("name", option["optionId"])),
-                "kind": _permission_kind(option.get("kind")),
-            }
-            for option in (options if isinstance(options, list) else [])
-            if isinstance(option, dict) and isinstance(option.get("optionId"), str)
-        ],
-        "_meta": {"request_id": request_id, "request": asked},
-    }
-    return {"jsonrpc": "2.0", "id": request_id, "method": message["method"], "params": accepted}
-
-
-def _permission_kind(kind: object) -> str:
-    return kind if isinstance(kind, str) and kind in PERMISSION_KINDS else "reject_once"
-
-
-def sdk_elicitation(message: Message, request_id: int | str) -> Message:
-    """An elicitation as our extension request: the SDK refuses schemas and addresses that can be shown or explained."""
-    params = message.get("params")
-    asked = params if isinstance(params, dict) else {}
-    kept = {"request_id": request_id, "request": asked}
-    return {"jsonrpc": "2.0", "id": request_id, "method": ELICIT, "params": kept}
-
-
-def sdk_completion(message: Message) -> Message:
-    """An ``elicitation/complete`` as our extension notification."""
-    params = message.get("params")
-    completed = params.get("elicitationId") if isinstance(params, dict) else None
-    return {
-        "method": COMPLETE,
-        "params": {"elicitation_id": completed if isinstance(completed, str) else None},
-    }
-
-
-def sdk_answer(message: Message, request_id: int | str) -> Message:
-    """An answer whose error has the fields that the SDK reads; a null result becomes an empty object."""
+def whole_answer(message: Message, request_id: int | str) -> Message:
+    """An answer to the SDK's request of this id, with a result, or with an error that has all its fields."""
     answer: Message = {"jsonrpc": "2.0", "id": request_id}
     error = message.get("error")
-    if "result" in message and error is None:
-        result = message["result"]
-        answer["result"] = {} if result is None else result
+    if error is None:
+        answer["result"] = message.get("result")
     elif isinstance(error, dict):
         code, words = error.get("code"), error.get("message")
         answer["error"] = {
@@ -275,10 +202,8 @@ def sdk_answer(message: Message, request_id: int | str) -> Message:
             "message": words[:MAX_ERROR_WORDS] if isinstance(words, str) else "Error",
             "data": error.get("data"),
         }
-    elif error is not None:
-        answer["error"] = {"code": -32603, "message": str(error)[:MAX_ERROR_WORDS], "data": None}
     else:
-        answer["result"] = {}
+        answer["error"] = {"code": -32603, "message": str(error)[:MAX_ERROR_WORDS], "data": None}
     return answer
 
 

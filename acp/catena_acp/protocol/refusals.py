@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from catena_acp.errors import AgentRefused, LoginNeeded, NotOffered, SessionGone
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 LOGIN_NEEDED = -32000
 NOT_FOUND = -32002
 NO_SUCH_METHOD = -32601
+INVALID = -32602
 INTERNAL = -32603
 CANCELLED = -32800
 
@@ -82,3 +86,9 @@ def _as_text(data: Any) -> str:
     if isinstance(data, str):
         return data
     return "" if data is None else json.dumps(data, ensure_ascii=False, default=str)
+
+
+def described(error: ValidationError) -> str:
+    """The first fault that one of the SDK's models found."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"

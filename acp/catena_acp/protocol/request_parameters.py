@@ -12,12 +12,14 @@ from acp.schema import (
     BooleanConfigOptionCapabilities,
     ClientCapabilities,
     ClientSessionCapabilities,
+    CompactionCapabilities,
     ElicitationCapabilities,
     ElicitationFormCapabilities,
     ElicitationUrlCapabilities,
     EmbeddedResourceContentBlock,
     FileSystemCapabilities,
     ImageContentBlock,
+    NoticeCapabilities,
     ResourceContentBlock,
     SessionConfigOptionsCapabilities,
     TextContentBlock,
@@ -35,7 +37,7 @@ from catena_acp.port.session_events import (
     TextBlock,
 )
 from catena_acp.protocol.files import FileAccess
-from catena_acp.protocol.framing import Message, replace_surrogates
+from catena_acp.protocol.framing import replace_surrogates
 
 ContentBlock = (
     TextContentBlock
@@ -47,7 +49,7 @@ ContentBlock = (
 
 
 def client_capabilities(files: FileAccess | None, *, terminals: bool = False) -> ClientCapabilities:
-    """The client capabilities, as far as the SDK's models have them."""
+    """The client capabilities; not `plan`, of whose three forms only one is read."""
     return ClientCapabilities(
         fs=FileSystemCapabilities(
             read_text_file=files is not None and files.readable,
@@ -55,7 +57,9 @@ def client_capabilities(files: FileAccess | None, *, terminals: bool = False) ->
         ),
         terminal=terminals,
         session=ClientSessionCapabilities(
-            config_options=SessionConfigOptionsCapabilities(boolean=BooleanConfigOptionCapabilities())
+            config_options=SessionConfigOptionsCapabilities(boolean=BooleanConfigOptionCapabilities()),
+            notices=NoticeCapabilities(),
+            compaction=CompactionCapabilities(),
         ),
         auth=AuthCapabilities(terminal=True),
         elicitation=ElicitationCapabilities(
@@ -65,11 +69,6 @@ def client_capabilities(files: FileAccess | None, *, terminals: bool = False) ->
         # which Claude's adapter else keeps to itself. It changes nothing else of what that sends.
         field_meta={"terminal-auth": True, "subagent-transcript": True},
     )
-
-
-def extra_capabilities() -> Message:
-    """Client capabilities that the SDK's models lack; not `plan`, of whose three forms only one is read."""
-    return {"clientCapabilities": {"session": {"notices": {}, "compaction": {}}}}
 
 
 def session_directories(setup: SessionSetup, abilities: Abilities) -> list[str] | None:
@@ -83,10 +82,10 @@ def mcp_servers(setup: SessionSetup, abilities: Abilities) -> list[Any]:
     return [server for server in given if abilities.takes_server(str(server.get("type", "stdio")))]
 
 
-def fork_meta(at: str | None, key: str | None) -> dict[str, Any]:
+def fork_meta(at: str | None, key: str | None) -> dict[str, Any] | None:
     """``_meta`` of a fork at a message; the most common form where the agent's own is not known."""
     if at is None:
-        return {}
+        return None
     if key == "message_id":
         return {"messageId": at}
     return {"jetbrains": {"air": {"fork": {"version": 1, "messageId": at}}}}

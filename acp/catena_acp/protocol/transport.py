@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
-from typing import IO, Any
+from dataclasses import dataclass
+from typing import IO
 
 from catena_acp.child_process import ReadEnd
 from catena_acp.protocol import framing
@@ -25,6 +25,7 @@ _QUIET_TIMES = 5  # quiet intervals behind what is no message, and it is shown
 _SHOWN = 300  # characters of what was printed
 _LINES_IN_A_TURN = 4_096  # of the loop: a block of tiny lines is tens of thousands
 _LARGEST_PIPE = 1 << 20  # bytes that are unread in one at most
+_NOTIFICATIONS = frozenset({"elicitation/complete", "$/cancel_request"})
 _BUSY = 0.005  # seconds that an iteration of a busy event loop takes
 
 
@@ -38,21 +39,12 @@ async def _yield_to_loop() -> None:
         await asyncio.sleep(held_up)
 
 
-class Call:
-    """A request made through the SDK, with its result as the agent wrote it.
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request of ours that is unanswered: its number in the SDK, and the session that it names."""
 
-    ``additions`` are merged into the parameters: fields of the protocol that the SDK's models do not have.
-    """
-
-    def __init__(self, additions: Message | None = None) -> None:
-        self.additions = additions
-        self.session_id: str | None = None  # that the request names
-        self.answered = False
-        self.result: Any = None
-
-
-# The SDK sends in the calling task, so a context variable tells which call an outgoing request belongs to.
-CURRENT_CALL: ContextVar[Call | None] = ContextVar("CURRENT_CALL", default=None)
+    number: int
+    session_id: str | None
 
 
 class StdioTransport:
@@ -72,11 +64,13 @@ class StdioTransport:
         printed: Callable[[str], None] = lambda _text: None,
         lost_message: Callable[[str], None] = lambda _words: None,
         quiet: float = 1.0,
+        holder: int = 1,
     ) -> None:
         """``printed`` is told what the agent printed instead of a message that is waited for.
 
         A line without its end is looked at after ``quiet`` seconds without another byte; ``printed`` is called after
         five times as many. ``lost_message`` is told, in a sentence, of what the agent meant and cannot be read.
+        ``holder`` is how many processes have held this agent, ours included: no two of their requests share an id.
         """
         self._printed = printed
         self._lost_message = lost_message
@@ -101,9 +95,8 @@ class StdioTransport:
         self._paused = False
         self._output: ReadEnd | None = None
         self._outbox = Outbox(self._resume_reading, self.lost.set)
-        self._calls: dict[int | str, Call] = {}
-        self._requests: dict[str, asyncio.Future[Message]] = {}
-        self._next_request = 1
+        self._holder = holder
+        self._requests: dict[str, _Request] = {}  # of ours that are unanswered, by their ids on the wire
 
     def connect(self, to_agent: IO[bytes], from_agent: IO[bytes]) -> None:
         """Connect both pipes; ``close`` closes them."""
@@ -121,14 +114,22 @@ class StdioTransport:
             if not self.lost.is_set():
                 self._write(message)
             return
-        self._raise_if_lost()
+        if self.lost.is_set():
+            raise BrokenPipeError("the agent no longer reads its input")
         if "id" in message:
-            call = CURRENT_CALL.get() or Call()
-            self._calls[message["id"]] = call
-            call.session_id = framing.session_id_of(message)
-            if call.additions is not None:
-                message = {**message, "params": _merge(message.get("params") or {}, call.additions)}
+            wire_id = self._wire_id(message["id"])
+            self._requests[wire_id] = _Request(message["id"], framing.session_id_of(message))
+            message = {**message, "id": wire_id}
+        elif message["method"] == "$/cancel_request":
+            wire_id = self._wire_id(message["params"]["requestId"])
+            if self._requests.pop(wire_id, None) is None:
+                return  # it was answered meanwhile
+            message = {**message, "params": {"requestId": wire_id}}
         self._write(message, ahead=message["method"] == "session/cancel")
+
+    def _wire_id(self, number: int) -> str:
+        """The id that a request of the SDK has on the wire, among those of all processes that held the agent."""
+        return f"{self._holder}.{number}"
 
     async def receive(self) -> Message | None:
         """The next message; None at the end."""
@@ -153,29 +154,10 @@ class StdioTransport:
 
     # Called by the client.
 
-    async def request(self, method: str, params: Message) -> Message:
-        """Make a request that the SDK has no method for; return its answer. Raises ConnectionError."""
-        self._raise_if_lost()
-        request_id = f"x{self._next_request}"
-        self._next_request += 1
-        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        self._requests[request_id] = answer
-        try:
-            self._write({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
-            return await answer
-        finally:
-            self._requests.pop(request_id, None)
-
-    def session_of_request(self, request_id: object) -> str | None:
+    def session_of_request(self, wire_id: object) -> str | None:
         """The session that one of our unanswered requests names, if any."""
-        known = framing.valid_id(request_id)
-        call = self._calls.get(known) if known is not None else None
-        return call.session_id if call else None
-
-    def forget(self, call: Call) -> None:
-        """Drop the answer to ``call`` when it comes."""
-        for request_id in [number for number, waiting in self._calls.items() if waiting is call]:
-            del self._calls[request_id]
+        request = self._requests.get(wire_id) if isinstance(wire_id, str) else None
+        return request.session_id if request else None
 
     def close_input(self) -> None:
         """Close the agent's input; unread messages are discarded."""
@@ -257,7 +239,7 @@ class StdioTransport:
             self._splitter.rest()
             self._accept_line(rest)
             self._message_event.set()
-        elif (self._noise or rest) and (self._calls or self._requests):
+        elif (self._noise or rest) and self._requests:
             if times < _QUIET_TIMES:
                 self._look_when_quiet(times + 1)
             else:
@@ -297,7 +279,7 @@ class StdioTransport:
                 self._inbox.put(fit, len(line))
 
     def _accept(self, message: Message) -> Message | None:
-        """The message in the form that the SDK accepts; None if it is handled or dropped here."""
+        """The message for the SDK; None if it is dropped or answered here."""
         method = message.get("method")
         if method is None:
             return self._accept_answer(message)
@@ -306,13 +288,10 @@ class StdioTransport:
             return None
         if "id" in message:
             return self._accept_request(method, message)
-        match method:
-            case "session/update":
-                return framing.sdk_update(message, self._drop)
-            case "$/cancel_request":
-                return framing.sdk_cancel(message)
-            case "elicitation/complete":
-                return framing.sdk_completion(message)
+        if method == "session/update":
+            return message if framing.has_update(message, self._drop) else None
+        if method in _NOTIFICATIONS:
+            return message
         self._drop("notification of an unknown kind")
         return None
 
@@ -321,35 +300,24 @@ class StdioTransport:
         if request_id is None:
             self._drop("request with an odd id")
             return None
-        if method not in self._allowed_methods:
-            words = self._switched_off.get(method, "Method not found")
-            error = {"code": -32601, "message": words, "data": {"method": method}}
-            if not self.lost.is_set():
-                self._write({"jsonrpc": "2.0", "id": request_id, "error": error})
-            return None
-        if method == "session/request_permission":
-            return framing.sdk_permission(message, request_id)
-        if method == "elicitation/create":
-            return framing.sdk_elicitation(message, request_id)
-        return framing.sdk_request(message, request_id)
+        if method in self._allowed_methods:
+            return {**message, "id": request_id}
+        words = self._switched_off.get(method, "Method not found")
+        error = {"code": -32601, "message": words, "data": {"method": method}}
+        if not self.lost.is_set():
+            self._write({"jsonrpc": "2.0", "id": request_id, "error": error})
+        return None
 
     def _accept_answer(self, message: Message) -> Message | None:
-        request_id = framing.valid_id(message.get("id"))
-        if request_id is None:
+        wire_id = message.get("id")
+        if framing.valid_id(wire_id) is None:
             self._drop("message that is neither a request nor an answer")
             return None
-        answer = framing.sdk_answer(message, request_id)
-        if isinstance(request_id, str) and (waiting := self._requests.get(request_id)) is not None:
-            if not waiting.done():
-                waiting.set_result(answer)
-            return None
-        call = self._calls.pop(request_id, None)
-        if call is None:
+        request = self._requests.pop(wire_id, None) if isinstance(wire_id, str) else None
+        if request is None:
             self._drop("answer that nobody waits for")
             return None
-        call.answered = "result" in answer
-        call.result = message.get("result")
-        return answer
+        return framing.whole_answer(message, request.number)
 
     def _drop(self, reason: str) -> None:
         self.dropped[reason] += 1
@@ -385,24 +353,8 @@ class StdioTransport:
             self._output.close()
         if self._quiet_timer is not None:
             self._quiet_timer.cancel()
-        for waiting in self._requests.values():
-            if not waiting.done():
-                waiting.set_exception(ConnectionError("the agent has exited"))
 
     # Outgoing.
 
-    def _raise_if_lost(self) -> None:
-        if self.lost.is_set():
-            raise BrokenPipeError("the agent no longer reads its input")
-
     def _write(self, message: Message, *, ahead: bool = False) -> None:
         self._outbox.put(framing.encode(message), framing.session_id_of(message), ahead=ahead)
-
-
-def _merge(base: Message, more: Message) -> Message:
-    merged = dict(base)
-    for key, value in more.items():
-        before = merged.get(key)
-        both = isinstance(before, dict) and isinstance(value, dict)
-        merged[key] = _merge(before, value) if both else value  # type: ignore[arg-type]
-    return merged
