@@ -13,6 +13,7 @@ from catena_acp.port.port import AgentSpec, Limits
 from catena_acp.process_group import Guards, end_group, process_start_time
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.sdk_import import import_sdk
+from catena_acp.protocol.wire_record import begin_record
 
 if TYPE_CHECKING:
     from catena_acp.agents.running_agent import Agent
@@ -56,7 +57,8 @@ async def start_agent(
         await asyncio.to_thread(import_sdk)
         from catena_acp.agents.running_agent import Agent
 
-        agent = Agent(spec, process, files, commands, log, limits or Limits(), printed, guards)
+        record = begin_record(spec.name.partition(":")[0], process.pid, inherited, dict(spec.env), log)
+        agent = Agent(spec, process, files, commands, log, limits or Limits(), printed, guards, record)
         undoing.pop_all()
         undoing.push_async_callback(agent.stop)
         await agent.initialize(client_version, init_timeout)

@@ -20,7 +20,7 @@ STDERR_WIDTH = 500  # characters kept of a line
 
 # Variables of ours, and those that make an agent believe that it runs inside another agent or terminal window.
 _NOT_INHERITED = frozenset(
-    {"COLUMNS", "LINES", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"}
+    {"COLUMNS", "LINES", "CATENA_WIRE", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT"}
 )
 _NOT_INHERITED_PREFIXES = ("TEXTUAL",)
 

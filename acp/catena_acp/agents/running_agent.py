@@ -15,6 +15,7 @@ from catena_acp.protocol.connection import Connection
 from catena_acp.protocol.delivery import EventDelivery
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.transport import StdioTransport
+from catena_acp.protocol.wire_record import WireRecord
 from catena_acp.terminals.terminals import Terminals
 
 _EXIT_AFTER_CLOSING = 1.0  # seconds for the process to exit after it closed its pipes
@@ -34,6 +35,7 @@ class Agent(Connection):
         limits: Limits,
         printed: Callable[[str], None],
         guards: Guards | None,
+        record: WireRecord | None,
     ) -> None:
         """``command_environment`` is that of the commands that it may run in terminals, None if it may run none."""
         self._spec = spec
@@ -54,6 +56,7 @@ class Agent(Connection):
             printed=self._say_printed,
             lost_message=self._say_lost,
             quiet=limits.quiet,
+            record=record,
         )
         self._transport.connect(process.to_agent, process.from_agent)
         super().__init__(

@@ -425,7 +425,9 @@ class Connection:
         answer = await self._requests.send(
             "session/set_config_option",
             lambda: (
-                SetSessionConfigOptionBooleanRequest(config_id=option_id, session_id=session_id, value=value)
+                SetSessionConfigOptionBooleanRequest(
+                    config_id=option_id, session_id=session_id, value=value, type="boolean"
+                )
                 if isinstance(value, bool)
                 else SetSessionConfigOptionSelectRequest(
                     config_id=option_id, session_id=session_id, value=value

@@ -9,19 +9,15 @@ from acp.schema import (
     AudioContentBlock,
     AuthCapabilities,
     BlobResourceContents,
-    BooleanConfigOptionCapabilities,
     ClientCapabilities,
     ClientSessionCapabilities,
-    CompactionCapabilities,
     ElicitationCapabilities,
     ElicitationFormCapabilities,
     ElicitationUrlCapabilities,
     EmbeddedResourceContentBlock,
     FileSystemCapabilities,
     ImageContentBlock,
-    NoticeCapabilities,
     ResourceContentBlock,
-    SessionConfigOptionsCapabilities,
     TextContentBlock,
     TextResourceContents,
 )
@@ -56,10 +52,8 @@ def client_capabilities(files: FileAccess | None, *, terminals: bool = False) ->
             write_text_file=files is not None and files.writable,
         ),
         terminal=terminals,
-        session=ClientSessionCapabilities(
-            config_options=SessionConfigOptionsCapabilities(boolean=BooleanConfigOptionCapabilities()),
-            notices=NoticeCapabilities(),
-            compaction=CompactionCapabilities(),
+        session=ClientSessionCapabilities.model_validate(
+            {"configOptions": {"boolean": {}}, "notices": {}, "compaction": {}}
         ),
         auth=AuthCapabilities(terminal=True),
         elicitation=ElicitationCapabilities(

@@ -16,6 +16,7 @@ from catena_acp.child_process import ReadEnd
 from catena_acp.protocol import framing
 from catena_acp.protocol.buffers import Inbox, Outbox
 from catena_acp.protocol.framing import Message
+from catena_acp.protocol.wire_record import WireRecord
 
 _MESSAGES_PER_TURN = 64
 _MOST_LOST = 20  # times that it is said of one kind that a message was dropped
@@ -65,6 +66,7 @@ class StdioTransport:
         lost_message: Callable[[str], None] = lambda _words: None,
         quiet: float = 1.0,
         holder: int = 1,
+        record: WireRecord | None = None,
     ) -> None:
         """``printed`` is told what the agent printed instead of a message that is waited for.
 
@@ -96,6 +98,7 @@ class StdioTransport:
         self._output: ReadEnd | None = None
         self._outbox = Outbox(self._resume_reading, self.lost.set)
         self._holder = holder
+        self._record = record
         self._requests: dict[str, _Request] = {}  # of ours that are unanswered, by their ids on the wire
 
     def connect(self, to_agent: IO[bytes], from_agent: IO[bytes]) -> None:
@@ -273,6 +276,11 @@ class StdioTransport:
             self._noise.clear()
         else:
             self._noise.append(line[:_SHOWN].decode("utf-8", "replace"))
+        if self._record is not None:
+            for each in messages:
+                self._record.received(each)
+            if not messages:
+                self._record.received(self._noise[-1])
         for message in messages:
             fit = self._accept(message)
             if fit is not None:
@@ -349,6 +357,8 @@ class StdioTransport:
         self._ended = True
         self.lost.set()
         self._message_event.set()
+        if self._record is not None:
+            self._record.close()
         if self._output is not None:
             self._output.close()
         if self._quiet_timer is not None:
@@ -357,4 +367,6 @@ class StdioTransport:
     # Outgoing.
 
     def _write(self, message: Message, *, ahead: bool = False) -> None:
+        if self._record is not None:
+            self._record.sent(message)
         self._outbox.put(framing.encode(message), framing.session_id_of(message), ahead=ahead)

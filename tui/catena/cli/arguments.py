@@ -54,6 +54,7 @@ VARIABLES = {
     "CATENA_DEMO": "1 is as --demo",
     "CATENA_LINEAR": "as --linear: quiet, normal, verbose, auto, off",
     "CATENA_PAINTER": "as the setting painter: off leaves drawing to Textual",
+    "CATENA_WIRE": "directory for records of what goes over the wire to and from agents",
     "NO_COLOR": "no colours",
     "VISUAL, EDITOR": "your editor",
 }
