@@ -18,11 +18,11 @@ from pathlib import Path
 import pytest
 
 from catena_acp.continuity.routing.prior_context import BEGIN, END
-from catena_store.database.database import Database
 from support.agents.model import Profile
 from support.walks.client import owned_task
 from support.walks.length import walks
 from support.walks.loop import VirtualTimeLoop
+from support.walks.walking import empty_store
 from support.walks.world import World
 
 Act = tuple[str, tuple[object, ...]]
@@ -472,14 +472,7 @@ def report(seed: int, walk: Walk, wrong: str) -> str:
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("template") / "empty.db"
-
-    async def make() -> None:
-        async with Database.open(path):
-            pass
-
-    asyncio.run(make())
-    return path
+    return empty_store(tmp_path_factory.mktemp("template"))
 
 
 def _hold(

@@ -71,6 +71,13 @@ async def settled(desk: Desk) -> None:
     await found.settled()
 
 
+async def two_written(desk: Desk) -> None:
+    """A turn that writes a.txt, and one that writes b.txt."""
+    for prompt in ("write a.txt one", "write b.txt two"):
+        await desk.say(prompt, "allow")
+        await settled(desk)
+
+
 async def four_turns(desk: Desk) -> list[str]:
     """Turns that write files by a tool and by a shell; their prompts."""
     for prompt in (
@@ -220,9 +227,7 @@ async def test_g10_turns_that_were_left_without_their_files_go_back_with_the_nex
     world: World,
 ) -> None:
     async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
-        for prompt in ("write a.txt one", "write b.txt two"):
-            await desk.say(prompt, "allow")
-            await settled(desk)
+        await two_written(desk)
         first, second = await prompts(desk)
         plan, undoing = desk.conversation.files.plan, undo_of(desk)
         await desk.over(desk.window.edit(first, "write a.txt three"), "allow")
@@ -247,9 +252,7 @@ async def test_g10_files_stand_where_they_were_for_a_fork_in_the_same_directory_
     world: World,
 ) -> None:
     async with world.client(snapshots=lambda db: keeping(world, db)) as desk:
-        for prompt in ("write a.txt one", "write b.txt two"):
-            await desk.say(prompt, "allow")
-            await settled(desk)
+        await two_written(desk)
         first_end = await end_of_first(desk)
         forked = await desk.conversations.fork(
             desk.conversation, window_id=desk.window_id, at=first_end, side_by_side=False
