@@ -18,7 +18,7 @@ from catena_acp.mcp.server import McpServer, ServerOrigin, Transport
 from catena_store.chains import links
 from catena_store.database.database import Database
 from catena_store.records import Kind, LinkState
-from support.agents.real import PATIENCE, RealAgent, fake_model
+from support.agents.real import PATIENCE, RealAgent, with_its_model
 from support.conversations.rehearsed import Desk, open_window
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
@@ -29,11 +29,8 @@ SERVER, MAIL_SERVER = CLIENTS / "mcp_server.py", CLIENTS / "mail_server.py"
 
 @pytest.fixture(params=["opencode", "claude"])
 def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RealAgent]:
-    log = tmp_path / "requests.jsonl"
-    with fake_model(log) as port:
-        real = RealAgent(request.param, tmp_path, port, log)
+    with with_its_model(request.param, tmp_path) as real:
         yield real
-        real.kill()
 
 
 @contextmanager

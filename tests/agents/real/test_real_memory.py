@@ -18,7 +18,7 @@ from catena_acp.conversation.conversations.conversations import Conversations
 from catena_store.conversations.checkpoints import Frequency
 from catena_store.database.database import Database
 from catena_store.records import Kind, Message
-from support.agents.real import PATIENCE, RealAgent, fake_model
+from support.agents.real import PATIENCE, RealAgent, with_its_model
 from support.conversations.rehearsed import Desk, open_window
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
@@ -28,16 +28,13 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
 def agent(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[RealAgent]:
-    log = tmp_path / "requests.jsonl"
-    with fake_model(log) as port:
-        real = RealAgent(request.param, tmp_path, port, log)
+    with with_its_model(request.param, tmp_path) as real:
         for name in ("CATENA_DATA_DIR", "CATENA_CONFIG_DIR"):
             monkeypatch.setenv(name, real.environment[name])
         config = Path(os.environ["CATENA_CONFIG_DIR"])
         config.mkdir(exist_ok=True)
         (config / "config.toml").write_text("[memory]\ntools = true\n")
         yield real
-        real.kill()
 
 
 async def said(desk: Desk, text: str) -> None:

@@ -17,7 +17,7 @@ from catena_acp.port.port import AgentSpec
 from catena_acp.transcripts import claude
 from catena_store.database.database import Database
 from catena_store.records import Cause, ContextSource, Kind
-from support.agents.real import RealAgent, fake_model
+from support.agents.real import RealAgent, with_its_model
 from support.conversations.rehearsed import Desk, open_window
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
@@ -25,11 +25,8 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
 
 @pytest.fixture
 def agent(tmp_path: Path) -> Iterator[RealAgent]:
-    log = tmp_path / "requests.jsonl"
-    with fake_model(log) as port:
-        real = RealAgent("claude", tmp_path, port, log)
+    with with_its_model("claude", tmp_path) as real:
         yield real
-        real.kill()
 
 
 def account(agent: RealAgent, name: str = "", home: Path | None = None) -> AgentSpec:

@@ -21,7 +21,7 @@ from catena_acp.mcp.server import McpServer, ServerOrigin, Transport
 from catena_acp.spoken.call import Call
 from catena_store.database.database import Database
 from catena_store.records import Kind
-from support.agents.real import PATIENCE, RealAgent, fake_model
+from support.agents.real import PATIENCE, RealAgent, with_its_model
 from support.conversations.rehearsed import Desk, open_window
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(180)]
@@ -38,11 +38,8 @@ FETCH = {
 
 @pytest.fixture(params=["claude", "opencode", "gemini"])
 def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RealAgent]:
-    log = tmp_path / "requests.jsonl"
-    with fake_model(log) as port:
-        real = RealAgent(request.param, tmp_path, port, log)
+    with with_its_model(request.param, tmp_path) as real:
         yield real
-        real.kill()
 
 
 class Person:

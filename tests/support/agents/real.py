@@ -177,6 +177,18 @@ def fake_model(log: Path) -> Iterator[int]:
             server.kill()
 
 
+@contextmanager
+def with_its_model(name: str, place: Path) -> Iterator[RealAgent]:
+    """An agent at home in a directory, with a model of its own; both end with the block."""
+    log = place / "requests.jsonl"
+    with fake_model(log) as port:
+        agent = RealAgent(name, place, port, log)
+        try:
+            yield agent
+        finally:
+            agent.kill()
+
+
 def read_until(process: subprocess.Popen[str], text: str) -> str:
     """What the process has written when ``text`` is in it."""
     assert process.stdout is not None
