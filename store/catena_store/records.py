@@ -534,18 +534,5 @@ class NewMessage:
 
     def as_stored(self, *, depth: int, at: datetime) -> Message:
         """The message that it becomes so many rows below the first one, created now, ``at``."""
-        return Message(
-            id=self.id,
-            conversation_id=self.conversation_id,
-            parent_id=self.parent_id,
-            turn_id=self.turn_id,
-            kind=self.kind,
-            state=self.state,
-            text=self.text,
-            data=self.data,
-            link_id=self.link_id,
-            agent_message_id=self.agent_message_id,
-            barrier=self.barrier,
-            depth=depth,
-            created_at=self.created_at or at,
-        )
+        given = {name: getattr(self, name) for name in self.__slots__}
+        return Message(**given | {"depth": depth, "created_at": self.created_at or at})

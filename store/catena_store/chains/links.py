@@ -37,29 +37,11 @@ async def add(tx: Writer, new: NewLink) -> Link:
         raise StoreError("a session without an id cannot be saved")
     if new.state is not LinkState.LOST:
         await _check_free(tx, new.agent, new.profile, new.session_id)
-    pointers = (new.base, new.knows, new.reach, new.unabridged_from)
-    at = await rows.rowids(tx, pointers)
-    await tx.run(
-        "INSERT INTO link (id, conversation_id, agent, profile, session_id, cwd, cause, source_id,"
-        " base, knows, reach, whole, state, owner, cost_total, created_at, sequence)"
-        " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,"
-        " (SELECT coalesce(max(sequence), 0) + 1 FROM link WHERE conversation_id = ?2))",
-        (
-            new.id,
-            new.conversation_id,
-            new.agent,
-            new.profile,
-            new.session_id,
-            new.cwd,
-            new.cause,
-            new.source_id,
-            *(at[pointer] for pointer in pointers),
-            new.state,
-            new.owner,
-            new.cost_total,
-            tx.now(),
-        ),
+    last = await tx.one(
+        "SELECT coalesce(max(sequence), 0) FROM link WHERE conversation_id = ?", (new.conversation_id,)
     )
+    assert last is not None
+    await rows.LINKS.insert(tx, new, created_at=tx.now(), sequence=last[0] + 1)
     await record(tx, new.id, BORN)
     await tx.run(
         "DELETE FROM fork_intent WHERE made = ? AND agent = ? AND profile = ?",

@@ -10,7 +10,6 @@ from catena_store import ancestry
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound, StoreError
-from catena_store.ids import to_milliseconds
 from catena_store.records import StopReason, Turn
 from catena_store.snapshots import files_place
 
@@ -19,42 +18,7 @@ _CLEAN = tuple(reason.value for reason in StopReason if reason.clean)
 
 async def insert(tx: Writer, turn: Turn) -> None:
     """Add a turn. Raises NotFound where one of its messages is missing."""
-    at = await rows.rowids(
-        tx, (turn.prompt_id, turn.last_id, turn.told_from, turn.told_to, turn.unabridged_from)
-    )
-    values: dict[str, object] = {
-        "id": turn.id,
-        "conversation_id": turn.conversation_id,
-        "prompt_id": at[turn.prompt_id],
-        "link_id": turn.link_id,
-        "base_link_id": turn.base_link_id,
-        "window_id": turn.window_id,
-        "last_id": at[turn.last_id],
-        "how": turn.how,
-        "cause": turn.cause,
-        "told_from": at[turn.told_from],
-        "told_to": at[turn.told_to],
-        "told": turn.told,
-        "told_total": turn.told_total,
-        "tools_listed": turn.tools_listed,
-        "tools_left_out": turn.tools_left_out,
-        "left_out": turn.left_out,
-        "shortened": turn.shortened,
-        "masked": turn.masked,
-        "whole_id": at[turn.unabridged_from],
-        "prior_context": turn.prior_context,
-        "stop_reason": turn.stop_reason,
-        "error": turn.error,
-        "usage": None if turn.usage is None else rows.as_json(turn.usage),
-        "cost": turn.cost,
-        "currency": turn.currency,
-        "model": turn.model,
-        "mode": turn.mode,
-        "started_at": to_milliseconds(turn.started_at),
-        "ended_at": None if turn.ended_at is None else to_milliseconds(turn.ended_at),
-    }
-    columns, places = ", ".join(values), ", ".join("?" * len(values))
-    await tx.run(f"INSERT INTO turn ({columns}) VALUES ({places})", tuple(values.values()))
+    await rows.TURNS.insert(tx, turn)
 
 
 async def get(r: Reader, id: str) -> Turn | None:

@@ -29,16 +29,10 @@ async def create(
     fork_point_id: str | None = None,
 ) -> ConversationRecord:
     """Create a conversation; without a family it begins one. Raises NotFound for the fork point."""
-    fork_point = (await rows.rowids(tx, [fork_point_id]))[fork_point_id]
-    now = tx.now()
-    await tx.run(
-        "INSERT INTO conversation"
-        " (id, family, title, agent, profile, cwd, fork_point_id, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (id, family or id, title, agent, profile, cwd, fork_point, now, now),
-    )
-    at = from_milliseconds(now)
-    return ConversationRecord(id, family or id, title, agent, profile, cwd, fork_point_id, at, at)
+    at = from_milliseconds(tx.now())
+    new = ConversationRecord(id, family or id, title, agent, profile, cwd, fork_point_id, at, at)
+    await rows.CONVERSATIONS.insert(tx, new)
+    return new
 
 
 async def get(r: Reader, id: str) -> ConversationRecord | None:

@@ -13,14 +13,9 @@ from catena_store import ancestry
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import MOST_MATCHES, Ambiguous, NotFound, StoreError
-from catena_store.ids import from_milliseconds, to_milliseconds
+from catena_store.ids import from_milliseconds
 from catena_store.records import LOOKING_KINDS, BranchRow, Kind, Message, MessageState, NewMessage, StopReason
 
-_INSERT = (
-    "INSERT INTO message (id, uid, conversation_id, parent_id, turn_id, kind, state, link_id,"
-    " agent_message_id, barrier, depth, created_at, text, data)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
 _INDEX = "INSERT INTO message_fts (rowid, text) SELECT id, text FROM message_indexed"
 _UNINDEX = "INSERT INTO message_fts (message_fts, rowid, text) SELECT 'delete', id, text FROM message_indexed"
 
@@ -52,18 +47,17 @@ async def insert_many(tx: Writer, new: Sequence[NewMessage]) -> list[Message]:
     first_free: int = last[0] + 1
     places: dict[str | None, tuple[int | None, int]] = {None: (None, -1)}
     places.update({uid: (id, depth) for uid, id, depth in parents})
-    now = tx.now()
-    values: list[tuple[object, ...]] = []
+    now = from_milliseconds(tx.now())
+    values: list[dict[str, object]] = []
     messages: list[Message] = []
     for id, each in enumerate(new, start=first_free):
         if each.parent_id not in places:
             raise NotFound("message", str(each.parent_id))
         parent, depth = places[each.parent_id]
         places[each.id] = (id, depth + 1)
-        at = now if each.created_at is None else to_milliseconds(each.created_at)
-        values.append(_values(each, id, parent, depth + 1, at))
-        messages.append(_message(each, depth + 1, at))
-    await tx.run_many(_INSERT, values)
+        messages.append(each.as_stored(depth=depth + 1, at=now))
+        values.append(rows.MESSAGES.stored(messages[-1], {each.parent_id: parent}, id=id))
+    await rows.MESSAGES.insert_many(tx, values)
     if any(each.state is not MessageState.OPEN for each in new):
         await index_from(tx, first_free, tools=any(each.kind is Kind.TOOL for each in new))
     return messages
@@ -457,43 +451,6 @@ async def _existing(r: Reader, id: str) -> Message:
 
 def _messages(found: Iterable[rows.Row]) -> list[Message]:
     return [rows.message(row) for row in found]
-
-
-def _values(new: NewMessage, id: int, parent: int | None, depth: int, now: int) -> tuple[object, ...]:
-    return (
-        id,
-        new.id,
-        new.conversation_id,
-        parent,
-        new.turn_id,
-        new.kind,
-        new.state,
-        new.link_id,
-        new.agent_message_id,
-        new.barrier,
-        depth,
-        now,
-        new.text,
-        rows.as_json(new.data),
-    )
-
-
-def _message(new: NewMessage, depth: int, now: int) -> Message:
-    return Message(
-        id=new.id,
-        conversation_id=new.conversation_id,
-        parent_id=new.parent_id,
-        turn_id=new.turn_id,
-        kind=new.kind,
-        state=new.state,
-        text=new.text,
-        data=new.data,
-        link_id=new.link_id,
-        agent_message_id=new.agent_message_id,
-        barrier=new.barrier,
-        depth=depth,
-        created_at=from_milliseconds(now),
-    )
 
 
 async def find(r: Reader, conversation_id: str, text: str) -> Message:

@@ -1,17 +1,21 @@
-"""Rows of the tables as records: their columns, their conversion, JSON values, and conditions that queries share.
+"""Rows of the tables as records: each column described once, conditions that queries share, JSON and ids as parameters.
 
-The integers of the tree stay inside the store: a column list selects the text id of the row that a pointer leads to.
+A record's fields are the columns of its table. Only those that are not stored as they are need a description here,
+beside `schema.sql`, which says what SQLite keeps. The integers of the tree stay inside the store: a pointer is read as
+the text id of its row.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
 
-from catena_store.database.database import Reader
+from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound
-from catena_store.ids import from_milliseconds
+from catena_store.ids import from_milliseconds, to_milliseconds
 from catena_store.records import (
     AgentGroup,
     Cause,
@@ -33,40 +37,152 @@ from catena_store.records import (
 )
 
 Row = tuple[Any, ...]
+_Record = TypeVar("_Record")
+_MISSING = object()
 
 
-def _uid(pointer: str) -> str:
-    return f"(SELECT uid FROM message WHERE message.id = {pointer})"
+def as_json(data: Mapping[str, Any]) -> str:
+    """A mapping as the tables store it."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-CONVERSATION = (
-    f"c.id, c.family, c.title, c.agent, c.profile, c.cwd, {_uid('c.fork_point_id')}, "
-    "c.created_at, c.updated_at"
+def _object(text: str) -> Any:
+    return {} if text == "{}" else json.loads(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How a field of a record is stored; by default as it is, in a column of its name. NULL is None in every field."""
+
+    name: str = ""
+    read: Callable[[Any], Any] | None = None
+    store: Callable[[Any], Any] | None = None
+    points: bool = False  # the integer of a message
+    sql: str = ""  # an expression of the query that is no column of the table
+
+
+FLAG = Column(read=bool)
+JSON = Column(read=_object, store=as_json)
+POINTER = Column(points=True)
+TIME = Column(read=from_milliseconds, store=to_milliseconds)
+
+
+def words(kind: type[StrEnum]) -> Column:
+    """A column that has the words of an enumeration."""
+    return Column(read={each.value: each for each in kind}.__getitem__)
+
+
+class Table(Generic[_Record]):
+    """A table whose rows are records: what a SELECT lists under its ``alias``, and a record of what that yields."""
+
+    def __init__(self, name: str, alias: str, record: type[_Record], **columns: Column) -> None:
+        self.name, self.of = name, record
+        described: Any = record
+        self.described = {each.name: columns.get(each.name, Column()) for each in fields(described)}
+        self._read = [(at, each.read) for at, each in enumerate(self.described.values()) if each.read]
+        self.columns = ", ".join(self._selected(alias, *each) for each in self.described.items())
+
+    def _selected(self, alias: str, field: str, column: Column) -> str:
+        name = f"{alias}.{column.name or field}"
+        return column.sql or (
+            f"(SELECT uid FROM message WHERE message.id = {name})" if column.points else name
+        )
+
+    def record(self, row: Row) -> _Record:
+        """The record of a row of ``columns``."""
+        values = list(row)
+        for at, read in self._read:
+            if values[at] is not None:
+                values[at] = read(values[at])
+        return self.of(*values)
+
+    def stored(self, new: object, at: Mapping[str | None, int | None], **more: object) -> dict[str, object]:
+        """The columns of the fields that a record has, with the integers of its pointers, and ``more`` columns."""
+        values: dict[str, object] = {}
+        for field, column in self.described.items():
+            if (value := getattr(new, field, _MISSING)) is not _MISSING:
+                if column.points:
+                    value = at[value]
+                elif column.store is not None and value is not None:
+                    value = column.store(value)
+                values[column.name or field] = value
+        return values | more
+
+    async def insert(self, tx: Writer, new: object, **more: object) -> None:
+        """Add a row of a record, or of what is known of one before, and ``more`` columns. Raises NotFound."""
+        pointers = [field for field, column in self.described.items() if column.points]
+        at = await rowids(tx, [getattr(new, field) for field in pointers])
+        await self.insert_many(tx, [self.stored(new, at, **more)])
+
+    async def insert_many(self, tx: Writer, rows: Sequence[Mapping[str, object]]) -> None:
+        """Add rows that have the same columns."""
+        names, places = ", ".join(rows[0]), ", ".join("?" * len(rows[0]))
+        sql = f"INSERT INTO {self.name} ({names}) VALUES ({places})"
+        await tx.run_many(sql, [tuple(row.values()) for row in rows])
+
+
+CONVERSATIONS = Table(
+    "conversation", "c", ConversationRecord, fork_point_id=POINTER, created_at=TIME, updated_at=TIME
 )
-MESSAGE = (
-    "m.uid, m.conversation_id, (SELECT p.uid FROM message p WHERE p.id = m.parent_id), m.turn_id, "
-    "m.kind, m.state, m.text, m.data, m.link_id, m.agent_message_id, m.barrier, m.depth, m.created_at"
+MESSAGES = Table(
+    "message",
+    "m",
+    Message,
+    id=Column("uid"),
+    parent_id=POINTER,
+    kind=words(Kind),
+    state=words(MessageState),
+    data=JSON,
+    barrier=FLAG,
+    created_at=TIME,
 )
-TURN = (
-    f"t.id, t.conversation_id, {_uid('t.prompt_id')}, t.link_id, t.base_link_id, t.window_id, "
-    f"{_uid('t.last_id')}, t.how, t.cause, {_uid('t.told_from')}, {_uid('t.told_to')}, t.told, t.told_total, "
-    f"t.tools_listed, t.tools_left_out, t.left_out, t.shortened, t.masked, {_uid('t.whole_id')}, t.prior_context, "
-    "t.stop_reason, t.error, t.usage, "
-    "t.cost, t.currency, t.model, t.mode, t.started_at, t.ended_at, t.kept"
+TURNS = Table(
+    "turn",
+    "t",
+    Turn,
+    prompt_id=POINTER,
+    last_id=POINTER,
+    how=words(ContextSource),
+    told_from=POINTER,
+    told_to=POINTER,
+    unabridged_from=Column("whole_id", points=True),
+    stop_reason=words(StopReason),
+    usage=JSON,
+    started_at=TIME,
+    ended_at=TIME,
 )
-LINK = (
-    "l.id, l.conversation_id, l.agent, l.profile, l.session_id, l.cwd, l.cause, l.source_id, "
-    f"{_uid('l.base')}, {_uid('l.knows')}, {_uid('l.reach')}, {_uid('l.whole')}, "
-    "l.state, l.owner, l.version, l.cost_total, l.ended, l.created_at"
+LINKS = Table(
+    "link",
+    "l",
+    Link,
+    cause=words(Cause),
+    base=POINTER,
+    knows=POINTER,
+    reach=POINTER,
+    unabridged_from=Column("whole", points=True),
+    state=words(LinkState),
+    created_at=TIME,
 )
-LINK_EVENT = "e.conversation_id, e.link_id, e.event, e.detail, e.at"
+LINK_EVENTS = Table("link_event", "e", LinkEvent, at=TIME)
+WINDOWS = Table(  # `f` is its window_leaf
+    "window",
+    "w",
+    WindowRecord,
+    leaf_id=POINTER,
+    draft=Column(sql="coalesce(f.draft, '')"),
+    scroll=Column(sql="f.scroll"),
+)
+QUEUE_ITEMS = Table("queue_item", "queue_item", QueueItem, held=FLAG, data=JSON, created_at=TIME)
+
+CONVERSATION, conversation = CONVERSATIONS.columns, CONVERSATIONS.record
+MESSAGE, message = MESSAGES.columns, MESSAGES.record
+TURN, turn = TURNS.columns, TURNS.record
+LINK, link = LINKS.columns, LINKS.record
+LINK_EVENT, link_event = LINK_EVENTS.columns, LINK_EVENTS.record
+WINDOW, window = WINDOWS.columns, WINDOWS.record
+QUEUE_ITEM, queue_item = QUEUE_ITEMS.columns, QUEUE_ITEMS.record
 LEASE = "conversation_id, owner, host, pid, started, epoch, heartbeat_at, agents"
 WORKSPACE = "id, directory, active_window_id, owner, host, pid, started, heartbeat_at"
-WINDOW = (
-    f"w.id, w.workspace_id, w.position, w.conversation_id, {_uid('w.leaf_id')}, "
-    "coalesce(f.draft, ''), f.scroll, w.pane"
-)
-QUEUE_ITEM = "id, window_id, position, text, held, data, created_at"
 
 # True of a prompt that began a turn, not of a text that was steered into a running one.
 IS_PROMPT = "(m.kind = 'user' AND NOT coalesce(json_extract(m.data, '$.steered'), 0))"
@@ -75,138 +191,6 @@ IS_PROMPT = "(m.kind = 'user' AND NOT coalesce(json_extract(m.data, '$.steered')
 def begins_with(column: str) -> str:
     """A condition that the column begins with parameter ?1, in a form that an index serves."""
     return f"{column} >= ?1 AND {column} < ?1 || char(1114111)"
-
-
-def conversation(row: Row) -> ConversationRecord:
-    id, family, title, agent, profile, cwd, fork_point, created_at, updated_at = row
-    return ConversationRecord(
-        id=id,
-        family=family,
-        title=title,
-        agent=agent,
-        profile=profile,
-        cwd=cwd,
-        fork_point_id=fork_point,
-        created_at=from_milliseconds(created_at),
-        updated_at=from_milliseconds(updated_at),
-    )
-
-
-def message(row: Row) -> Message:
-    (
-        uid,
-        conversation_id,
-        parent,
-        turn,
-        kind,
-        state,
-        text,
-        data,
-        link,
-        agent_id,
-        barrier,
-        depth,
-        created_at,
-    ) = row
-    return Message(
-        id=uid,
-        conversation_id=conversation_id,
-        parent_id=parent,
-        turn_id=turn,
-        kind=Kind(kind),
-        state=MessageState(state),
-        text=text,
-        data={} if data == "{}" else json.loads(data),
-        link_id=link,
-        agent_message_id=agent_id,
-        barrier=bool(barrier),
-        depth=depth,
-        created_at=from_milliseconds(created_at),
-    )
-
-
-def turn(row: Row) -> Turn:
-    (id, conversation_id, prompt, link, base_link, window, last, how, *rest) = row
-    (
-        cause,
-        told_from,
-        told_to,
-        told,
-        told_total,
-        tools,
-        tools_left_out,
-        left_out,
-        shortened,
-        masked,
-        unabridged_from,
-        prior_context,
-        stop_reason,
-        *rest,
-    ) = rest
-    (error, usage, cost, currency, model, mode, started_at, ended_at, kept) = rest
-    return Turn(
-        id=id,
-        conversation_id=conversation_id,
-        prompt_id=prompt,
-        link_id=link,
-        base_link_id=base_link,
-        window_id=window,
-        last_id=last,
-        how=ContextSource(how),
-        cause=cause,
-        told_from=told_from,
-        told_to=told_to,
-        told=told,
-        told_total=told_total,
-        tools_listed=tools,
-        tools_left_out=tools_left_out,
-        left_out=left_out,
-        shortened=shortened,
-        masked=masked,
-        unabridged_from=unabridged_from,
-        prior_context=prior_context,
-        stop_reason=None if stop_reason is None else StopReason(stop_reason),
-        error=error,
-        usage=None if usage is None else json.loads(usage),
-        cost=cost,
-        currency=currency,
-        model=model,
-        mode=mode,
-        started_at=from_milliseconds(started_at),
-        ended_at=None if ended_at is None else from_milliseconds(ended_at),
-        kept=kept,
-    )
-
-
-def link(row: Row) -> Link:
-    (id, conversation_id, agent, profile, session_id, cwd, cause, source, *pointers, state, owner) = row[:14]
-    version, cost_total, ended, created_at = row[14:]
-    base, knows, reach, unabridged_from = pointers
-    return Link(
-        id=id,
-        conversation_id=conversation_id,
-        agent=agent,
-        profile=profile,
-        session_id=session_id,
-        cwd=cwd,
-        cause=Cause(cause),
-        source_id=source,
-        base=base,
-        knows=knows,
-        reach=reach,
-        unabridged_from=unabridged_from,
-        state=LinkState(state),
-        owner=owner,
-        version=version,
-        cost_total=cost_total,
-        ended=ended,
-        created_at=from_milliseconds(created_at),
-    )
-
-
-def link_event(row: Row) -> LinkEvent:
-    conversation_id, link_id, event, detail, at = row
-    return LinkEvent(conversation_id, link_id, event, detail, from_milliseconds(at))
 
 
 def lease(row: Row) -> Lease:
@@ -229,22 +213,6 @@ def workspace(row: Row) -> Workspace:
         owner=None if owner is None else Owner(owner, host, pid, started),
         heartbeat_at=None if heartbeat_at is None else from_milliseconds(heartbeat_at),
     )
-
-
-def window(row: Row) -> WindowRecord:
-    return WindowRecord(*row)
-
-
-def queue_item(row: Row) -> QueueItem:
-    id, window_id, position, text, held, data, created_at = row
-    return QueueItem(
-        id, window_id, position, text, bool(held), json.loads(data), from_milliseconds(created_at)
-    )
-
-
-def as_json(data: Mapping[str, Any]) -> str:
-    """A mapping as the tables store it."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def from_json(text: str) -> Any:

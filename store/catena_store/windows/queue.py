@@ -21,10 +21,7 @@ async def add(
     )
     assert last is not None
     item = QueueItem(id, window_id, last[0] + 1, text, False, data or {}, from_milliseconds(tx.now()))
-    await tx.run(
-        "INSERT INTO queue_item (id, window_id, position, text, data, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-        (item.id, item.window_id, item.position, item.text, rows.as_json(item.data), tx.now()),
-    )
+    await rows.QUEUE_ITEMS.insert(tx, item)
     return item
 
 
