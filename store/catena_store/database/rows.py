@@ -100,7 +100,8 @@ class Table(Generic[_Record]):
         """The columns of the fields that a record has, with the integers of its pointers, and ``more`` columns."""
         values: dict[str, object] = {}
         for field, column in self.described.items():
-            if (value := getattr(new, field, _MISSING)) is not _MISSING:
+            value: Any = getattr(new, field, _MISSING)
+            if value is not _MISSING:
                 if column.points:
                     value = at[value]
                 elif column.store is not None and value is not None:
