@@ -12,7 +12,7 @@ from catena.transcript.drawing.wrapping import Run
 from catena.transcript.messages.tool_call import SUBAGENT_VERB, ToolCall
 from catena.transcript.messages.tool_rows import draw_call_line
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.spoken.call import Call, seconds_between
+from catena_acp.spoken.call import seconds_between
 from catena_store.records import Kind, Message, MessageState
 
 _DOING = {
@@ -24,11 +24,6 @@ _DOING = {
     "execute": "running",
     "fetch": "fetching",
 }
-
-
-def starts_subagent(message: Message) -> bool:
-    """Return whether a tool call hands a task to a subagent, as far as its arguments tell."""
-    return message.kind is Kind.TOOL and Call.of(message).starts_subagent
 
 
 @dataclass(frozen=True, slots=True)

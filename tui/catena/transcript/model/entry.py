@@ -27,7 +27,6 @@ from catena.transcript.messages.prompt import Siblings, draw_footer, draw_more, 
 from catena.transcript.messages.subagent import (
     SubagentWork,
     draw_subagent_line,
-    starts_subagent,
 )
 from catena.transcript.messages.tool_call import ToolCall
 from catena.transcript.messages.tool_rows import Shown, draw_group_line, hides_some, tool_parts
@@ -192,7 +191,7 @@ class Entry:
     @property
     def delegates(self) -> bool:
         """True for a call that started a subagent."""
-        return bool(self.inner) or starts_subagent(self.message)
+        return bool(self.inner) or (isinstance(self.said, Call) and self.said.starts_subagent)
 
     @property
     def below(self) -> Iterator[Entry]:
@@ -231,7 +230,8 @@ class Entry:
         return None if self.shows_work and self.touched and not self.folded else self._key
 
     def _new_key(self) -> str | None:
-        key = None if self.delegates else _group_key(self.message)
+        call = self.said
+        key = _group_key(call, self.message.state) if isinstance(call, Call) and not self.delegates else None
         return f"{key} of {self.message.subagent_of}" if key and self.inside else key
 
     @property
@@ -470,15 +470,14 @@ class Entry:
             yield from text_parts(told, lambda palette: palette.muted, lead=1)
 
 
-def _group_key(call: Message) -> str | None:
-    record = Call.of(call)
-    kind, status, over = record.kind, record.status, call.state is not MessageState.OPEN
+def _group_key(call: Call, state: MessageState) -> str | None:
+    kind, status, over = call.kind, call.status, state is not MessageState.OPEN
     if kind in _GATHERED:
-        grouped = over and status == "completed" and not record.exit_code
+        grouped = over and status == "completed" and not call.exit_code
     else:
         grouped = kind in _GROUPED and status in (("completed",) if over else _UNDER_WAY)
     # The images of a call, and what it did unasked, would be out of sight.
-    return kind if grouped and not record.unlike and not record.images else None
+    return kind if grouped and not call.unlike and not call.images else None
 
 
 def _blank(text: str) -> bool:
