@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from catena.text.usage import costs, spending, spending_shape, usage_lines, usage_text
+from catena.text.usage import Spending, costs, spending, spending_shape, usage_rows, usage_text
 from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.continuity.sending.context import FORK_AT
 from catena_acp.port.session_events import UsageReported
@@ -23,6 +23,11 @@ from support.clients.protocol import spec
 from support.conversations.modelled import answering, client
 from support.conversations.rehearsed import Desk, World, open_window
 from support.storage.rows import Explained, a_turn, new_conversation, new_link, say, say_much, store
+
+
+def words_of(found: Spending) -> dict[str, str]:
+    """The rows of a usage, by title; of those that continue others the last."""
+    return {title: " · ".join(values) for title, values in usage_rows(found)}
 
 
 def telling(*totals: float) -> Any:
@@ -96,10 +101,10 @@ async def test_m13_currencies_are_told_beside_each_other_and_never_added_up(tmp_
         await turns.insert(tx, a_turn("t2", "u2", "B", cost=0.05, currency="EUR", usage=tokens))
         await turns.insert(tx, a_turn("t3", "u3", "A", model="Big", usage={"inputTokens": "many", "x": None}))
         found = await spending(tx, "c1", "u3")
-    words = dict(usage_lines(found))
+    words = words_of(found)
     assert words["this branch"] == "3 turns · $1.00 and €0.0500 · 20 tokens in, 8 out"
     assert words["last turn"] == "1 turn · cost and tokens not reported"
-    lines = [text for _, text in usage_lines(found)]
+    lines = [" · ".join(values) for _, values in usage_rows(found)]
     assert "Several currencies: listed separately, not added up." in lines
     assert lines[-2:] == [
         "rehearsal · Big: 2 turns · $1.00 · 10 tokens in, 4 out",
@@ -396,7 +401,7 @@ async def test_m13_what_asides_cost_is_a_line_of_its_own_also_when_they_are_thro
     (spent,) = found.asides
     assert (spent.agent, spent.model) == ("rehearsal", "Understudy")
     assert spent.input_tokens > 0 < spent.output_tokens
-    lines = dict(usage_lines(found))
+    lines = words_of(found)
     assert lines["side questions"].startswith("3 questions · $0.003")
     assert lines["total"] == f"${turn.cost + cost['USD']:.4f}"
 

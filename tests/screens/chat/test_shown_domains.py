@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from textual.content import Content
 
-from catena.screens.changes.files import files_page
+from catena.screens.common.report_page import noted_page
 from catena.settings.settings import Settings
 from catena.settings.tables.agents import AgentSetting
+from catena.text.changes_text import shown_path, touched_words
 from catena_acp.conversation.inspection.file_changes import FileTouched
 from support.screen.pilot import Person, at_the_screen
+
+
+def files_page(files: Sequence[FileTouched]) -> Callable[[int], Content]:
+    """The sheet of files, as /files shows it."""
+    return noted_page("", [(shown_path(each.path, "/p"), " · ".join(touched_words(each))) for each in files])
 
 
 @pytest.fixture(autouse=True)
@@ -45,14 +53,14 @@ async def test_m10_files_shows_what_was_read_and_changed(tmp_path: Path) -> None
 def test_m10_a_path_that_would_steer_the_terminal_is_only_shown() -> None:
     nasty = "/p/\x1b[31m\n[bold]a\u202eb"
     file = FileTouched(nasty, changed=1)
-    text = files_page([file], "/p")(60).plain
+    text = files_page([file])(60).plain
     assert not set("\x1b\x07\u202e") & set(text)
     assert "[bold]a" in text
 
 
 def test_what_was_done_to_files_ends_on_one_edge_and_stands_below_a_path_that_leaves_no_room() -> None:
     files = [FileTouched("/p/a.py", changed=2, added=3), FileTouched(f"/p/{'deep/' * 11}b.py", read=1)]
-    rows = files_page(files, "/p")(70).plain.splitlines()[-3:]
+    rows = files_page(files)(70).plain.splitlines()[-3:]
     assert rows[0] == f"a.py{'changed 2 times, +3':>66}"
     assert rows[1].startswith("deep/deep/") and rows[-1] == "  read 1 time"
 

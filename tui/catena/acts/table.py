@@ -235,20 +235,26 @@ ACTS: tuple[Act, ...] = (
         screen=Front("undo.delete", "[everywhere]"),
         lines=Front("tabs.delete", "[everywhere]", "delete this conversation, also at the agent"),
     ),
-    Act("pin", "pin this conversation, or unpin it", screen=Front("undo.pin"), lines=Front("tabs.pin")),
+    Act(
+        "pin", "pin this conversation, or unpin it", "catena.acts.keeping:pin", screen=Front(), lines=Front()
+    ),
     Act("archive", "archive this conversation", screen=Front("undo.archive"), lines=Front("tabs.archive")),
     Act(
         "checkpoint",
         "save a checkpoint here",
-        screen=Front("checkpoints.checkpoint", "LABEL"),
-        lines=Front("checkpoints.make", "[LABEL]"),
+        "catena.acts.checkpoints:checkpoint",
+        takes="label",
+        screen=Front(argument="LABEL"),
+        lines=Front(argument="[LABEL]"),
     ),
     Act(
         "label",
         "name the newest checkpoint",
+        "catena.acts.checkpoints:name",
+        takes="label",
         needs_argument=True,
-        screen=Front("checkpoints.label", "LABEL"),
-        lines=Front("checkpoints.label", "LABEL"),
+        screen=Front(argument="LABEL"),
+        lines=Front(argument="LABEL"),
     ),
     Act(
         "checkpoints",
@@ -285,9 +291,10 @@ ACTS: tuple[Act, ...] = (
     Act(
         "stderr",
         "show the agent's error output",
+        "catena.acts.reading:stderr",
         leads=True,
-        screen=Front("trouble.last_lines"),
-        lines=Front("reading.stderr", "", "read the agent's error output"),
+        screen=Front(),
+        lines=Front(summary="read the agent's error output"),
     ),
     Act(
         "agent",
@@ -410,9 +417,10 @@ ACTS: tuple[Act, ...] = (
     Act(
         "files",
         "show files read and changed on this branch",
+        "catena.acts.files:files",
         leads=True,
-        screen=Front("usage.files"),
-        lines=Front("reading.files", "", "list files read and changed"),
+        screen=Front(),
+        lines=Front(summary="list files read and changed"),
         shell=Front(
             "catena.cli.files.arguments", "ID", "print what each turn did to files, or bring them back"
         ),
@@ -420,10 +428,11 @@ ACTS: tuple[Act, ...] = (
     Act(
         "usage",
         "show cost and tokens of this conversation",
+        "catena.acts.reading:usage",
         aliases=("cost",),
         leads=True,
-        screen=Front("usage.usage"),
-        lines=Front("reading.usage", "", "say what it cost"),
+        screen=Front(),
+        lines=Front(summary="say what it cost"),
     ),
     Act(
         "cd",

@@ -8,10 +8,11 @@ import re
 from collections.abc import Coroutine
 from typing import Any
 
+from catena.acts.surface import Refused
 from catena.errors import ExitStatus
 from catena.linear.commands.commands import LinearCommands
 from catena.linear.commands.table import command_of, unknown_text
-from catena.linear.context import LinearContext, Refused
+from catena.linear.context import LinearContext
 from catena.linear.input import InputLine
 from catena.linear.narrator import Narrator
 from catena.linear.questions import Questions

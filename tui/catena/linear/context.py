@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from catena.acts.surface import Refused
 from catena.linear.input import InputLine, LineInput
 from catena.linear.numbering import BranchNumbers
 from catena.linear.output import LineOutput
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     from catena.workspace.tabs import OpenTabs
 
 _YES = frozenset({"y", "yes", "1"})
-
-
-class Refused(Exception):
-    """Something that cannot be done; ``str()`` of it is a sentence for the person."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,37 +62,44 @@ def money(cost: float, currency: str) -> str:
     return f"{sign}{cost:,.4f}" if 0 < cost < _SMALL else f"{sign}{cost:,.2f}"
 
 
-def usage_text(spent: Sequence[Expense], what: str = "turn", *, between: str = " · ") -> str:
-    """One line with turns, cost and tokens, as far as agents report them; ``between``: what parts them."""
+def usage_text(spent: Sequence[Expense], what: str = "turn") -> str:
+    """One line with turns, cost and tokens, as far as agents report them."""
+    return " · ".join(usage_values(spent, what))
+
+
+def usage_values(spent: Sequence[Expense], what: str = "turn") -> list[str]:
+    """Turns, cost and tokens, as far as agents report them."""
     turns = sum(each.turns for each in spent)
-    parts = [f"{turns:,} {what}{'' if turns == 1 else 's'}"]
+    values = [f"{turns:,} {what}{'' if turns == 1 else 's'}"]
     amounts = costs(spent)
     if amounts:
-        parts.append(_amounts(amounts))
-    parts += _tokens(spent)
-    if not amounts and len(parts) == 1:
-        parts.append("cost and tokens not reported")
-    return between.join(parts)
+        values.append(_amounts(amounts))
+    values += _tokens(spent)
+    if not amounts and len(values) == 1:
+        values.append("cost and tokens not reported")
+    return values
 
 
-def usage_lines(spending: Spending, *, between: str = " · ") -> Iterator[tuple[str, str]]:
-    """Yield title and text of each part; an empty title continues the previous part. ``between`` parts facts."""
+def usage_rows(spending: Spending) -> Iterator[tuple[str, list[str]]]:
+    """Yield title and values of each part; an empty title continues the previous part."""
     if not spending.conversation and not spending.asides:
-        yield "", "No usage yet."
+        yield "", ["No usage yet."]
         return
-    yield "last turn", usage_text(spending.turn, between=between)
+    yield "last turn", usage_values(spending.turn)
     if spending.context:
-        yield "context", "{:,} of {:,} tokens in its session".format(*spending.context)
-    yield "this branch", usage_text(spending.branch, between=between)
-    yield "all branches", usage_text(spending.conversation, between=between)
+        yield "context", ["{:,} of {:,} tokens in its session".format(*spending.context)]
+    yield "this branch", usage_values(spending.branch)
+    yield "all branches", usage_values(spending.conversation)
     if spending.asides:
-        yield "side questions", usage_text(spending.asides, "question", between=between)
+        yield "side questions", usage_values(spending.asides, "question")
         if amounts := costs([*spending.conversation, *spending.asides]):
-            yield "total", _amounts(amounts)
+            yield "total", [_amounts(amounts)]
     if len(costs([*spending.conversation, *spending.asides])) > 1:
-        yield "", "Several currencies: listed separately, not added up."
-    for index, (who, spent) in enumerate(_by_agent(spending.conversation, between)):
-        yield "per model" if index == 0 else "", f"{who}: {usage_text(spent, between=between)}"
+        yield "", ["Several currencies: listed separately, not added up."]
+    for index, (who, spent) in enumerate(_by_agent(spending.conversation).items()):
+        *before, last = who
+        first, *values = usage_values(spent)
+        yield "per model" if index == 0 else "", [*before, f"{last}: {first}", *values]
 
 
 def spending_shape(spent: Sequence[Expense]) -> dict[str, Any]:
@@ -136,11 +143,11 @@ def _tokens(spent: Sequence[Expense]) -> Iterator[str]:
         yield f"{least}{total:,} tokens"
 
 
-def _by_agent(spent: Sequence[Expense], between: str) -> Iterator[tuple[str, list[Expense]]]:
-    groups: dict[str, list[Expense]] = {}
+def _by_agent(spent: Sequence[Expense]) -> dict[tuple[str, ...], list[Expense]]:
+    """Expenses by agent, profile and model."""
+    groups: dict[tuple[str, ...], list[Expense]] = {}
     for each in spent:
         who = f"{each.agent} ({each.profile})" if each.profile else each.agent
-        groups.setdefault(safe_line(between.join(part for part in (who, each.model) if part)), []).append(
-            each
-        )
-    yield from groups.items()
+        named = tuple(safe_line(part) for part in (who, each.model) if part)
+        groups.setdefault(named, []).append(each)
+    return groups

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from catena.acts.surface import Refused
 from catena.errors import InvalidSettings, SettingsNotWritten
 from catena.linear import rows
 from catena.linear.commands.prompts import PromptCommands, announced
 from catena.linear.commands.tabs import TabCommands
-from catena.linear.context import LinearContext, ListRow, Refused
+from catena.linear.context import LinearContext, ListRow
 from catena.settings.agent_choices import agent_choices, offered_agents
 from catena.settings.agents import find_agent, stored_agent_name
 from catena.settings.file.location import config_directory, settings_path

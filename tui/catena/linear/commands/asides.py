@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+from catena.acts.surface import Refused
 from catena.errors import CommandRefused
 from catena.export.files import free_path, writing
 from catena.linear.commands.tabs import TabCommands
-from catena.linear.context import LinearContext, Refused
+from catena.linear.context import LinearContext
 from catena.linear.rows import answer_line, spoken
 from catena.linear.sentences import SentenceCutter, SpokenLine
 from catena.mentions.prompt_files import with_mentions_of

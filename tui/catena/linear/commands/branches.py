@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from catena.acts.surface import Refused
 from catena.errors import CommandRefused
 from catena.linear import rows
 from catena.linear.commands.files import choose_files, offer_files
 from catena.linear.commands.prompts import BUSY, PromptCommands, numbered_message, prompt_of
 from catena.linear.commands.tabs import TabCommands
-from catena.linear.context import LinearContext, ListRow, Refused
+from catena.linear.context import LinearContext, ListRow
 from catena.screens.tree.layout import TreeLayout
 from catena.settings.agents import leading_agents
 from catena.text.chain_text import kin_name

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from catena.acts.surface import Refused
 from catena.linear.commands.branches import BranchCommands
 from catena.linear.commands.files import UNCHANGED, choose_files
 from catena.linear.commands.prompts import numbered_message
-from catena.linear.context import LinearContext, ListRow, Refused
+from catena.linear.context import LinearContext, ListRow
 from catena.text.checkpoint_text import (
     FREQUENCY_CHOICES,
     FREQUENCY_SENTENCES,
@@ -30,20 +31,6 @@ class CheckpointCommands:
     def __init__(self, context: LinearContext, branches: BranchCommands) -> None:
         self._context = context
         self._branches = branches
-
-    async def make(self, argument: str) -> None:
-        """Save a checkpoint here, with a label or without."""
-        tab = self._context.here
-        made = await tab.conversation.checkpoints.make(tab.window, argument or None)
-        known = f"“{made.label}”" if made.label else "without a label"
-        self._context.say(f"Saved checkpoint {known}: /rewind {made.label or made.id[:6]} returns here.")
-
-    async def label(self, argument: str) -> None:
-        """Name the newest checkpoint."""
-        if not argument:
-            raise Refused("/label LABEL names the newest checkpoint.")
-        kept = await self._context.here.conversation.checkpoints.name(argument)
-        self._context.say(f"Newest checkpoint renamed to {checkpoint_name(kept)}.")
 
     async def list(self, argument: str) -> None:
         """List the checkpoints, of which `/open` goes back to one; with an argument, set how often they are saved."""

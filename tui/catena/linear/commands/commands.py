@@ -6,6 +6,8 @@ from collections.abc import Awaitable
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from catena.acts.perform import perform
+from catena.acts.surface import Here
 from catena.acts.table import Command
 from catena.acts.unknown import shown_name
 from catena.linear.commands.agents import AgentCommands
@@ -16,6 +18,7 @@ from catena.linear.commands.history import HistoryCommands
 from catena.linear.commands.prompts import PromptCommands
 from catena.linear.commands.reading import ReadingCommands
 from catena.linear.commands.rules import RuleCommands
+from catena.linear.commands.surface import LinesSurface
 from catena.linear.commands.table import COMMANDS, command_of
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext
@@ -50,7 +53,10 @@ class LinearCommands:
         self.asides: AsideCommands = AsideCommands(context, self.tabs)
 
     def do(self, command: Command, argument: str) -> Awaitable[None]:
-        """Do a command with what was typed behind its name."""
+        """Do a command with what was typed behind its name. Raises Refused if it needs a tab and none is open."""
+        if ":" in command.does:
+            context = self.context
+            return perform(command, argument, Here(context.tabs, context.here, LinesSurface(context)))
         action = attrgetter(command.does)(self)
         act: Awaitable[None] = action(argument) if command.argument else action()
         return act

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from catena.acts.surface import Refused
 from catena.linear import rows
-from catena.linear.context import LinearContext, Refused
+from catena.linear.context import LinearContext
 from catena.workspace.files_along import FILES_STAY, Extent, FilesAlong, moved_words
 from catena.workspace.tab import Tab
 from catena_acp.snapshots.restoring import FileChoice

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from catena.acts.surface import Refused
 from catena.history.entries import HistoryEntry
 from catena.history.finding import FoundConversation, MessageFinder, answers
 from catena.history.listing import HistoryListing
@@ -17,7 +18,7 @@ from catena.history.reading import HistoryReader, lives
 from catena.history.scopes import HistoryScope
 from catena.linear.commands.branches import BranchCommands
 from catena.linear.commands.tabs import TabCommands
-from catena.linear.context import LinearContext, ListRow, Refused
+from catena.linear.context import LinearContext, ListRow
 from catena.text.changes_text import shown_path
 from catena.text.formats import from_home, program_of, time_or_day
 from catena.text.safe_text import safe_line

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
+from catena.acts.surface import Refused
 from catena.linear import rows
 from catena.linear.commands.files import choose_files, confirm_with_files
-from catena.linear.context import LinearContext, ListRow, Refused
+from catena.linear.context import LinearContext, ListRow
 from catena.mentions.prompt_files import with_mentions_of
 from catena.settings.agents import find_agent
 from catena.text.formats import joined, size_in_words

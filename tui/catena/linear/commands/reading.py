@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from catena.acts.surface import Refused
 from catena.linear import rows
 from catena.linear.commands.prompts import numbered_message
-from catena.linear.context import LinearContext, ListRow, Refused
+from catena.linear.context import LinearContext, ListRow
 from catena.text.chain_text import link_facts, next_line
-from catena.text.changes_text import note_words, scope_words, shown_path, state_words, touched_words
+from catena.text.changes_text import note_words, scope_words, shown_path, state_words
 from catena.text.formats import from_home
 from catena.text.safe_text import safe, safe_line
-from catena.text.usage import spending, usage_lines
 from catena.transcript.messages.tool_call import ToolCall
 from catena.workspace.branch_search import MOST_HITS
 from catena_acp.changes.changed_file import UnreadFile
@@ -231,16 +231,6 @@ class ReadingCommands:
         if context.verbose or not any(each.link.session_id in chain.next for each in chain.entries):
             context.say(next_line(chain))  # else a row says it, without an id
 
-    async def stderr(self) -> None:
-        """Read what the agent wrote last to its standard error."""
-        tab = self._context.here
-        standing = tab.trouble.standing
-        lines = (standing.problem.detail if standing else ()) or tab.conversation.last_lines()
-        if not lines:
-            raise Refused("No error output.")
-        self._context.out.line(f"Output: error output, {counted(len(lines), 'line')}")
-        self._context.out.lines(rows.set_in(line) for line in safe("\n".join(lines)).splitlines())
-
     async def background(self) -> None:
         """List what runs in the background."""
         context, tab = self._context, self._context.here
@@ -252,16 +242,6 @@ class ReadingCommands:
 
     # --- costs, files, changes, the plan
 
-    async def usage(self) -> None:
-        """Say what the last turn, this branch and all branches cost."""
-        tab = self._context.here
-        async with self._context.tabs.store.read() as reader:
-            spent = await spending(reader, tab.conversation.id, tab.leaf_id)
-        self._context.out.lines(
-            f"Usage: {title}{', ' if title else ''}{words}"
-            for title, words in usage_lines(spent, between=", ")
-        )
-
     async def plan(self) -> None:
         """Read the plan of the agent, or the open work that its answers name."""
         entries, source = self._context.here.open_work()
@@ -270,20 +250,6 @@ class ReadingCommands:
         steps = [(safe_line(each.text), each.status) for each in entries]
         self._context.out.line(rows.plan_line(steps) + (f", {source}" if source else ""))
         self._context.out.lines(rows.plan_details(steps))
-
-    async def files(self) -> None:
-        """List the files that were read and changed on this branch."""
-        context, tab = self._context, self._context.here
-        await tab.conversation.settle()
-        files = await tab.conversation.changes.files(tab.leaf_id)
-        if not files:
-            raise Refused("No files read or changed on this branch.")
-        for each in files:
-            words = [
-                shown_path(each.path, tab.conversation.record.cwd),
-                *touched_words(each, rows.size_words),
-            ]
-            context.out.line(f"File: {', '.join(words)}")
 
     async def changes(self, argument: str) -> None:
         """List the files that were changed on this branch, in the last turn, since the last look or a checkpoint.

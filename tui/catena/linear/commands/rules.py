@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from catena.linear.context import LinearContext, ListRow, Refused
+from catena.acts.surface import Refused
+from catena.linear.context import LinearContext, ListRow
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording.counts import counted

@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from catena.acts.surface import Refused
 from catena.errors import CommandRefused
 from catena.linear import rows
-from catena.linear.context import LinearContext, ListRow, Refused
+from catena.linear.context import LinearContext, ListRow
 from catena.settings.agent_choices import agent_choices
 from catena.settings.agents import default_agent, find_agent, stored_agent, titles_of
 from catena.text.formats import from_home, time_or_day, title_of
@@ -333,12 +334,6 @@ class TabCommands:
         tab = self._context.here
         await tab.conversation.rename(argument, by=tab.window_id)
         self._context.say(f"Renamed to “{safe_line(argument)}”.")
-
-    async def pin(self) -> None:
-        """Pin the conversation, or unpin it."""
-        tab = self._context.here
-        pinned = await self._context.tabs.keeping.toggle_pin(tab.conversation.id, by=tab)
-        self._context.say("Pinned: first in the history, never pruned." if pinned else "Unpinned.")
 
     async def archive(self) -> None:
         """Archive the conversation."""

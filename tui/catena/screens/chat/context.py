@@ -11,6 +11,7 @@ from textual.app import App
 from textual.timer import Timer
 from textual.widget import Widget
 
+from catena.acts.surface import Refused
 from catena.keys.keymap import KeyMap
 from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.presenter import Parts, TabPresenter
@@ -175,6 +176,8 @@ class ChatContext:
     async def _guarded(self, act: Awaitable[None]) -> None:
         try:
             await act
+        except Refused as refused:
+            self.say(str(refused))
         except (AgentError, StoreError, ReadOnly, EditorFailed) as error:
             self.say(str(error), wrong=True)
         finally:

@@ -6,7 +6,10 @@ from collections.abc import Awaitable
 from operator import attrgetter
 from typing import TypeAlias, assert_never
 
+from catena.acts.perform import perform
+from catena.acts.surface import Here
 from catena.screens.chat.actions.chat_actions import ChatActions
+from catena.screens.chat.actions.surface import ScreenSurface
 from catena.screens.chat.bars.composer_edges import EditLeft
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.commands.table import command, listed_commands, slash_command
@@ -222,8 +225,14 @@ def _action(name: str, argument: str, actions: ChatActions) -> Awaitable[None]:
         context.drafts.prefix(f"/{name} ")
         context.say(f"Add what is missing: /{name} {wanted.argument}")
         return _nothing()
-    action = attrgetter(wanted.does)(actions)
-    act: Awaitable[None] = action(argument) if wanted.argument else action()
+    act: Awaitable[None]
+    if ":" in wanted.does:
+        if context.tab is None:
+            return _nothing()
+        act = perform(wanted, argument, Here(context.tabs, context.tab, ScreenSurface(context)))
+    else:
+        action = attrgetter(wanted.does)(actions)
+        act = action(argument) if wanted.argument else action()
     return context.gate.led(act) if wanted.leads else act
 
 

@@ -8,22 +8,17 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from textual.content import Content
-
 from catena.screens.chat.actions.agent.settings import other_agents
 from catena.screens.chat.actions.prompting.prompts import BUSY, PromptActions
 from catena.screens.chat.context import ChatContext
-from catena.text.safe_text import safe, safe_line
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble
 from catena_acp.conversation.inspection.price import price_of_any
 from catena_acp.errors import AgentError, ReadOnly
-from catena_acp.spoken.spoken import Notice, spoken_of
 from catena_acp.trouble.troubles import Offer
 from catena_store.chains.links import UNSET
 from catena_store.errors import StoreError
 from catena_store.ids import utc_now
-from catena_store.records import Kind
 
 GRACE = timedelta(seconds=3)  # after a limit's end, for clocks that differ
 _LONGEST_NAP = 15.0  # seconds between two looks at the clock; it may have been set, or the machine slept
@@ -66,7 +61,7 @@ class TroubleActions:
             case Offer.OTHER_AGENT:
                 await self._elsewhere(tab, standing)
             case Offer.LAST_LINES:
-                await self.last_lines()
+                self._do("stderr")
             case Offer.TAKE_OVER:
                 self._do("takeover")
             case _:
@@ -131,34 +126,6 @@ class TroubleActions:
             tab.trouble.dismiss()
             context.presenter.refresh()
         return True
-
-    async def last_lines(self) -> None:
-        """Show what the agent wrote last to its standard error: when it got into trouble, else until now."""
-        from catena.screens.common.page import PageScreen
-
-        if (tab := self._context.tab) is None:
-            return
-        lines = self._kept_lines(tab) or tab.conversation.last_lines()
-        if not lines:
-            self._context.say("No error output.")
-            return
-        title = tab.window.session.agent_title
-        page = PageScreen(
-            f"Error output of {safe_line(title)}",
-            Content(safe("\n".join(lines))),
-            at_end=True,
-        )
-        await self._context.app.push_screen_wait(page)
-
-    def _kept_lines(self, tab: Tab) -> tuple[str, ...]:
-        standing = tab.trouble.standing
-        if standing is not None and standing.problem.detail:
-            return standing.problem.detail
-        notice = self._context.presenter.newest(Kind.NOTICE)
-        if notice is None or notice.id != tab.leaf_id:
-            return ()
-        said = spoken_of(notice)
-        return said.detail if isinstance(said, Notice) else ()
 
     # Waiting.
 

@@ -27,20 +27,6 @@ class CheckpointActions:
         self._along = along
         self._branches = branches
 
-    async def checkpoint(self, argument: str = "") -> None:
-        """Make a checkpoint at the leaf, with a label or without."""
-        if tab := self._context.tab:
-            made = await tab.conversation.checkpoints.make(tab.window, argument or None)
-            known = f"“{made.label}”" if made.label else "without a label"
-            back = f"/rewind {made.label or made.id[:6]}"
-            self._context.say(f"Saved checkpoint {known}: {back} returns here.")
-
-    async def label(self, argument: str) -> None:
-        """Label the newest checkpoint."""
-        if tab := self._context.tab:
-            kept = await tab.conversation.checkpoints.name(argument)
-            self._context.say(f"Newest checkpoint renamed to {checkpoint_name(kept)}.")
-
     async def checkpoints(self, argument: str = "") -> None:
         """List the checkpoints; with an argument, set how often they are made here."""
         tab = self._context.tab

@@ -95,12 +95,6 @@ class UndoActions:
         taken = await self._moving(going, self._set_out())
         context.say(await warning(taken) + gone_back(taken, done))
 
-    async def pin(self) -> None:
-        """Pin this conversation, so that it stands first in the history and is never pruned, or unpin it."""
-        if (tab := self._context.tab) is not None:
-            pinned = await self._context.tabs.keeping.toggle_pin(tab.conversation.id, by=tab)
-            self._context.say("Pinned: first in the history, never pruned." if pinned else "Unpinned.")
-
     def delete(self, wish: str = "") -> Awaitable[None]:
         """Delete this conversation: lists hide it, the tab closes, and /undo brings it back.
 

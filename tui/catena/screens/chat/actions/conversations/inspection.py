@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from catena.errors import CommandRefused
-from catena.screens.changes.files import files_page
 from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
-from catena.screens.common.page import PageScreen, facts_page
 from catena.screens.common.picker import Picker
 from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
-from catena.text.usage import spending, usage_lines
 from catena.widgets.row_list import Row
 from catena.workspace.directories import existing_directory
 from catena.workspace.files_along import FilesAlong, moved_words
@@ -26,7 +23,6 @@ from catena_acp.errors import ReadOnly
 from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FileChoice, FilesMoved, RestorePlan
 from catena_store.conversations.tree import TreeNode
-from catena_store.database.database import Reader
 
 _NOTHING_YET = "Nothing has been sent yet."
 
@@ -214,32 +210,10 @@ class _TreeFiles:
 
 
 class UsageActions:
-    """Actions on the files, the cost and the directories of the active tab's conversation."""
+    """Actions on the directories of the active tab's conversation."""
 
     def __init__(self, context: ChatContext) -> None:
         self._context = context
-
-    async def files(self) -> None:
-        """Show the files that were read and changed on this branch."""
-        context = self._context
-        if (tab := context.tab) is None:
-            return
-        await tab.conversation.settle()
-        files = await tab.conversation.changes.files(tab.leaf_id)
-        page = files_page(files, tab.conversation.record.cwd)
-        await context.app.push_screen_wait(PageScreen("Files on this branch", page))
-
-    async def usage(self) -> None:
-        """Show what the last turn, this branch and all branches cost."""
-        context = self._context
-        if (tab := context.tab) is None:
-            return
-
-        async def read(reader: Reader, leaf: str | None) -> list[tuple[str, str]]:
-            return [*usage_lines(await spending(reader, tab.conversation.id, leaf))]
-
-        page = facts_page(await context.tabs.branches.of_branch(tab, read))
-        await context.app.push_screen_wait(PageScreen("Cost of this conversation", page))
 
     async def add_directory(self, argument: str = "") -> None:
         """Add a directory to the conversation; without one, list its directories and remove the chosen one."""

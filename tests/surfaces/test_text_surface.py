@@ -1,0 +1,33 @@
+"""Commands as lines of text over a pipe: acts are done there as they are on the screen and in linear mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from catena.acts.text_surface import TextSurface
+from support.screen.pilot import at_the_screen
+
+
+async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> None:
+    written: list[str] = []
+    pipe = TextSurface(written.append)
+
+    async def told(line: str) -> list[str]:
+        written.clear()
+        await pipe.take(line, person.chat.context.tabs, person.tab)
+        return list(written)
+
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.first_tab()
+        await person.idle()
+        assert await told("/files") == ["! No files read or changed on this branch."]
+        assert await told("usage") == ["Usage: No usage yet."]
+        await person.say("write notes.txt one")
+        await person.idle()
+        assert await told("/files") == ["File: notes.txt · changed 1 time"]
+        assert await told("/checkpoint here") == ["Saved checkpoint “here”: /rewind here returns here."]
+        assert await told("/label") == ["! /label LABEL names the newest checkpoint."]
+        assert await told("/label there") == ["Newest checkpoint renamed to “there”."]
+        assert await told("/pin") == ["Pinned: first in the history, never pruned."]
+        (wrong,) = await told("/file")
+        assert wrong.startswith("! Unknown command /file. Did you mean /files? Nothing was done")

@@ -1,0 +1,26 @@
+"""Acts by their rows: the coroutine is imported when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+
+from catena.acts.surface import Done, Here, Notice
+from catena.acts.table import Command
+
+
+def body_of(does: str) -> Callable[..., Awaitable[Done]]:
+    """Import the coroutine of an act by the name that its row has."""
+    module, _, name = does.partition(":")
+    found: Callable[..., Awaitable[Done]] = getattr(import_module(module), name)
+    return found
+
+
+async def perform(command: Command, argument: str, on: Here) -> None:
+    """Do an act, say what it says and show what it found. Raises Refused, and whatever the act raises."""
+    body = body_of(command.does)
+    done = await (body(on, **{command.takes: argument}) if command.takes else body(on))
+    if done.words:
+        on.surface.say(Notice(done.words))
+    if done.report is not None:
+        await on.surface.show(done.report)

@@ -1,0 +1,51 @@
+"""Acts that read what a conversation cost, and what its agent wrote beside the protocol."""
+
+from __future__ import annotations
+
+from catena.acts.surface import Done, Here, Refused, Report, Row
+from catena.text.safe_text import safe_line
+from catena.text.usage import Spending, spending, usage_rows
+from catena_acp.continuity.wording.counts import counted
+from catena_store.conversations import messages
+from catena_store.database.database import Reader
+from catena_store.records import Kind
+
+
+async def usage(on: Here) -> Done:
+    """Report what the last turn, this branch and all branches cost."""
+
+    async def read(reader: Reader, leaf: str | None) -> Spending:
+        return await spending(reader, on.tab.conversation.id, leaf)
+
+    spent = await on.tabs.branches.of_branch(on.tab, read)
+    rows = [Row(title, values) for title, values in usage_rows(spent)]
+    return Done(report=Report("Cost of this conversation", "Usage", rows))
+
+
+async def stderr(on: Here) -> Done:
+    """Report what the agent wrote last to its standard error: when it got into trouble, else until now."""
+    lines = await _lines_of_trouble(on) or on.tab.conversation.last_lines()
+    if not lines:
+        raise Refused("No error output.")
+    return Done(
+        report=Report(
+            f"Error output of {safe_line(on.tab.window.session.agent_title)}",
+            "Output",
+            heading=f"error output, {counted(len(lines), 'line')}",
+            text="\n".join(lines),
+        )
+    )
+
+
+async def _lines_of_trouble(on: Here) -> tuple[str, ...]:
+    """The lines that were kept with the trouble that the branch ends with."""
+    tab = on.tab
+    standing = tab.trouble.standing
+    if standing is not None and standing.problem.detail:
+        return standing.problem.detail
+    if tab.leaf_id is None:
+        return ()
+    async with on.tabs.store.read() as reader:
+        last = await messages.get(reader, tab.leaf_id)
+    detail = last.data.get("detail") if last is not None and last.kind is Kind.NOTICE else None
+    return tuple(str(line) for line in detail) if isinstance(detail, list | tuple) else ()

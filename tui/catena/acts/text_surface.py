@@ -1,0 +1,47 @@
+"""Commands and their answers as lines of text, for programs and editors over a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from catena.acts.perform import perform
+from catena.acts.surface import Here, Notice, Refused, Report
+from catena.acts.table import Command, commands_of
+from catena.acts.unknown import unknown_command
+from catena.text.changes_text import size_words
+from catena.text.safe_text import safe
+from catena.workspace.tab import Tab
+from catena.workspace.tabs import OpenTabs
+
+_BETWEEN = " · "
+_COMMANDS: dict[str, Command] = {
+    name: each for each in commands_of("lines") if ":" in each.does for name in each.names
+}
+
+
+class TextSurface:
+    """A surface that writes lines and asks nothing."""
+
+    def __init__(self, write: Callable[[str], object]) -> None:
+        """``write`` is given one line at a time, without its end."""
+        self._write = write
+
+    def say(self, notice: Notice) -> None:
+        """Write what is said; what went wrong begins with `!`."""
+        self._write(f"! {notice.words}" if notice.wrong else notice.words)
+
+    async def show(self, report: Report) -> None:
+        """Write the lines of a report."""
+        for line in (*report.lines(_BETWEEN, size_words), *safe(report.text).splitlines()):
+            self._write(line)
+
+    async def take(self, line: str, tabs: OpenTabs, tab: Tab) -> None:
+        """Do the command that a line names, with or without its slash; an act that refuses is said to be wrong."""
+        name, _, argument = line.strip().removeprefix("/").partition(" ")
+        command = _COMMANDS.get(name)
+        try:
+            if command is None:
+                raise Refused(unknown_command(name, _COMMANDS, "Nothing was done"))
+            await perform(command, argument.strip(), Here(tabs, tab, self))
+        except Refused as refused:
+            self.say(Notice(str(refused), wrong=True))

@@ -1,0 +1,25 @@
+"""The surface of acts in linear mode: lines."""
+
+from __future__ import annotations
+
+from catena.acts.surface import Notice, Report
+from catena.linear import rows
+from catena.linear.context import LinearContext
+from catena.text.safe_text import safe
+
+
+class LinesSurface:
+    """Linear mode, as acts see it."""
+
+    def __init__(self, context: LinearContext) -> None:
+        self._context = context
+
+    def say(self, notice: Notice) -> None:
+        """Say a notice."""
+        self._context.say(notice.words)
+
+    async def show(self, report: Report) -> None:
+        """Read a report; lines of somebody else's cannot be taken for ours."""
+        out = self._context.out
+        out.lines(report.lines(", ", rows.size_words))
+        out.lines(rows.set_in(line) for line in safe(report.text).splitlines())

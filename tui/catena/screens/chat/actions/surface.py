@@ -1,0 +1,23 @@
+"""The surface of acts on the screen: hints and sheets over the chat."""
+
+from __future__ import annotations
+
+from catena.acts.surface import Notice, Report
+from catena.screens.chat.context import ChatContext
+
+
+class ScreenSurface:
+    """A chat, as acts see it."""
+
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
+
+    def say(self, notice: Notice) -> None:
+        """Show a notice in the hint line."""
+        self._context.say(notice.words, wrong=notice.wrong)
+
+    async def show(self, report: Report) -> None:
+        """Show a report as a sheet, until it is closed; a text from its end on."""
+        from catena.screens.common.report_page import report_page
+
+        await self._context.app.push_screen_wait(report_page(report))
