@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 from catena.acts.perform import body_of
-from catena.acts.table import ACTS, Act, FrontName, commands_of
+from catena.acts.table import ACTS, ActRow, FrontName, commands_of
 from catena.linear.commands import commands as linear_commands
 from catena.screens.chat.actions import chat_actions
 from support.places import ROOT
@@ -82,7 +82,7 @@ def test_an_act_that_is_written_once_takes_where_it_is_done_and_what_its_row_say
             assert all(not front.does for front in (each.screen, each.lines) if front), each.name
 
 
-def twice(act: Act) -> bool:
+def twice(act: ActRow) -> bool:
     """True if the screen and linear mode each do the act in a way of their own."""
     return bool(act.screen and act.lines and not act.does)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from catena.acts.surface import Done, Here, Refused, Report, Row
+from catena.acts.surface import Done, Here, Refused, Report, ReportRow
 from catena.text.changes_text import shown_path, touched_words
 
 _AS_REPORTED = "As reported by the agents; not read from disk. /changes shows what changed."
@@ -19,7 +19,8 @@ async def files(on: Here) -> Done:
     if not touched:
         raise Refused("No files read or changed on this branch.")
     rows = [
-        Row(shown_path(each.path, conversation.record.cwd), partial(touched_words, each)) for each in touched
+        ReportRow(shown_path(each.path, conversation.record.cwd), partial(touched_words, each))
+        for each in touched
     ]
     reported = all(each.unreported is None for each in touched)
     note = _AS_REPORTED if reported else _ALSO_BY_SNAPSHOTS

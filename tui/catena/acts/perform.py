@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from importlib import import_module
 
 from catena.acts.surface import Done, Here, Notice
-from catena.acts.table import Command
+from catena.acts.table import FrontCommand
 
 
 def body_of(does: str) -> Callable[..., Awaitable[Done]]:
@@ -16,7 +16,7 @@ def body_of(does: str) -> Callable[..., Awaitable[Done]]:
     return found
 
 
-async def perform(command: Command, argument: str, on: Here) -> None:
+async def perform(command: FrontCommand, argument: str, on: Here) -> None:
     """Do an act, say what it says and show what it found. Raises Refused, and whatever the act raises."""
     body = body_of(command.does)
     done = await (body(on, **{command.takes: argument}) if command.takes else body(on))

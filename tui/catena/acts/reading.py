@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catena.acts.surface import Done, Here, Refused, Report, Row
+from catena.acts.surface import Done, Here, Refused, Report, ReportRow
 from catena.text.safe_text import safe_line
 from catena.text.usage import Spending, spending, usage_rows
 from catena_acp.continuity.wording.counts import counted
@@ -18,7 +18,7 @@ async def usage(on: Here) -> Done:
         return await spending(reader, on.tab.conversation.id, leaf)
 
     spent = await on.tabs.branches.of_branch(on.tab, read)
-    rows = [Row(title, values) for title, values in usage_rows(spent)]
+    rows = [ReportRow(title, values) for title, values in usage_rows(spent)]
     return Done(report=Report("Cost of this conversation", "Usage", rows))
 
 

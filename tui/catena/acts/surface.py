@@ -33,7 +33,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReportRow:
     """One row of a report: its name ("" continues the row before), and what is said of it."""
 
     name: str
@@ -50,7 +50,7 @@ class Report:
 
     title: str  # of a sheet
     word: str  # that each line of it begins with
-    rows: Sequence[Row] = ()
+    rows: Sequence[ReportRow] = ()
     note: str = ""  # about all rows, for those who see them at once
     heading: str = ""  # the line before the text
     text: str = ""  # unsafe

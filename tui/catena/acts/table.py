@@ -27,7 +27,7 @@ class Front:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ActRow:
     """One command, on every front that has it."""
 
     name: str
@@ -47,7 +47,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class FrontCommand:
     """One command as a front has it."""
 
     name: str
@@ -72,12 +72,12 @@ class Command:
         return (self.name, *self.aliases)
 
 
-def commands_of(name: FrontName) -> Iterator[Command]:
+def commands_of(name: FrontName) -> Iterator[FrontCommand]:
     """Yield the commands of a front, in the order of the table."""
     for act in ACTS:
         front: Front | None = getattr(act, name)
         if front is not None:
-            yield Command(
+            yield FrontCommand(
                 act.name,
                 front.summary or act.summary,
                 front.does or act.does,
@@ -91,17 +91,17 @@ def commands_of(name: FrontName) -> Iterator[Command]:
             )
 
 
-ACTS: tuple[Act, ...] = (
-    Act(
+ACTS: tuple[ActRow, ...] = (
+    ActRow(
         "new",
         "start a new conversation in a new tab",
         key="{new_tab}",
         screen=Front("tabs.new"),
         lines=Front("tabs.new", "[AGENT]", "start a new conversation"),
     ),
-    Act("tabs", "list the tabs", lines=Front("tabs.tabs")),
-    Act("tab", "go to a tab", lines=Front("tabs.tab", "N")),
-    Act(
+    ActRow("tabs", "list the tabs", lines=Front("tabs.tabs")),
+    ActRow("tab", "go to a tab", lines=Front("tabs.tab", "N")),
+    ActRow(
         "history",
         "open an earlier conversation",
         aliases=("resume", "open"),
@@ -115,41 +115,41 @@ ACTS: tuple[Act, ...] = (
             aliases=("resume",),
         ),
     ),
-    Act(
+    ActRow(
         "open",
         "take a number of the last list; or open a conversation",
         lines=Front("history.open", "N|ID|TITLE"),
     ),
-    Act(
+    ActRow(
         "close",
         "close this tab (the conversation stays in the history)",
         screen=Front("tabs.close"),
         lines=Front("tabs.close", "", "close this tab (the conversation stays)"),
     ),
-    Act(
+    ActRow(
         "side",
         "show another tab, a fork or a conversation side by side",
         leads=True,
         screen=Front("panes.side", "[TAB]"),
     ),
-    Act("other-pane", "go to the other pane", key="{other_pane}", leads=True, screen=Front("panes.other")),
-    Act("swap-panes", "let the two panes change places", screen=Front("panes.swap")),
-    Act("close-pane", "close this pane (its tab stays open)", leads=True, screen=Front("panes.close")),
-    Act(
+    ActRow("other-pane", "go to the other pane", key="{other_pane}", leads=True, screen=Front("panes.other")),
+    ActRow("swap-panes", "let the two panes change places", screen=Front("panes.swap")),
+    ActRow("close-pane", "close this pane (its tab stays open)", leads=True, screen=Front("panes.close")),
+    ActRow(
         "rename",
         "give this conversation a title",
         needs_argument=True,
         screen=Front("prompts.rename", "TITLE"),
         lines=Front("tabs.rename", "TITLE"),
     ),
-    Act(
+    ActRow(
         "clear",
         "clear the agent's context (the transcript stays)",
         aliases=("reset",),
         screen=Front("prompts.clear"),
         lines=Front("prompts.clear"),
     ),
-    Act(
+    ActRow(
         "retry",
         "retry the last prompt, or with another agent",
         key="{retry} while browsing",
@@ -159,14 +159,14 @@ ACTS: tuple[Act, ...] = (
             "prompts.retry", "[N] [AGENT]", "retry the last prompt, or another, or with another agent"
         ),
     ),
-    Act(
+    ActRow(
         "edit",
         "edit and resend an earlier prompt",
         key="{stop} {stop}, {edit} while browsing",
         screen=Front("edits.edit"),
         lines=Front("prompts.edit", "[N]"),
     ),
-    Act(
+    ActRow(
         "fork",
         "fork a new conversation from here",
         key="{fork fork_beside} while browsing",
@@ -176,20 +176,20 @@ ACTS: tuple[Act, ...] = (
             "branches.fork", "[N] [side] [--dir PATH]", "fork a new conversation from a message, or from here"
         ),
     ),
-    Act(
+    ActRow(
         "versions",
         "list the versions of a prompt; go to one",
         aliases=("version",),
         lines=Front("branches.versions", "[N]"),
     ),
-    Act(
+    ActRow(
         "ask",
         "ask other agents the same, side by side",
         leads=True,
         screen=Front("asking.ask", "AGENT [AGENT…] [PROMPT]"),
         lines=Front("branches.ask", "[AGENT...] [PROMPT]", "ask other agents the same"),
     ),
-    Act(
+    ActRow(
         "compare",
         "compare with the branch of another tab; keep one",
         leads=True,
@@ -198,7 +198,7 @@ ACTS: tuple[Act, ...] = (
             "branches.compare", "[N]", "compare with the branch of another tab, or with another version"
         ),
     ),
-    Act(
+    ActRow(
         "tree",
         "show all branches: go to one, compare two, quote",
         key="{tree} while browsing",
@@ -206,7 +206,7 @@ ACTS: tuple[Act, ...] = (
         screen=Front("trees.tree"),
         lines=Front("branches.tree", "[WORDS]", "list all prompts of all branches; go to one"),
     ),
-    Act(
+    ActRow(
         "lineage",
         "go to the parent or a fork of this conversation",
         aliases=("source", "forks"),
@@ -214,32 +214,32 @@ ACTS: tuple[Act, ...] = (
         screen=Front("branches.lineage"),
         lines=Front("branches.lineage", "", "list the parent and the forks of this conversation"),
     ),
-    Act(
+    ActRow(
         "undo",
         "undo the last edit, fork, rename or close",
         key="{undo} while browsing",
         screen=Front("undo.undo"),
         lines=Front("branches.undo"),
     ),
-    Act("redo", "redo what was undone", screen=Front("undo.redo"), lines=Front("branches.redo")),
-    Act(
+    ActRow("redo", "redo what was undone", screen=Front("undo.redo"), lines=Front("branches.redo")),
+    ActRow(
         "reflog",
         "list what can be undone; go back to any point",
         leads=True,
         screen=Front("undo.reflog"),
         lines=Front("branches.reflog", "", "list what can be undone"),
     ),
-    Act(
+    ActRow(
         "delete",
         "delete this conversation (/undo restores it), also at the agent",
         screen=Front("undo.delete", "[everywhere]"),
         lines=Front("tabs.delete", "[everywhere]", "delete this conversation, also at the agent"),
     ),
-    Act(
+    ActRow(
         "pin", "pin this conversation, or unpin it", "catena.acts.keeping:pin", screen=Front(), lines=Front()
     ),
-    Act("archive", "archive this conversation", screen=Front("undo.archive"), lines=Front("tabs.archive")),
-    Act(
+    ActRow("archive", "archive this conversation", screen=Front("undo.archive"), lines=Front("tabs.archive")),
+    ActRow(
         "checkpoint",
         "save a checkpoint here",
         "catena.acts.checkpoints:checkpoint",
@@ -247,7 +247,7 @@ ACTS: tuple[Act, ...] = (
         screen=Front(argument="LABEL"),
         lines=Front(argument="[LABEL]"),
     ),
-    Act(
+    ActRow(
         "label",
         "name the newest checkpoint",
         "catena.acts.checkpoints:name",
@@ -256,7 +256,7 @@ ACTS: tuple[Act, ...] = (
         screen=Front(argument="LABEL"),
         lines=Front(argument="LABEL"),
     ),
-    Act(
+    ActRow(
         "checkpoints",
         "list checkpoints; or set how often: turn, tool, manual, off",
         leads=True,
@@ -265,7 +265,7 @@ ACTS: tuple[Act, ...] = (
             "checkpoints.list", "[HOW OFTEN]", "list checkpoints, or set how often: turn, tool, manual, off"
         ),
     ),
-    Act(
+    ActRow(
         "rewind",
         "go back to a checkpoint: newest, or by label",
         leads=True,
@@ -274,21 +274,21 @@ ACTS: tuple[Act, ...] = (
             "checkpoints.rewind", "[N|LABEL]", "go back to a message or a checkpoint: newest, or by label"
         ),
     ),
-    Act(
+    ActRow(
         "stop",
         "stop the agent",
         key="{stop}, {copy_clear_or_stop} when empty",
         screen=Front("prompts.stop"),
         lines=Front("prompts.stop"),
     ),
-    Act("wait", "retry when the limit ends", lines=Front("prompts.wait")),
-    Act("allow", "allow what is asked, once", lines=Front("allow")),
-    Act("reject", "reject what is asked; a reason is the next prompt", lines=Front("reject", "[REASON]")),
-    Act("send", "send the draft", lines=Front("prompts.send")),
-    Act("draft", "read the draft", lines=Front("prompts.draft")),
-    Act("drop", "drop the draft", lines=Front("prompts.drop")),
-    Act("quote", "quote a message in the draft", lines=Front("prompts.quote", "N")),
-    Act(
+    ActRow("wait", "retry when the limit ends", lines=Front("prompts.wait")),
+    ActRow("allow", "allow what is asked, once", lines=Front("allow")),
+    ActRow("reject", "reject what is asked; a reason is the next prompt", lines=Front("reject", "[REASON]")),
+    ActRow("send", "send the draft", lines=Front("prompts.send")),
+    ActRow("draft", "read the draft", lines=Front("prompts.draft")),
+    ActRow("drop", "drop the draft", lines=Front("prompts.drop")),
+    ActRow("quote", "quote a message in the draft", lines=Front("prompts.quote", "N")),
+    ActRow(
         "stderr",
         "show the agent's error output",
         "catena.acts.reading:stderr",
@@ -296,14 +296,14 @@ ACTS: tuple[Act, ...] = (
         screen=Front(),
         lines=Front(summary="read the agent's error output"),
     ),
-    Act(
+    ActRow(
         "agent",
         "continue with another agent",
         leads=True,
         screen=Front("settings.agent", "NAME"),
         lines=Front("agents.agent", "[NAME]"),
     ),
-    Act(
+    ActRow(
         "login",
         "log in to this tab's agent",
         leads=True,
@@ -311,7 +311,7 @@ ACTS: tuple[Act, ...] = (
         lines=Front("agents.login", "[METHOD]", "log in to the agent"),
         shell=Front("catena.cli.agents.arguments", "[AGENT]", "log in to an agent"),
     ),
-    Act(
+    ActRow(
         "logout",
         "log out of this tab's agent (clears its context)",
         leads=True,
@@ -319,21 +319,21 @@ ACTS: tuple[Act, ...] = (
         lines=Front("agents.logout", "", "log out of the agent"),
         shell=Front("catena.cli.agents.arguments", "[AGENT]", "log out of an agent"),
     ),
-    Act(
+    ActRow(
         "background",
         "list what runs in the background",
         leads=True,
         screen=Front("chains.background"),
         lines=Front("reading.background"),
     ),
-    Act(
+    ActRow(
         "chain",
         "list this conversation's sessions; check or continue one",
         leads=True,
         screen=Front("chains.chain"),
         lines=Front("reading.chain", "", "list this conversation's sessions"),
     ),
-    Act(
+    ActRow(
         "context",
         "see what the agent knows",
         key="{context} while browsing",
@@ -341,61 +341,61 @@ ACTS: tuple[Act, ...] = (
         screen=Front("chains.context"),
         lines=Front("reading.context", "[N]", "say what the agent knows"),
     ),
-    Act(
+    ActRow(
         "btw",
         "ask a side question (not saved)",
         leads=True,
         screen=Front("asides.btw", "QUESTION"),
         lines=Front("asides.btw", "QUESTION", "ask side questions (not saved)"),
     ),
-    Act(
+    ActRow(
         "summary",
         "summarise the conversation: copy it, save it, or continue from it",
         leads=True,
         screen=Front("asides.summary", "WISH"),
         lines=Front("asides.summary", "[WISH]", "summarise the conversation"),
     ),
-    Act(
+    ActRow(
         "pr",
         "draft a pull request description",
         leads=True,
         screen=Front("asides.pull_request", "WISH"),
         lines=Front("asides.pull_request", "[WISH]", "draft a pull request"),
     ),
-    Act(
+    ActRow(
         "agents",
         "list agents",
         lines=Front("agents.agents"),
         shell=Front("catena.cli.agents.arguments", "[AGENT]", "list agents; install, remove, update"),
     ),
-    Act(
+    ActRow(
         "model",
         "choose a model",
         leads=True,
         screen=Front("settings.model", "NAME"),
         lines=Front("agents.model", "[NAME]"),
     ),
-    Act(
+    ActRow(
         "mode",
         "choose a mode: what the agent may do unasked",
         leads=True,
         screen=Front("settings.mode", "NAME"),
         lines=Front("agents.mode", "[NAME]", "choose a mode"),
     ),
-    Act(
+    ActRow(
         "options",
         "change the agent's settings",
         leads=True,
         screen=Front("settings.options"),
         lines=Front("agents.options", "[NAME [VALUE]]"),
     ),
-    Act(
+    ActRow(
         "takeover",
         "take over from a Catena that exited",
         screen=Front("tabs.take_over"),
         lines=Front("tabs.take_over"),
     ),
-    Act(
+    ActRow(
         "changes",
         "review what agents changed in files; quote from it",
         leads=True,
@@ -403,7 +403,7 @@ ACTS: tuple[Act, ...] = (
         lines=Front("reading.changes", "[turn|look|CHECKPOINT]", "read what agents changed in files"),
         shell=Front("catena.cli.files.arguments", "ID", "print what agents changed in files"),
     ),
-    Act(
+    ActRow(
         "blame",
         "show which prompt wrote each line of a file",
         leads=True,
@@ -414,7 +414,7 @@ ACTS: tuple[Act, ...] = (
             "catena.cli.files.arguments", "FILE[:LINE]", "print which prompt wrote each line of a file"
         ),
     ),
-    Act(
+    ActRow(
         "files",
         "show files read and changed on this branch",
         "catena.acts.files:files",
@@ -425,7 +425,7 @@ ACTS: tuple[Act, ...] = (
             "catena.cli.files.arguments", "ID", "print what each turn did to files, or bring them back"
         ),
     ),
-    Act(
+    ActRow(
         "usage",
         "show cost and tokens of this conversation",
         "catena.acts.reading:usage",
@@ -434,21 +434,21 @@ ACTS: tuple[Act, ...] = (
         screen=Front(),
         lines=Front(summary="say what it cost"),
     ),
-    Act(
+    ActRow(
         "cd",
         "continue in another directory",
         leads=True,
         screen=Front("directories.change", "DIR"),
         lines=Front("tabs.change_directory", "[DIR]"),
     ),
-    Act(
+    ActRow(
         "add-dir",
         "add a directory, or remove one",
         leads=True,
         screen=Front("usage.add_directory", "DIR"),
         lines=Front("tabs.add_directory", "[DIR]"),
     ),
-    Act(
+    ActRow(
         "permissions",
         "your permission rules here: remove one, change where it holds",
         leads=True,
@@ -456,7 +456,7 @@ ACTS: tuple[Act, ...] = (
         lines=Front("rules.permissions", "", "list permission rules; remove one"),
         shell=Front("catena.cli.settings.arguments", "", "list, test, add or remove permission rules"),
     ),
-    Act(
+    ActRow(
         "mcp",
         "MCP servers of this conversation",
         leads=True,
@@ -464,7 +464,7 @@ ACTS: tuple[Act, ...] = (
         lines=Front("rules.servers", "[allow|refuse]", "list MCP servers"),
         shell=Front("catena.cli.arguments", "", "tools for agents over MCP (started by agents)"),
     ),
-    Act(
+    ActRow(
         "templates",
         "prompt templates: read them, allow those of the project",
         aliases=("prompts",),
@@ -472,7 +472,7 @@ ACTS: tuple[Act, ...] = (
         screen=Front("templates.templates"),
         lines=Front("agents.templates", "[allow|refuse NAME]", "list prompt templates; /NAME fills one in"),
     ),
-    Act(
+    ActRow(
         "next-question",
         "go to the next tab whose agent asks",
         key="{next_question}",
@@ -480,7 +480,7 @@ ACTS: tuple[Act, ...] = (
         screen=Front("permissions.next_question"),
         lines=Front("tabs.next_question"),
     ),
-    Act(
+    ActRow(
         "queue",
         "reorder, edit or send queued prompts",
         key="{queue}",
@@ -492,47 +492,47 @@ ACTS: tuple[Act, ...] = (
             "list queued prompts, send, move, edit or remove one",
         ),
     ),
-    Act("continue", "send queued prompts that were held", lines=Front("prompts.go_on")),
-    Act(
+    ActRow("continue", "send queued prompts that were held", lines=Front("prompts.go_on")),
+    ActRow(
         "attach",
         "attach a file to this prompt",
         needs_argument=True,
         screen=Front("attachments.attach", "PATH"),
         lines=Front("prompts.attach", "[PATH]", "attach a file to the next prompt"),
     ),
-    Act("paste", "attach the image on the clipboard", key="{paste}", screen=Front("attachments.paste")),
-    Act(
+    ActRow("paste", "attach the image on the clipboard", key="{paste}", screen=Front("attachments.paste")),
+    ActRow(
         "detach",
         "remove an attached file: newest, or by name",
         screen=Front("attachments.detach", "NAME"),
         lines=Front("prompts.detach", "[NAME]", "take an attached file away"),
     ),
-    Act(
+    ActRow(
         "open-image",
         "open the image of the agent, or the page it links to",
         key="{open_image} while browsing",
         screen=Front("images.open"),
     ),
-    Act(
+    ActRow(
         "save-image",
         "save the image of the agent",
         key="{save_image} while browsing",
         screen=Front("images.save", "PATH"),
     ),
-    Act(
+    ActRow(
         "copy-image-path",
         "copy the path of a copy of the image",
         by_name=False,
         screen=Front("images.copy_path"),
     ),
-    Act(
+    ActRow(
         "unqueue",
         "move the newest queued prompt back to the composer",
         key="{text_up} when empty",
         screen=Front("prompts.unqueue"),
         lines=Front("prompts.unqueue", "", "move the newest queued prompt to the draft"),
     ),
-    Act(
+    ActRow(
         "find",
         "find in the transcript",
         key="{find}",
@@ -540,25 +540,25 @@ ACTS: tuple[Act, ...] = (
         screen=Front("view.find", "TEXT"),
         lines=Front("reading.find", "WORDS", "find words in this branch"),
     ),
-    Act(
+    ActRow(
         "save",
         "write a message, or its image, into a file",
         aliases=("save-image",),
         lines=Front("reading.save", "N FILE"),
     ),
-    Act("plan", "read the plan", lines=Front("reading.plan")),
-    Act("linear", "say less or more", lines=Front("agents.linear", "[quiet|normal|verbose]")),
-    Act(
+    ActRow("plan", "read the plan", lines=Front("reading.plan")),
+    ActRow("linear", "say less or more", lines=Front("agents.linear", "[quiet|normal|verbose]")),
+    ActRow(
         "follow",
         "go to the end of the transcript and follow it",
         key="{follow} when empty",
         screen=Front("branches.to_end"),
         lines=Front("branches.follow", "", "go to where the conversation went on elsewhere"),
     ),
-    Act(
+    ActRow(
         "browse", "browse the transcript by keyboard", key="{browse}", leads=True, screen=Front("view.browse")
     ),
-    Act(
+    ActRow(
         "inputs",
         "search prompt history",
         key="{search_inputs}",
@@ -566,8 +566,8 @@ ACTS: tuple[Act, ...] = (
         screen=Front("prompts.search_inputs"),
         lines=Front("prompts.inputs", "[WORDS]", "list earlier prompts, or find one"),
     ),
-    Act("editor", "write the prompt in your editor", key="{editor}", screen=Front("view.editor")),
-    Act(
+    ActRow("editor", "write the prompt in your editor", key="{editor}", screen=Front("view.editor")),
+    ActRow(
         "export",
         "write this branch, or all, as markdown, html or json",
         screen=Front("exports.export", "[FORMAT] [tree] [FILE]"),
@@ -576,17 +576,17 @@ ACTS: tuple[Act, ...] = (
             "catena.cli.conversations.arguments", "ID", "write a conversation as Markdown, JSON or HTML"
         ),
     ),
-    Act("copy", "copy the last answer", screen=Front("view.copy")),
-    Act("theme", "change theme", leads=True, screen=Front("settings.theme", "NAME")),
-    Act(
+    ActRow("copy", "copy the last answer", screen=Front("view.copy")),
+    ActRow("theme", "change theme", leads=True, screen=Front("settings.theme", "NAME")),
+    ActRow(
         "settings",
         "change settings",
         leads=True,
         screen=Front("settings.sheet"),
         lines=Front("agents.settings", "[NAME [VALUE]]", "read or change settings"),
     ),
-    Act("palette", "all commands", key="{palette}", leads=True, screen=Front("view.palette")),
-    Act(
+    ActRow("palette", "all commands", key="{palette}", leads=True, screen=Front("view.palette")),
+    ActRow(
         "help",
         "keys and commands for this place",
         key="{help}",
@@ -594,15 +594,15 @@ ACTS: tuple[Act, ...] = (
         screen=Front("view.help"),
         lines=Front("help", "[COMMAND]", "list the commands"),
     ),
-    Act(
+    ActRow(
         "show",
         "read all of a message or a tool call",
         lines=Front("reading.show", "N"),
         shell=Front("catena.cli.conversations.arguments", "ID", "print a conversation"),
     ),
-    Act("read", "read the branch from a number on", lines=Front("reading.read", "[N]")),
-    Act("suspend", "suspend to the shell (fg returns)", key="{suspend}", screen=Front("tabs.suspend")),
-    Act(
+    ActRow("read", "read the branch from a number on", lines=Front("reading.read", "[N]")),
+    ActRow("suspend", "suspend to the shell (fg returns)", key="{suspend}", screen=Front("tabs.suspend")),
+    ActRow(
         "quit",
         "quit (tabs are restored next time)",
         aliases=("exit",),
@@ -610,7 +610,7 @@ ACTS: tuple[Act, ...] = (
         screen=Front("quitting.quit"),
         lines=Front(summary="leave"),
     ),
-    Act(
+    ActRow(
         "again",
         "retry the browsed prompt",
         key="{retry} while browsing",
@@ -618,7 +618,7 @@ ACTS: tuple[Act, ...] = (
         by_name=False,
         screen=Front("edits.retry_browsed"),
     ),
-    Act(
+    ActRow(
         "fork-beside",
         "fork side by side, or in a new tab",
         key="{fork_beside} while browsing",
@@ -626,7 +626,7 @@ ACTS: tuple[Act, ...] = (
         by_name=False,
         screen=Front("branches.fork_beside"),
     ),
-    Act(
+    ActRow(
         "turn-changes",
         "changes of this turn",
         key="{turn_changes} while browsing",
@@ -634,7 +634,7 @@ ACTS: tuple[Act, ...] = (
         by_name=False,
         screen=Front("changes.of_browsed"),
     ),
-    Act(
+    ActRow(
         "sibling-before",
         "previous version",
         key="{previous_version} while browsing",
@@ -642,7 +642,7 @@ ACTS: tuple[Act, ...] = (
         by_name=False,
         screen=Front("branches.sibling_before"),
     ),
-    Act(
+    ActRow(
         "sibling-after",
         "next version",
         key="{next_version} while browsing",
@@ -650,7 +650,7 @@ ACTS: tuple[Act, ...] = (
         by_name=False,
         screen=Front("branches.sibling_after"),
     ),
-    Act(
+    ActRow(
         "files-too",
         "files too: they go back, or along to another branch",
         key="{files_too}",
@@ -658,7 +658,7 @@ ACTS: tuple[Act, ...] = (
         by_name=False,
         screen=Front("along.choose"),
     ),
-    Act(
+    ActRow(
         "show-files",
         "show what would become of files",
         key="{show_files}",
@@ -666,52 +666,58 @@ ACTS: tuple[Act, ...] = (
         by_name=False,
         screen=Front("along.show"),
     ),
-    Act(
+    ActRow(
         "branch-point-before",
         "branch point above",
         key="{branch_point_above} while browsing",
         by_name=False,
         screen=Front("branches.branch_point_before"),
     ),
-    Act(
+    ActRow(
         "branch-point-after",
         "branch point below",
         key="{branch_point_below} while browsing",
         by_name=False,
         screen=Front("branches.branch_point_after"),
     ),
-    Act("run", "send one prompt, print the answer", shell=Front("catena.cli.run.arguments", '"PROMPT"')),
-    Act("list", "list conversations, newest first", shell=Front("catena.cli.conversations.arguments")),
-    Act(
+    ActRow("run", "send one prompt, print the answer", shell=Front("catena.cli.run.arguments", '"PROMPT"')),
+    ActRow("list", "list conversations, newest first", shell=Front("catena.cli.conversations.arguments")),
+    ActRow(
         "search",
         "find conversations by what was said in them",
         shell=Front("catena.cli.conversations.arguments", "WORDS"),
     ),
-    Act(
+    ActRow(
         "replay",
         "play a conversation, or write it as an asciicast",
         shell=Front("catena.cli.conversations.arguments", "ID"),
     ),
-    Act("import", "read conversations from files", shell=Front("catena.cli.conversations.arguments", "FILE")),
-    Act(
+    ActRow(
+        "import", "read conversations from files", shell=Front("catena.cli.conversations.arguments", "FILE")
+    ),
+    ActRow(
         "prune",
         "remove old conversations for good; lists them first",
         shell=Front("catena.cli.conversations.arguments"),
     ),
-    Act(
+    ActRow(
         "config",
         "print the settings and where they come from; edit, check",
         shell=Front("catena.cli.settings.arguments", "[KEY]"),
     ),
-    Act("keys", "list every action of a key, with your keys", shell=Front("catena.cli.settings.arguments")),
-    Act(
+    ActRow(
+        "keys", "list every action of a key, with your keys", shell=Front("catena.cli.settings.arguments")
+    ),
+    ActRow(
         "doctor",
         "print diagnostics; repair a terminal or database",
         shell=Front("catena.cli.doctor.arguments"),
     ),
-    Act("completion", "print completion for bash, zsh or fish", shell=Front("catena.cli.arguments", "SHELL")),
-    Act("agents install", shell=Front("catena.cli.agents.arguments")),
-    Act("agents remove", shell=Front("catena.cli.agents.arguments")),
-    Act("agents update", shell=Front("catena.cli.agents.arguments")),
-    Act("__complete", shell=Front("catena.cli.arguments")),
+    ActRow(
+        "completion", "print completion for bash, zsh or fish", shell=Front("catena.cli.arguments", "SHELL")
+    ),
+    ActRow("agents install", shell=Front("catena.cli.agents.arguments")),
+    ActRow("agents remove", shell=Front("catena.cli.agents.arguments")),
+    ActRow("agents update", shell=Front("catena.cli.agents.arguments")),
+    ActRow("__complete", shell=Front("catena.cli.arguments")),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from catena.acts.perform import perform
 from catena.acts.surface import Here, Notice, Refused, Report
-from catena.acts.table import Command, commands_of
+from catena.acts.table import FrontCommand, commands_of
 from catena.acts.unknown import unknown_command
 from catena.text.changes_text import size_words
 from catena.text.safe_text import safe
@@ -14,7 +14,7 @@ from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 
 _BETWEEN = " · "
-_COMMANDS: dict[str, Command] = {
+_COMMANDS: dict[str, FrontCommand] = {
     name: each for each in commands_of("lines") if ":" in each.does for name in each.names
 }
 

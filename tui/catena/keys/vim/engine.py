@@ -23,7 +23,7 @@ from catena.keys.vim.characters import (
     whole,
 )
 from catena.keys.vim.commands import Typed, VimCommand, parsed
-from catena.keys.vim.insertion import Done, Insertion
+from catena.keys.vim.insertion import Insertion, Repeatable
 from catena.keys.vim.motions import MOTIONS, Find, MotionSpan, MotionTarget, Move, search, word_end
 from catena.keys.vim.objects import text_object
 from catena.keys.vim.registers import Register, Registers
@@ -80,7 +80,7 @@ class Vim:
         self._find: Find | None = None
         self._searched: _Search | None = None
         self._searching: _Search | None = None
-        self._last: Done | None = None
+        self._last: Repeatable | None = None
         self._anchor = 0
         self._column = 0
         self.restart(text, cursor)
@@ -204,14 +204,14 @@ class Vim:
                 chosen = self._range(command)
                 if chosen is not None:
                     if command.operator != "y":
-                        self._last = Done(command)
+                        self._last = Repeatable(command)
                     self._operate(command, chosen)
             case name if name in _CHANGING:
                 text, empty = self.text, self.cursor == line_end(self.text, self.cursor)
                 self._change(command)
                 tried = name in "pP" or (name == "~" and not empty)  # though nothing may be different
                 if self.text != text or self.mode is Mode.INSERT or tried:
-                    self._last = Done(command)
+                    self._last = Repeatable(command)
             case _:
                 self._go(command)
 
@@ -467,7 +467,7 @@ class Vim:
             self._go(command)
         else:
             if name not in ("y", "Y"):
-                self._last = Done(command, size=self._size())
+                self._last = Repeatable(command, size=self._size())
             if name in _VISUAL_LINES:
                 chosen = Range(
                     line_start(self.text, chosen.start),

@@ -37,7 +37,7 @@ class Insertion:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Repeatable:
     """The change that `.` repeats; ``size``: of what was selected, in lines and in characters of the last one."""
 
     command: VimCommand

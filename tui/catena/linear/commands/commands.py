@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from catena.acts.perform import perform
 from catena.acts.surface import Here
-from catena.acts.table import Command
+from catena.acts.table import FrontCommand
 from catena.acts.unknown import shown_name
 from catena.linear.commands.agents import AgentCommands
 from catena.linear.commands.asides import AsideCommands
@@ -52,7 +52,7 @@ class LinearCommands:
         self.rules: RuleCommands = RuleCommands(context)
         self.asides: AsideCommands = AsideCommands(context, self.tabs)
 
-    def do(self, command: Command, argument: str) -> Awaitable[None]:
+    def do(self, command: FrontCommand, argument: str) -> Awaitable[None]:
         """Do a command with what was typed behind its name. Raises Refused if it needs a tab and none is open."""
         if ":" in command.does:
             context = self.context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from catena.acts.table import Command, commands_of
+from catena.acts.table import FrontCommand, commands_of
 from catena.acts.unknown import unknown_command
 
 _ORDER = """
@@ -15,11 +15,13 @@ _ORDER = """
     context chain usage files changes blame background stderr btw summary pr
     agents agent model mode options login logout permissions mcp templates settings quit
 """.split()  # noqa: SIM905 - a line for each subject
-COMMANDS: tuple[Command, ...] = tuple(sorted(commands_of("lines"), key=lambda each: _ORDER.index(each.name)))
+COMMANDS: tuple[FrontCommand, ...] = tuple(
+    sorted(commands_of("lines"), key=lambda each: _ORDER.index(each.name))
+)
 _BY_NAME = {name: each for each in COMMANDS for name in each.names}
 
 
-def command_of(name: str) -> Command | None:
+def command_of(name: str) -> FrontCommand | None:
     """Return the command of a name."""
     return _BY_NAME.get(name)
 

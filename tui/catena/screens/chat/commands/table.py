@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from catena.acts.table import Command, commands_of
+from catena.acts.table import FrontCommand, commands_of
 from catena.keys.keymap import KeyMap
 
-COMMANDS: tuple[Command, ...] = tuple(commands_of("screen"))
-SLASH_COMMANDS: tuple[Command, ...] = tuple(each for each in COMMANDS if each.by_name)
+COMMANDS: tuple[FrontCommand, ...] = tuple(commands_of("screen"))
+SLASH_COMMANDS: tuple[FrontCommand, ...] = tuple(each for each in COMMANDS if each.by_name)
 _BY_NAME = {each.name: each for each in COMMANDS}
 
 
-def listed_commands(keys: KeyMap) -> tuple[Command, ...]:
+def listed_commands(keys: KeyMap) -> tuple[FrontCommand, ...]:
     """Return the commands that are typed, each with its key in effect."""
     return tuple(replace(each, key=keys.fill(each.key)) for each in SLASH_COMMANDS)
 
 
-def command(name: str) -> Command:
+def command(name: str) -> FrontCommand:
     """Return the command of this name, whether it is typed or done by a key."""
     return _BY_NAME[name]
 
 
-def slash_command(name: str) -> Command | None:
+def slash_command(name: str) -> FrontCommand | None:
     """Return the command that is typed by this name or alias."""
     return next((each for each in SLASH_COMMANDS if name in each.names), None)
