@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 
-from catena.acts.surface import Done, Here, Notice
+from catena.acts.surface import Done, Here
 from catena.acts.table import FrontCommand
 
 
@@ -21,6 +21,6 @@ async def perform(command: FrontCommand, argument: str, on: Here) -> None:
     body = body_of(command.does)
     done = await (body(on, **{command.takes: argument}) if command.takes else body(on))
     if done.words:
-        on.surface.say(Notice(done.words))
+        on.surface.say(done.words)
     if done.report is not None:
         await on.surface.show(done.report)

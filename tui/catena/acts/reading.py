@@ -6,6 +6,7 @@ from catena.acts.surface import Done, Here, Refused, Report, ReportRow
 from catena.text.safe_text import safe_line
 from catena.text.usage import Spending, spending, usage_rows
 from catena_acp.continuity.wording.counts import counted
+from catena_acp.spoken.spoken import Notice, spoken_of
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.records import Kind
@@ -47,5 +48,5 @@ async def _lines_of_trouble(on: Here) -> tuple[str, ...]:
         return ()
     async with on.tabs.store.read() as reader:
         last = await messages.get(reader, tab.leaf_id)
-    detail = last.data.get("detail") if last is not None and last.kind is Kind.NOTICE else None
-    return tuple(str(line) for line in detail) if isinstance(detail, list | tuple) else ()
+    said = spoken_of(last) if last is not None and last.kind is Kind.NOTICE else None
+    return said.detail if isinstance(said, Notice) else ()

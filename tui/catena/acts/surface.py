@@ -25,14 +25,6 @@ class Refused(CommandRefused):
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
-    """One thing that is said; ``wrong`` if something failed."""
-
-    words: str
-    wrong: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class ReportRow:
     """One row of a report: its name ("" continues the row before), and what is said of it."""
 
@@ -74,8 +66,8 @@ class Done:
 class Surface(Protocol):
     """What an act asks of the front that it runs on."""
 
-    def say(self, notice: Notice) -> None:
-        """Say something."""
+    def say(self, words: str, *, wrong: bool = False) -> None:
+        """Say something; ``wrong`` if something failed."""
 
     async def show(self, report: Report) -> None:
         """Show a report, and return when the user is done with it."""

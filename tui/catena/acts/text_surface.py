@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from catena.acts.perform import perform
-from catena.acts.surface import Here, Notice, Refused, Report
+from catena.acts.surface import Here, Refused, Report
 from catena.acts.table import FrontCommand, commands_of
 from catena.acts.unknown import unknown_command
 from catena.text.changes_text import size_words
@@ -26,9 +26,9 @@ class TextSurface:
         """``write`` is given one line at a time, without its end."""
         self._write = write
 
-    def say(self, notice: Notice) -> None:
+    def say(self, words: str, *, wrong: bool = False) -> None:
         """Write what is said; what went wrong begins with `!`."""
-        self._write(f"! {notice.words}" if notice.wrong else notice.words)
+        self._write(f"! {words}" if wrong else words)
 
     async def show(self, report: Report) -> None:
         """Write the lines of a report."""
@@ -44,4 +44,4 @@ class TextSurface:
                 raise Refused(unknown_command(name, _COMMANDS, "Nothing was done"))
             await perform(command, argument.strip(), Here(tabs, tab, self))
         except Refused as refused:
-            self.say(Notice(str(refused), wrong=True))
+            self.say(str(refused), wrong=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catena.acts.surface import Notice, Report
+from catena.acts.surface import Report
 from catena.linear import rows
 from catena.linear.context import LinearContext
 from catena.text.safe_text import safe
@@ -14,9 +14,9 @@ class LinesSurface:
     def __init__(self, context: LinearContext) -> None:
         self._context = context
 
-    def say(self, notice: Notice) -> None:
-        """Say a notice."""
-        self._context.say(notice.words)
+    def say(self, words: str, *, wrong: bool = False) -> None:
+        """Say words of ours."""
+        self._context.say(words)
 
     async def show(self, report: Report) -> None:
         """Read a report; lines of somebody else's cannot be taken for ours."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from catena.acts.surface import Notice, Report
+from catena.acts.surface import Report
 from catena.screens.chat.context import ChatContext
 
 
@@ -12,9 +12,9 @@ class ScreenSurface:
     def __init__(self, context: ChatContext) -> None:
         self._context = context
 
-    def say(self, notice: Notice) -> None:
-        """Show a notice in the hint line."""
-        self._context.say(notice.words, wrong=notice.wrong)
+    def say(self, words: str, *, wrong: bool = False) -> None:
+        """Show words in the hint line."""
+        self._context.say(words, wrong=wrong)
 
     async def show(self, report: Report) -> None:
         """Show a report as a sheet, until it is closed; a text from its end on."""
