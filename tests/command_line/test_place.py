@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,23 @@ def test_m16_a_tab_that_went_another_way_says_where_the_conversation_went_on(cat
     again = back_in_lines(catena, "/follow", "echo")
     assert "1 later turn elsewhere: /follow goes there." in again.out
     assert heard(again) == ["say one", "say beside", "echo"]
+
+
+def test_m16_a_tab_is_told_when_a_client_that_only_reads_moves_the_conversation(catena: Catena) -> None:
+    assert lines(catena, "say one", "say two").status == 0
+    id = newest(catena)
+    first = next(row for row in shown(catena, id)["messages"] if row["text"] == "one")
+    assert run(catena, "--resume", id, "--at", first["id"], "say beside").status == 0
+    with catena.start("--linear", stdin=subprocess.PIPE) as owner:
+        assert owner.stdin
+        owner.stdin.write("/follow\n")
+        owner.stdin.flush()
+        until(owner, "beside\n")
+        elsewhere = catena("--linear", stdin=f"/open {id}\n/versions 3\n/open 1\n")
+        assert "Read-only" in elsewhere.out and "say two" in elsewhere.out, elsewhere
+        until(owner, "Note: 1 later turn elsewhere: /follow goes there.")
+        owner.communicate("/follow\n/quit\n", timeout=60)
+    assert "say two" in catena("show", id).out
 
 
 @pytest.mark.timeout(0)

@@ -25,6 +25,7 @@ from catena_acp.continuity.conversation_events import (
     MessageAdded,
     MessageChanged,
     MessageGrew,
+    PlaceMoved,
     PromptReturned,
     QueueChanged,
     Renamed,
@@ -499,7 +500,7 @@ async def test_r16_a_conversation_that_is_lost_while_it_is_closed_is_not_followe
         assert sum(isinstance(news, TurnEnded) for news in desk.told) == 1
 
 
-async def test_r16_while_nothing_is_followed_nothing_is_asked_and_nothing_new_is_one_look_at_the_version(
+async def test_r16_while_nothing_is_open_nothing_is_asked_and_nothing_new_is_one_look_at_the_version(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(foreign_conversations, "LOOK_SECONDS", 0.01)
@@ -532,9 +533,33 @@ async def test_r16_while_nothing_is_followed_nothing_is_asked_and_nothing_new_is
                     asked.clear()
                     looked.clear()
                     await looked.wait()
-        asked.clear()
+        await desk.conversations.close(desk.conversation.id)
+        async with desk.conversations._following._looking:
+            asked.clear()
         await asyncio.wait({asyncio.ensure_future(asyncio.Event().wait())}, timeout=0.1)
         assert asked == []
+
+
+async def test_m16_a_window_is_told_once_of_what_it_lacks_when_another_client_moves_the_place(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(foreign_conversations, "PLACE_SECONDS", 0.01)
+    async with world.client() as desk:
+        await desk.say("say one")
+        leaf = (await desk.stored_window()).leaf_id
+        async with Database.open(world.store) as db:
+            async with db.write() as tx:
+                prompt = NewMessage(new_id(), desk.conversation.id, None, Kind.USER, "say beside")
+                await places.move(tx, desk.conversation.id, (await messages.insert(tx, prompt)).id)
+            await desk.until_told(PlaceMoved, lambda news: news.turns == 1)
+            async with db.write() as tx:
+                below = await places.of(tx, desk.conversation.id)
+                answer = NewMessage(new_id(), desk.conversation.id, below, Kind.AGENT, "an answer")
+                await places.grow(tx, desk.conversation.id, below, (await messages.insert(tx, answer)).id)
+            async with db.write() as tx:
+                await places.move(tx, desk.conversation.id, leaf)
+        await desk.until_told(PlaceMoved, lambda news: not news.turns)
+        assert [news.turns for news in desk.told if isinstance(news, PlaceMoved)] == [1, 0]
 
 
 async def test_r16_a_look_at_a_conversation_of_ten_thousand_messages_reads_only_what_is_new(

@@ -110,6 +110,7 @@ class LiveConversation:
             str, asyncio.Event
         ] = {}  # by window; set where the person goes on without it
         self._place_moves = 0
+        self._lacks: dict[str, int] = {}  # by window: turns elsewhere, as it was told last
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -144,21 +145,26 @@ class LiveConversation:
                 if self.background.take(window_id, message):
                     self.publish(BackgroundChanged(window_id))
                 if isinstance(event, MessageAdded) and (message.kind is Kind.USER or message.barrier):
-                    self._tell_windows()
+                    self._moved_here()
             case LeafMoved():
-                self._tell_windows()
+                self._moved_here()
             case _:
                 pass
 
-    def _tell_windows(self) -> None:
-        """A window moved the place of the conversation: tell all that are open here what they lack."""
+    def _moved_here(self) -> None:
+        """A window of this client moved the place: the others lack something now, and that one nothing any more."""
         self._place_moves += 1
-        if self.tenure is not None and not self.closing and len(self.windows) > 1:
-            for window_id in self.windows:
-                self.spawn(self._tell_place(window_id))
+        if len(self.windows) > 1 or any(self._lacks.values()):
+            self.place_moved()
+
+    def place_moved(self) -> None:
+        """Whoever moved the place of the conversation, tell all windows that are open here what they lack."""
+        self._place_moves += 1
+        for window_id in () if self.closing else self.windows:
+            self.spawn(self._tell_place(window_id))
 
     async def _tell_place(self, window_id: str) -> None:
-        moves = -1
+        moves, lacks = -1, 0
         with contextlib.suppress(StoreError):
             while moves != self._place_moves:
                 moves = self._place_moves
@@ -166,8 +172,17 @@ class LiveConversation:
                     window = await windows.get(reader, window_id)
                     if window is None or window.conversation_id != self.id:
                         return
-                    later = await places.later_than(reader, self.id, window.leaf_id)
-            self.publish(PlaceMoved(window_id, later.turns))
+                    lacks = (await places.later_than(reader, self.id, window.leaf_id)).turns
+            if lacks != self._lacks.get(window_id, 0):
+                self._lacks[window_id] = lacks
+                self.publish(PlaceMoved(window_id, lacks))
+
+    async def turns_elsewhere(self, window_id: str, leaf_id: str | None) -> int:
+        """The turns where the conversation went on that a window lacks, which stands on a leaf. Raises StoreError."""
+        async with self.services.db.read() as reader:
+            later = await places.later_than(reader, self.id, leaf_id)
+        self._lacks[window_id] = later.turns
+        return later.turns
 
     def doing(self, window_id: str) -> Doing:
         """What a window's turn does now."""
@@ -385,6 +400,7 @@ class LiveConversation:
     def leave(self, window_id: str) -> None:
         """The window was closed for good: what it owned is anybody's."""
         self._doing.pop(window_id, None)
+        self._lacks.pop(window_id, None)
         self._carriers.pop(window_id, None)
         self._known.pop(window_id, None)
 

@@ -245,8 +245,8 @@ class OpenTabs:
             tab.queue = tuple(each for each in await queue.items(reader, tab.window_id) if each.waits)
             tab.draft_files = tuple(await attachments.of_draft(reader, tab.window_id))
             first_prompt = await messages.first_prompt(reader, tab.conversation.id)
-            later = await places.later_than(reader, tab.conversation.id, tab.leaf_id)
-        tab.elsewhere = TurnsElsewhere(later.turns) if later.turns else None
+        later = await tab.conversation.turns_elsewhere(tab.window_id, tab.leaf_id)
+        tab.elsewhere = TurnsElsewhere(later) if later else None
         tab.title = title_of(first_prompt or "")
 
     def _listen(self, tab: Tab) -> None:

@@ -124,7 +124,7 @@ class Conversations:
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[None]] = set()
         self._left_by: dict[str, Lease] = {}  # clients whose leftovers are not closed yet
-        self._following = Following(services, self._is_dead)
+        self._following = Following(services, self._is_dead, self._live.values)
 
     @classmethod
     @asynccontextmanager

@@ -1,7 +1,8 @@
-"""Following conversations that another client holds: what it writes is published here as if it were done here.
+"""What other clients do to conversations that are open here: to those that they hold, and where any of them goes on.
 
-One look at the file's version for the whole process, and a look at the rows only where that moved. While nothing is
-followed nothing is asked.
+What is written to a conversation that another client holds is published here as if it were done here. Whoever holds
+one, a client that only reads may move its place. One look at the file's version for the whole process, and a look at
+the rows only where that moved.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from catena_acp.continuity.conversation_events import (
@@ -24,6 +25,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.services import Services
 from catena_acp.conversation.live import LiveConversation
+from catena_store import places
 from catena_store.clients import progress
 from catena_store.clients.progress import Progress
 from catena_store.database.database import Reader, Writer
@@ -161,15 +163,23 @@ def _is_due(row: Message, over: set[str]) -> bool:
 
 
 LOOK_SECONDS = 0.25
+PLACE_SECONDS = 1.0  # between two looks while no other client's conversation is followed
 HOLDER_SECONDS = 1.0  # between two looks at whether the holder lives
 
 
 class Following:
-    """Everything that this process follows."""
+    """Everything that this process follows, and the places of all ``live`` conversations."""
 
-    def __init__(self, services: Services, is_dead: Callable[[Lease], bool]) -> None:
+    def __init__(
+        self,
+        services: Services,
+        is_dead: Callable[[Lease], bool],
+        live: Callable[[], Collection[LiveConversation]],
+    ) -> None:
         self._services = services
         self._is_dead = is_dead
+        self._live = live
+        self._places: dict[str, str | None] = {}  # of open conversations, when they were looked at
         self._followed: dict[str, _Followed] = {}
         self._wake = asyncio.Event()
         self._looking = asyncio.Lock()
@@ -199,17 +209,18 @@ class Following:
         """Look for changes until cancelled."""
         holder_due = 0.0
         while True:
-            if not self._followed:
-                self._wake.clear()
-                await self._wake.wait()
+            self._wake.clear()
             async with self._looking:
-                await self._look_if_possible()
+                if self._followed or self._live():
+                    await self._look_if_possible()
                 now = self._services.monotonic()
                 if now >= holder_due:
                     holder_due = now + HOLDER_SECONDS
                     for followed in self._followed.values():
                         followed.judge_holder(self._is_dead)
-            await asyncio.sleep(LOOK_SECONDS)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS if self._followed else PLACE_SECONDS):
+                    await self._wake.wait()
 
     async def _look_if_possible(self) -> None:
         """A store that is busy is looked at again; that it cannot be read is reported to the next write."""
@@ -226,7 +237,20 @@ class Following:
         for followed in list(self._followed.values()):
             if version != self._version or followed.is_behind:
                 await followed.look()
+        if version != self._version:
+            await self._look_at_places()
         self._version = version
+
+    async def _look_at_places(self) -> None:
+        """Tell the windows of conversations whose places moved."""
+        shown = [conversation for conversation in self._live() if conversation.windows]
+        async with self._services.db.read() as reader:
+            now = {each.record.id: await places.of(reader, each.record.id) for each in shown}
+        before, self._places = self._places, now
+        for conversation in shown:
+            id = conversation.record.id
+            if id not in before or before[id] != now[id]:
+                conversation.place_moved()
 
 
 class _Followed:
