@@ -416,6 +416,12 @@ WORDS: tuple[tuple[str, Trouble, datetime | None], ...] = (
     ("[API Error: You have exhausted your daily quota on this model.]", RATE, None),
     ('Model call failed: {"message":"rate limit exceeded","code":"rate_limited"}', RATE, None),
     ("Execution failed: Failed to get response from the AI model; retried 5 times", REFUSED, None),
+    (
+        "Error: Failed to get response from the AI model; retried 5 times (total retry wait time: 5.40 seconds)"
+        " Last error: 429 fake error (429)",
+        RATE,
+        None,
+    ),
     ("Credit balance is too low", CREDIT, None),
     ("Quota exceeded. Check your plan and billing details.", CREDIT, None),
     ("Invalid API key · Please run /login", LOGIN, None),
@@ -465,6 +471,7 @@ def test_r09_an_error_that_comes_as_an_answer_is_known_by_how_it_begins(
         "The API answers 429 when you exceed the rate limit; back off and try again in 20s.",
         "`Error: 429 Too Many Requests` is what the server sends then.",
         "Error: 429 means that there were too many requests.",
+        "Error: Failed to get responses is what the log says; the proxy is down.",
         "Error: 404 because the route is not registered.",
         "Error: your function is missing a return statement.",
         "Error: rate.py is missing an import.",

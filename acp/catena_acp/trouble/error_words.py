@@ -176,6 +176,7 @@ _OPENINGS = re.compile(
     r"|stream disconnected before completion|stream error:"
     r"|(?:error: ?|execution failed: ?|request failed: ?){0,4}api error(?::|:? ?\(|:? [45]\d\d\b)"
     r"|(?:(?:error|execution failed|request failed): ?){1,4}(?:authentication (?:failed|required|error)"
+    r"|failed to get (?:a )?response from\b"
     r"|[45]\d\d\b|rate[-_ ]?limit|too many requests|you(?:'ve|\u2019ve| have| exceeded| are (?:not|out|being))\b)"
     r"|(?:sorry, )?you(?:'ve|\u2019ve| have) (?:hit|reached|exceeded) (?:a rate limit"
     r"|your [\w -]{0,40}(?:limit|quota|allowance|cap|usage))\b"
