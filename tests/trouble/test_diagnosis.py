@@ -422,6 +422,13 @@ WORDS: tuple[tuple[str, Trouble, datetime | None], ...] = (
         RATE,
         None,
     ),
+    (
+        "I hit an internal error while calling the model: generic request failed for model 'fake-model' (code:"
+        " rate_limit_exceeded) (status=429): Error code: 429 - {'error': {'message': 'fake error (429)',"
+        " 'type': 'fake', 'param': None, 'code': 'rate_limit_exceeded'}}. See fast-agent-error for additional details.",
+        RATE,
+        None,
+    ),
     ("Credit balance is too low", CREDIT, None),
     ("Quota exceeded. Check your plan and billing details.", CREDIT, None),
     ("Invalid API key · Please run /login", LOGIN, None),

@@ -19,11 +19,13 @@ from catena_acp.continuity.conversation_events import (
     QueueChanged,
     TurnEnded,
 )
+from catena_acp.continuity.routing.prior_context import Budget, read_prior_context
 from catena_acp.continuity.wording.problems import problem_of_notice
 from catena_acp.port.port import AgentSpec
 from catena_acp.port.session_events import ContextCompacted
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Offer, Trouble
+from catena_store import ancestry
 from catena_store.records import ContextSource, Kind, LinkState, Message, MessageState, StopReason
 from support.agents.model import ModelAgent, Running, Upstream
 from support.conversations.modelled import answering, client
@@ -355,10 +357,16 @@ async def test_r09_what_may_be_an_answer_is_one(world: World, prompt: str) -> No
 async def test_r09_a_refusal_whose_only_text_is_an_error_is_known_too(world: World) -> None:
     async with world.client() as desk:
         over = await desk.say("say Credit balance is too low; stopreason refusal")
-        notice = notice_of(await desk.branch())
+        said = (await desk.branch())[-1]
+        async with desk.db.read() as reader:
+            told = await read_prior_context(
+                reader, await ancestry.path(reader, said.id, []), None, said.id, Budget()
+            )
     assert over.turn is not None and over.turn.stop_reason is StopReason.REFUSAL
     assert over.problem is not None and over.problem.trouble is Trouble.CREDIT
-    assert problem_of_notice(notice) == over.problem
+    assert said.kind is Kind.AGENT and problem_of_notice(said) == over.problem
+    assert told is not None and "assistant did not answer. It failed with this error:" in told.text
+    assert "It ended here with an error: Credit balance is too low)" in told.text
 
 
 async def test_an_answer_that_was_cut_says_so_and_is_no_trouble_to_be_acted_on(world: World) -> None:

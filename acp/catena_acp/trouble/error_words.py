@@ -189,6 +189,7 @@ _OPENINGS = re.compile(
     r"|invalid api key\b|not logged in\b|oauth token (?:has )?(?:expired|revoked)"
     r"|(?:error: ?)?the provider rejected the prompt\b"
     r"|prompt is too long|codex ran out of room"
+    r"|i hit an internal error while calling the model: "
     # An answer about errors goes on with a verb: `429 means …`, `Rate limit exceeded errors happen …`.
     r")(?!\W{0,3}(?:\d{3}\W{1,3})?(?:means?|is|are|was|indicates?|happens?|occurs?|errors|usually|handling|can|will"
     r"|because|format|users|tests?)\b)",

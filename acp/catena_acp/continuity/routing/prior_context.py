@@ -260,7 +260,7 @@ def _end_of_turn(end: BranchRow | None) -> list[str]:
             return ["(The person stopped the assistant here. This turn was not finished.)"]
         case StopReason.AGENT_GONE | StopReason.INTERRUPTED | StopReason.NOT_SENT:
             return ["(The assistant's session broke off here. This turn was not finished.)"]
-        case StopReason.REFUSAL:
+        case StopReason.REFUSAL if not end.error:
             return ["(The assistant refused to go on here. This turn was not finished.)"]
         case StopReason.MAX_TOKENS | StopReason.MAX_TURN_REQUESTS if not end.error:
             return ["(The assistant came to a limit here. This turn may not be finished.)"]

@@ -201,8 +201,9 @@ def outcome_of(ending: Ending, came: TurnContent, title: str, *, now: datetime) 
     else:
         answered = brought or (came.compacted and stop.clean)
         problem = problem_of_end(ending, title, answered=answered, only_words=came.only_words, now=now)
-    # What only says its error is no answer, although the agent calls it an end.
-    failed = problem is not None and stop.clean and (done or _failure_in(ending) is not None)
+    # What only says its error is no answer, although the agent calls it an end, or a refusal.
+    ended = stop is StopReason.REFUSAL or (stop.clean and (done or _failure_in(ending) is not None))
+    failed = problem is not None and ended
     clean = stop.clean and done and not failed
     suspect = _WITHOUT_A_WORD if stop.clean and not done and not failed else None
     if stop is StopReason.INTERRUPTED:
