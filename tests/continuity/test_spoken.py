@@ -15,7 +15,7 @@ from catena_acp.spoken.blocks import Markdown, OutputBlock, Picture, PlanStep, R
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import (
     Answer,
-    Asked,
+    AskedNotice,
     Attached,
     Divider,
     Ended,
@@ -56,7 +56,7 @@ def row(of: Kind, /, text: str = "", state: MessageState = MessageState.FINAL, *
         ),
         (row(Kind.PLAN, entries=[{"text": "one"}, 7]), Plan((PlanStep("one", "pending"),))),
         (row(Kind.NOTICE, "by the way", detail="one\ntwo"), Notice("by the way", ("one", "two"))),
-        (row(Kind.NOTICE, "asks", elicitation={"message": "name?"}), Asked("asks", (), "name?")),
+        (row(Kind.NOTICE, "asks", elicitation={"message": "name?"}), AskedNotice("asks", (), "name?")),
         (row(Kind.NOTICE, "gone", trouble="agent_gone"), Ended("gone", (), "agent_gone")),
         (row(Kind.NOTICE, "short", compacted="completed"), Divider("short", (), "completed")),
         (row(Kind.SEAM, cleared=True), Divider("context cleared")),

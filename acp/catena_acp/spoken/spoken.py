@@ -184,7 +184,7 @@ class Notice(_Words):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Notice):
+class AskedNotice(Notice):
     """A form or a web page that an agent asked the person for, with the answer in its text."""
 
     message: str = ""  # of the agent
@@ -257,7 +257,7 @@ class Unknown:
         return "\n".join(f"{name}: {value}" for name, value in self.data.items())
 
 
-Spoken = Prompt | Answer | Thought | Call | Plan | Asked | Notice | Ended | Divider | Seam | Unknown
+Spoken = Prompt | Answer | Thought | Call | Plan | AskedNotice | Notice | Ended | Divider | Seam | Unknown
 
 
 def spoken_of(message: Message) -> Spoken:
@@ -326,7 +326,9 @@ def _notice(text: str, data: Mapping[str, Any]) -> Notice:
     if data.get("trouble"):
         return _ended(text, data)
     if asked := data.get("elicitation"):
-        return Asked(text, _detail(data), text_in(asked.get("message")) if isinstance(asked, Mapping) else "")
+        return AskedNotice(
+            text, _detail(data), text_in(asked.get("message")) if isinstance(asked, Mapping) else ""
+        )
     return Notice(text, _detail(data))
 
 

@@ -43,7 +43,7 @@ from catena_acp.continuity.wording.counts import counted
 from catena_acp.continuity.wording.leases import hold_words
 from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER
 from catena_acp.spoken.call import Call
-from catena_acp.spoken.spoken import Asked, Divider, Ended, Notice, Plan, Seam, spoken_of
+from catena_acp.spoken.spoken import AskedNotice, Divider, Ended, Notice, Plan, Seam, spoken_of
 from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.conversations import messages
 from catena_store.ids import utc_now
@@ -386,7 +386,7 @@ class Narrator:
 
     def _notice(self, message: Message) -> None:
         said = spoken_of(message)
-        if isinstance(said, Ended) or (isinstance(said, Asked) and not self._context.verbose):
+        if isinstance(said, Ended) or (isinstance(said, AskedNotice) and not self._context.verbose):
             return  # the end of the turn says it, or the answer did
         self._line(f"Note: {rows.spoken(safe_line(message.text))}")
         if self._context.verbose and isinstance(said, Notice):

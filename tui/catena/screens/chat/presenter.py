@@ -72,7 +72,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.wording.problems import problem_of_notice
 from catena_acp.conversation.inspection.todos import left_open_on
-from catena_acp.spoken.spoken import Asked, spoken_of
+from catena_acp.spoken.spoken import AskedNotice, spoken_of
 from catena_store.errors import NotFound, StoreError
 from catena_store.records import Kind, Message, MessageState
 
@@ -644,7 +644,7 @@ class TabPresenter:
         for row in reversed(self._newest.values()):
             if row.state is MessageState.OPEN and row.kind is Kind.NOTICE:
                 said = spoken_of(row)
-                if isinstance(said, Asked) and said.message == asked.request.message:
+                if isinstance(said, AskedNotice) and said.message == asked.request.message:
                     return row.id
         return None
 
