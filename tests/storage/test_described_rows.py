@@ -17,7 +17,7 @@ from catena_store.database.salvage.tables import tables_of
 from catena_store.database.schema import create_schema, shipped
 from catena_store.exchange.document import SECTIONS
 
-TABLES: tuple[rows.Table[Any], ...] = (
+TABLES: tuple[rows.RecordTable[Any], ...] = (
     rows.CONVERSATIONS,
     rows.MESSAGES,
     rows.TURNS,
@@ -55,7 +55,7 @@ def columns_of(table: str) -> dict[str, tuple[str, bool, bool]]:
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_what_a_record_has_is_what_the_schema_keeps(table: rows.Table[Any]) -> None:
+def test_what_a_record_has_is_what_the_schema_keeps(table: rows.RecordTable[Any]) -> None:
     kept, hints = columns_of(table.name), typing.get_type_hints(table.of)
     for field, column in table.described.items():
         if column.sql:

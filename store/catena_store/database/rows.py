@@ -51,7 +51,7 @@ def _object(text: str) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class RecordColumn:
     """How a field of a record is stored; by default as it is, in a column of its name. NULL is None in every field."""
 
     name: str = ""
@@ -61,28 +61,28 @@ class Column:
     sql: str = ""  # an expression of the query that is no column of the table
 
 
-FLAG = Column(read=bool)
-JSON = Column(read=_object, store=as_json)
-POINTER = Column(points=True)
-TIME = Column(read=from_milliseconds, store=to_milliseconds)
+FLAG = RecordColumn(read=bool)
+JSON = RecordColumn(read=_object, store=as_json)
+POINTER = RecordColumn(points=True)
+TIME = RecordColumn(read=from_milliseconds, store=to_milliseconds)
 
 
-def words(kind: type[StrEnum]) -> Column:
+def words(kind: type[StrEnum]) -> RecordColumn:
     """A column that has the words of an enumeration."""
-    return Column(read={each.value: each for each in kind}.__getitem__)
+    return RecordColumn(read={each.value: each for each in kind}.__getitem__)
 
 
-class Table(Generic[_Record]):
+class RecordTable(Generic[_Record]):
     """A table whose rows are records: what a SELECT lists under its ``alias``, and a record of what that yields."""
 
-    def __init__(self, name: str, alias: str, record: type[_Record], **columns: Column) -> None:
+    def __init__(self, name: str, alias: str, record: type[_Record], **columns: RecordColumn) -> None:
         self.name, self.of = name, record
         described: Any = record
-        self.described = {each.name: columns.get(each.name, Column()) for each in fields(described)}
+        self.described = {each.name: columns.get(each.name, RecordColumn()) for each in fields(described)}
         self._read = [(at, each.read) for at, each in enumerate(self.described.values()) if each.read]
         self.columns = ", ".join(self._selected(alias, *each) for each in self.described.items())
 
-    def _selected(self, alias: str, field: str, column: Column) -> str:
+    def _selected(self, alias: str, field: str, column: RecordColumn) -> str:
         name = f"{alias}.{column.name or field}"
         return column.sql or (
             f"(SELECT uid FROM message WHERE message.id = {name})" if column.points else name
@@ -122,14 +122,14 @@ class Table(Generic[_Record]):
         await tx.run_many(sql, [tuple(row.values()) for row in rows])
 
 
-CONVERSATIONS = Table(
+CONVERSATIONS = RecordTable(
     "conversation", "c", ConversationRecord, fork_point_id=POINTER, created_at=TIME, updated_at=TIME
 )
-MESSAGES = Table(
+MESSAGES = RecordTable(
     "message",
     "m",
     Message,
-    id=Column("uid"),
+    id=RecordColumn("uid"),
     parent_id=POINTER,
     kind=words(Kind),
     state=words(MessageState),
@@ -137,7 +137,7 @@ MESSAGES = Table(
     barrier=FLAG,
     created_at=TIME,
 )
-TURNS = Table(
+TURNS = RecordTable(
     "turn",
     "t",
     Turn,
@@ -146,13 +146,13 @@ TURNS = Table(
     how=words(ContextSource),
     told_from=POINTER,
     told_to=POINTER,
-    unabridged_from=Column("whole_id", points=True),
+    unabridged_from=RecordColumn("whole_id", points=True),
     stop_reason=words(StopReason),
     usage=JSON,
     started_at=TIME,
     ended_at=TIME,
 )
-LINKS = Table(
+LINKS = RecordTable(
     "link",
     "l",
     Link,
@@ -160,20 +160,20 @@ LINKS = Table(
     base=POINTER,
     knows=POINTER,
     reach=POINTER,
-    unabridged_from=Column("whole", points=True),
+    unabridged_from=RecordColumn("whole", points=True),
     state=words(LinkState),
     created_at=TIME,
 )
-LINK_EVENTS = Table("link_event", "e", LinkEvent, at=TIME)
-WINDOWS = Table(  # `f` is its window_leaf
+LINK_EVENTS = RecordTable("link_event", "e", LinkEvent, at=TIME)
+WINDOWS = RecordTable(  # `f` is its window_leaf
     "window",
     "w",
     WindowRecord,
     leaf_id=POINTER,
-    draft=Column(sql="coalesce(f.draft, '')"),
-    scroll=Column(sql="f.scroll"),
+    draft=RecordColumn(sql="coalesce(f.draft, '')"),
+    scroll=RecordColumn(sql="f.scroll"),
 )
-QUEUE_ITEMS = Table("queue_item", "queue_item", QueueItem, held=FLAG, data=JSON, created_at=TIME)
+QUEUE_ITEMS = RecordTable("queue_item", "queue_item", QueueItem, held=FLAG, data=JSON, created_at=TIME)
 
 CONVERSATION, conversation = CONVERSATIONS.columns, CONVERSATIONS.record
 MESSAGE, message = MESSAGES.columns, MESSAGES.record
