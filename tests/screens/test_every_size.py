@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 import catena.screens
 from catena.screens.chat.bars.status_row import StatusRow
-from catena.screens.chat.panels.elicitation import ElicitationBand, Fields, FormEnding
+from catena.screens.chat.panels.elicitation import Asked, ElicitationBand, Fields, FormEnding
 from catena.screens.chat.panels.plan import PlanPanel
 from catena.screens.chat.panels.shell import ShellPanel
 from catena.screens.chat.screen import ChatScreen
@@ -39,7 +39,7 @@ CHAT_SIZES = (*SIZES, (300, 100)) if FAR else SIZES
 PALETTES = (catalog.DARK, catalog.LIGHT, catalog.TERMINAL)
 BASES = {Dialog, ListScreen, ReadingScreen}  # of which there are only others
 PASSING = {PlanPanel, ShellPanel}  # there only while something goes on
-PARTS = {ElicitationBand, Fields, FormEnding, StatusRow}  # of what is looked at
+PARTS = {Asked, ElicitationBand, Fields, FormEnding, StatusRow}  # of what is looked at
 
 
 def runs() -> Iterator[tuple[Tour, str]]:

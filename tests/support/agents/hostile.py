@@ -242,7 +242,9 @@ def stderr_flood(turn: Turn) -> None:
 
 @misdeed
 def wrong_answers(turn: Turn) -> None:
-    for wrong in (turn.id + 1, turn.id + 100, turn.id - 1, 99_999_999, str(turn.id), "nobody", 0, -1):
+    first, _, count = turn.id.partition(".")  # ids of requests are texts such as "1.7"
+    near: list[Any] = [f"{first}.{int(count) + step}" for step in (1, 100, -1)]
+    for wrong in (*near, f"{first}1.{count}", count, int(count), float(turn.id), 99_999_999, "nobody", 0, -1):
         send({"id": wrong, "result": {"stopReason": "refusal"}}, {"id": wrong, "error": {"code": 1}})
 
 

@@ -35,6 +35,7 @@ SETTINGS = Settings(mcp=(McpSetting("clock", command=("/bin/true",), env=(("TOKE
 async def palette(person: Person) -> None:
     """Every command."""
     await person.answered("say one `two` three")
+    await person.answered("tool read notes.txt; say it is read")
     await person.answered("background cue never sleep 1000; say it runs")
     await person.press("ctrl+p")
     await person.sees_dialog(Picker)
@@ -129,6 +130,7 @@ async def begin(place: Path) -> AsyncIterator[Person]:
     """A conversation in a project with servers and templates of its own."""
     brought = {"bell": {"command": "/bin/echo", "args": [f"argument-{at}" for at in range(12)]}}
     (place / ".mcp.json").write_text(json.dumps({"mcpServers": brought}))
+    (place / "notes.txt").write_text("alpha\n")
     (prompts := place / ".catena" / "prompts").mkdir(parents=True)
     (prompts / "repeat.md").write_text("---\ndescription: Says it again\n---\nsay $1 again")
     async with at_the_screen(str(place), settings=SETTINGS, environment={"COLORTERM": "truecolor"}) as person:

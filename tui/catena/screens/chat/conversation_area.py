@@ -14,14 +14,13 @@ from catena.keys.bindings import bindings
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.panels.welcome import Welcome
 from catena.text.safe_text import safe
-from catena_acp.spoken.blocks import Picture, Reference
-from catena_acp.spoken.spoken import others_of
 
 if TYPE_CHECKING:  # the first frame needs no transcript
     from datetime import datetime
 
     from catena.terminal.images import TerminalImages
     from catena.transcript import Transcript
+    from catena_acp.spoken.blocks import Reference
     from catena_store.records import Message as Record
 
 
@@ -289,6 +288,9 @@ class ConversationArea(Vertical):
     @property
     def _other_content(self) -> Sequence[Reference]:
         """The images and links to the web in the answer that is browsed."""
+        from catena_acp.spoken.blocks import Picture
+        from catena_acp.spoken.spoken import others_of
+
         record = self.transcript.record(self.browsed) if self.transcript is not None else None
         others = others_of(record) if record is not None else ()
         return [each for each in others if each.address or isinstance(each, Picture)]
@@ -300,6 +302,8 @@ class ConversationArea(Vertical):
 
     def action_copy_message(self) -> None:
         """Copy the message as it was written; of an image the path of a copy."""
+        from catena_acp.spoken.blocks import Picture
+
         if any(isinstance(each, Picture) for each in self._other_content):
             self._do("copy-image-path")
         elif self.transcript is not None and self.transcript.current is not None:
