@@ -93,6 +93,7 @@ class AgentRefused(AgentError):
         self.code = code
         self.message = message
         self.data = data
+        self.retried_for = ""  # why the agent's model had failed before, until it gave up: rate_limited, …
 
 
 class LoginNeeded(AgentRefused):

@@ -13,6 +13,7 @@ from catena_acp.port.session_events import (
     ContextCompacted,
     Event,
     Location,
+    ModelRetried,
     ModesChanged,
     NoticeReported,
     OtherContent,
@@ -29,7 +30,7 @@ from catena_acp.port.session_events import (
     UsageReported,
 )
 from catena_acp.protocol.answers import abilities_of
-from catena_acp.protocol.session_updates import events_of, permission_of
+from catena_acp.protocol.session_updates import events_of, permission_of, retry_of
 
 ENTRIES = [{"content": "a", "status": "blocked", "priority": "high"}, {"content": "b"}, {"status": "no text"}]
 PLANNED = (PlanEntry("a", "blocked", "high"), PlanEntry("b", "pending", "medium"))
@@ -133,6 +134,48 @@ def test_an_update_that_says_nothing_is_no_event(update: dict[str, Any]) -> None
 def test_an_update_that_cannot_be_understood_is_kept_whole(kind: str, odd: dict[str, Any]) -> None:
     update = {"sessionUpdate": kind, **odd}
     assert events_of(update) == (UnknownUpdate(kind, update),)
+
+
+@pytest.mark.parametrize(
+    ("told", "retried"),
+    [
+        ({"category": "rate_limited", "detail": "HTTP 429"}, ModelRetried("rate_limited", 429)),
+        ({"category": "connection", "detail": "ConnectError"}, ModelRetried("connection")),
+        ({"category": "\x1b[2J" * 9_999, "detail": "HTTP 999"}, ModelRetried("unknown")),
+        ({"category": ["rate_limited"], "detail": {"HTTP": 429}}, ModelRetried("unknown")),
+        ({}, ModelRetried("unknown")),
+    ],
+)
+def test_what_vibe_tells_of_a_call_of_its_model_is_one_of_our_reasons(
+    told: dict[str, Any], retried: ModelRetried
+) -> None:
+    assert retry_of(told) == retried
+
+
+@pytest.mark.parametrize(
+    ("info", "retried"),
+    [
+        ({"responseTooManyFailedAttempts": {"httpStatusCode": 429}}, ModelRetried("rate_limited", 429)),
+        ({"responseStreamDisconnected": {"httpStatusCode": None}}, ModelRetried("connection")),
+        ({"httpConnectionFailed": {"httpStatusCode": 502}}, ModelRetried("server_error", 502)),
+        ("serverOverloaded", ModelRetried("server_error")),
+        ({"other": {"httpStatusCode": 10**400}}, ModelRetried("unknown")),
+        ({"other": {"httpStatusCode": True}}, ModelRetried("unknown")),
+        ({"\x1b[2J": "\x1b[2J"}, ModelRetried("unknown")),
+        ({}, ModelRetried("unknown")),
+        (["serverOverloaded"], ModelRetried("unknown")),
+        (None, ModelRetried("unknown")),
+    ],
+)
+def test_what_codex_tells_of_a_call_of_its_model_is_one_of_our_reasons(
+    info: object, retried: ModelRetried
+) -> None:
+    error = {"message": "\x1b[2J", "codexErrorInfo": info, "turnId": "t", "willRetry": True}
+    update = {"sessionUpdate": "session_info_update", "_meta": {"codex": {"error": error}}}
+    assert events_of(update) == (retried,)
+    assert events_of({**update, "title": "T"}) == (retried, TitleChanged("T"))
+    error["willRetry"] = False
+    assert events_of(update) == ()
 
 
 @pytest.mark.parametrize("kind", [None, 7, ["a"], {"b": 1}])

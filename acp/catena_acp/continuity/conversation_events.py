@@ -17,6 +17,7 @@ from catena_acp.port.elicitation.requests import Elicitation
 from catena_acp.port.session_events import (
     AgentCommand,
     ConfigChoice,
+    ModelRetried,
     Option,
     PermissionOption,
     ToolCallChanged,
@@ -154,6 +155,7 @@ class DoingChanged:
     window_id: str
     doing: Doing
     since: float  # time.monotonic() of the beginning of the turn
+    retried: ModelRetried | None = None  # a call of the model failed, and the agent just tries it again
 
 
 @dataclass(frozen=True, slots=True)

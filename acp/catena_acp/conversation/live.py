@@ -50,6 +50,7 @@ from catena_acp.port.session_events import (
     ElicitationCompleted,
     ElicitationRequested,
     Event,
+    ModelRetried,
     NoticeReported,
     PermissionRequested,
     PermissionWithdrawn,
@@ -188,6 +189,13 @@ class LiveConversation:
         """What a window's turn does now."""
         return self._doing.get(window_id, (Doing.IDLE, 0.0))[0]
 
+    def retried(self, window_id: str) -> ModelRetried | None:
+        """The failed call of the model that the agent of a window's turn just tries again."""
+        if self.doing(window_id) is not Doing.WORKING:
+            return None
+        running = (each for each in self._running.values() if each.window_id == window_id)
+        return next((each.retried for each in running), None)
+
     async def opened(self, window_id: str) -> None:
         """Wait while an agent is started or a session opened for the window's prompt."""
         changed = asyncio.Event()
@@ -212,7 +220,7 @@ class LiveConversation:
         before, since = self._doing.get(window_id, (doing, 0.0))
         if before is not doing:
             self._doing[window_id] = (doing, since)
-            self.publish(DoingChanged(window_id, doing, since))
+            self.publish(DoingChanged(window_id, doing, since, self.retried(window_id)))
 
     async def offer_to_leave(
         self, window_id: str, opening: asyncio.Future[Any], seconds: float | None
@@ -536,6 +544,8 @@ class LiveConversation:
         self._note_background(live, event)
         running = self._running.get(live.link_id)
         if running and running.live is live:
+            if running.follow_retries(event):
+                self._tell_retry(running.window_id)
             running.receive(event)
         elif isinstance(event, QuestionEvent):
             self.handle_question(live, event)
@@ -546,6 +556,11 @@ class LiveConversation:
             # What agents say while they are ended has no place any more.
             if self._late_updates and not self.closing:
                 self._late_updates.receive(live, event)
+
+    def _tell_retry(self, window_id: str) -> None:
+        doing, since = self._doing.get(window_id, (Doing.IDLE, 0.0))
+        if doing is Doing.WORKING:
+            self.publish(DoingChanged(window_id, doing, since, self.retried(window_id)))
 
     def background_of(self, window_id: str) -> tuple[BackgroundTask, ...]:
         """Work begun in the window that goes on in a session that is still open, oldest first."""

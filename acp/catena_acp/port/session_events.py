@@ -213,6 +213,17 @@ class BackgroundWorkEnded:
     """The agent's word that some of its background work is over, without saying which."""
 
 
+RetryReason = Literal["rate_limited", "server_error", "timed_out", "connection", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRetried:
+    """The agent's word that a call of its model failed, and that it tries again by itself."""
+
+    reason: RetryReason
+    status: int | None = None  # of HTTP, from 100 to 599
+
+
 @dataclass(frozen=True, slots=True)
 class NoticeReported:
     """A notice from the agent for the person."""
@@ -299,7 +310,13 @@ TranscriptEvent = (
     | UnknownUpdate
 )
 StateEvent = (
-    CommandsChanged | ModesChanged | OptionsChanged | TitleChanged | UsageReported | BackgroundWorkEnded
+    CommandsChanged
+    | ModesChanged
+    | OptionsChanged
+    | TitleChanged
+    | UsageReported
+    | BackgroundWorkEnded
+    | ModelRetried
 )
 ElicitationEvent = ElicitationRequested | ElicitationAnswered | ElicitationCompleted
 QuestionEvent = PermissionRequested | PermissionWithdrawn | ElicitationEvent

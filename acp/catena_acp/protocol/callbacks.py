@@ -142,6 +142,9 @@ class Callbacks:
         match method:
             case "session/update":
                 self._update(given["sessionId"], given["update"])
+            case "_session/retrying":
+                if isinstance(session_id := given.get("sessionId"), str):
+                    self._deliver(session_id, session_updates.retry_of(given))
             case "elicitation/complete":
                 self._complete(given.get("elicitationId"))
             case "session/request_permission":

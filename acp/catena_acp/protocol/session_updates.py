@@ -7,7 +7,9 @@ drop unknown list items, and lack fields that became stable later. Whatever cann
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
+from typing import get_args
 
 from catena_acp.port.images import received_image
 from catena_acp.port.session_events import (
@@ -17,6 +19,7 @@ from catena_acp.port.session_events import (
     ContextCompacted,
     Event,
     Location,
+    ModelRetried,
     ModesChanged,
     NoticeReported,
     OptionsChanged,
@@ -25,6 +28,7 @@ from catena_acp.port.session_events import (
     PermissionRequested,
     PlanChanged,
     PlanEntry,
+    RetryReason,
     Role,
     TextChunk,
     TitleChanged,
@@ -59,6 +63,14 @@ def events_of(update: Json) -> tuple[Event, ...]:
     if events is None:
         return (UnknownUpdate(str(kind)[:MAX_NAME], update),)
     return events
+
+
+def retry_of(told: Json) -> ModelRetried:
+    """What `_session/retrying` of Mistral Vibe, 3.0, tells: a category, and the HTTP status in words."""
+    category = name_of(told, "category")
+    status = re.fullmatch(r"HTTP ([1-5][0-9]{2})", name_of(told, "detail") or "")
+    reason: RetryReason = next((each for each in _RETRY_REASONS if each == category), "unknown")
+    return ModelRetried(reason, int(status[1]) if status else None)
 
 
 def permission_of(ask_id: str, asked: Json) -> PermissionRequested:
@@ -160,10 +172,14 @@ def _options(update: Json) -> tuple[Event, ...] | None:
 
 
 def _session_info(update: Json) -> tuple[Event, ...] | None:
+    retried = _codex_retry(update)
+    events: tuple[Event, ...] = () if retried is None else (retried,)
     if "title" not in update:
-        return ()
+        return events
     title = name_of(update, "title")
-    return (TitleChanged(title or None),) if title is not None or update["title"] is None else None
+    if title is None and update["title"] is not None:
+        return None
+    return (*events, TitleChanged(title or None))
 
 
 def _usage(update: Json) -> tuple[Event, ...] | None:
@@ -286,6 +302,46 @@ def _background(update: Json) -> str | None:
 def _answers_background_work(update: Json) -> bool:
     origin = object_of(object_of(update, "_meta") or {}, "_claude/origin") or {}
     return origin.get("kind") == "task-notification"
+
+
+# Codex' adapter, 2.6: `codex.error` with the information about a session; the error is a word, or an object whose only
+# key is that word and has the HTTP status.
+
+
+def _codex_retry(update: Json) -> ModelRetried | None:
+    error = object_of(object_of(object_of(update, "_meta") or {}, "codex") or {}, "error") or {}
+    if error.get("willRetry") is not True:
+        return None
+    info = error.get("codexErrorInfo")
+    kind, details = next(iter(info.items()), ("", None)) if isinstance(info, dict) else (info, None)
+    status = details.get("httpStatusCode") if isinstance(details, dict) else None
+    if not isinstance(status, int) or not 100 <= status <= 599:
+        status = None
+    known = _CODEX_REASONS.get(kind, "unknown") if isinstance(kind, str) else "unknown"
+    return ModelRetried(_reason_of_status(status) or known, status)
+
+
+def _reason_of_status(status: int | None) -> RetryReason | None:
+    match status:
+        case 429:
+            return "rate_limited"
+        case 408 | 504:
+            return "timed_out"
+        case int() if status >= 500:
+            return "server_error"
+        case _:
+            return None
+
+
+_RETRY_REASONS: tuple[RetryReason, ...] = get_args(RetryReason)
+_CODEX_REASONS: Mapping[str, RetryReason] = {
+    "usageLimitExceeded": "rate_limited",
+    "serverOverloaded": "server_error",
+    "internalServerError": "server_error",
+    "httpConnectionFailed": "connection",
+    "responseStreamConnectionFailed": "connection",
+    "responseStreamDisconnected": "connection",
+}
 
 
 def _claude_meta(update: Json) -> Json:

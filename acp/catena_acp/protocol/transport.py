@@ -26,7 +26,7 @@ _QUIET_TIMES = 5  # quiet intervals behind what is no message, and it is shown
 _SHOWN = 300  # characters of what was printed
 _LINES_IN_A_TURN = 4_096  # of the loop: a block of tiny lines is tens of thousands
 _LARGEST_PIPE = 1 << 20  # bytes that are unread in one at most
-_NOTIFICATIONS = frozenset({"elicitation/complete", "$/cancel_request"})
+_NOTIFICATIONS = frozenset({"elicitation/complete", "$/cancel_request", "_session/retrying"})
 _BUSY = 0.005  # seconds that an iteration of a busy event loop takes
 
 

@@ -65,8 +65,10 @@ def diagnose(error: AgentError, *, now: datetime) -> Diagnosis:
             return Diagnosis(Trouble.SESSION_LOST)
         case NotOffered():
             return Diagnosis(Trouble.REFUSED)
-        case AgentRefused(code=code, message=message, data=data):
-            return _diagnose_refusal(code, message, data, now)
+        case AgentRefused(code=code, message=message, data=data, retried_for=reason):
+            found = _diagnose_refusal(code, message, data, now)
+            named = found.trouble is not Trouble.REFUSED
+            return found if named or reason not in _BY_RETRY else Diagnosis(_BY_RETRY[reason])
         case _:
             return Diagnosis(Trouble.NO_CARRIER)
 
@@ -186,6 +188,11 @@ _BY_CATEGORY: Final[Mapping[str, tuple[Trouble, ...]]] = {
     "request": (Trouble.REFUSED, Trouble.CONTEXT_FULL),
     "service": (Trouble.OVERLOAD,),
     "connection": (Trouble.REFUSED,),
+}
+# What an error in unknown words is, if the agent had tried its model again until then.
+_BY_RETRY: Final[Mapping[str, Trouble]] = {
+    "rate_limited": Trouble.RATE_LIMIT,
+    "server_error": Trouble.OVERLOAD,
 }
 _AMBIGUOUS: Final = frozenset({Trouble.RATE_LIMIT, Trouble.OVERLOAD})
 

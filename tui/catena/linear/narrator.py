@@ -41,6 +41,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.continuity.wording.leases import hold_words
+from catena_acp.continuity.wording.retries import retry_words
 from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import AskedNotice, Divider, Ended, Notice, Plan, Seam, spoken_of
@@ -240,8 +241,11 @@ class Narrator:
                 context.tabs.saw(tab)
             case PromptReturned():
                 context.say("Your text is kept as a draft: /send sends it, /draft reads it.")
-            case DoingChanged(doing=doing):
+            case DoingChanged(doing=doing, retried=retried):
                 self._doing(doing)
+                if retried is not None:
+                    self._flush()
+                    self._line(f"Waiting: {retry_words(retried)}")
             case PermissionOpened() | ElicitationOpened():
                 self._flush()
             case PermissionClosed(ask_id=ask_id) | ElicitationClosed(ask_id=ask_id):

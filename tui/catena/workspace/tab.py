@@ -44,6 +44,7 @@ from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.growing_text import GrowingText
 from catena_acp.port.elicitation.requests import Form
+from catena_acp.port.session_events import ModelRetried
 from catena_acp.spoken.blocks import PlanStep
 from catena_acp.spoken.spoken import Plan
 from catena_acp.trouble.reset_times import format_time
@@ -122,6 +123,7 @@ class Tab:
     leaf_id: str | None = None
     doing: Doing = Doing.IDLE
     since: float = 0.0
+    retried: ModelRetried | None = None  # what the agent tries again
     session: SessionState | None = None
     asks: list[Question] = field(default_factory=list)  # what waits for the person before what was opened
     forms: dict[str, FormDraft] = field(default_factory=dict)  # what is filled in, by question
@@ -301,7 +303,7 @@ class Tab:
         """Switch to another conversation, and forget what was known of the one before."""
         self.conversation = conversation
         self.window = conversation.window(self.window_id)
-        self.doing = self.window.doing
+        self.doing, self.retried = self.window.doing, self.window.retried
         self.session = self.window.session
         self.asks = self.window.asked
         self.unread = self.failed = self.prepared = False
@@ -351,11 +353,11 @@ class Tab:
             case TurnEnded(problem=problem):
                 self.growing.clear()
                 self.failed = problem is not None and not seen
-            case DoingChanged(doing=doing, since=since):
+            case DoingChanged(doing=doing, since=since, retried=retried):
                 # While an agent is only prepared there is no turn, and the time of the last one means nothing.
                 if self.doing is Doing.IDLE:
                     self.since = max(since, time.monotonic() - _EVENT_DELAY)
-                self.doing = doing
+                self.doing, self.retried = doing, retried
             case PermissionOpened():
                 known = [ask.ask_id for ask in self.asks]
                 if event.ask_id in known:  # it changed, and keeps its place

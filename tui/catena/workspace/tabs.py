@@ -230,6 +230,7 @@ class OpenTabs:
             scroll=window.scroll,
             leaf_id=window.leaf_id,
             doing=opened.doing,
+            retried=opened.retried,
             session=opened.session,
             asks=opened.asked,
         )

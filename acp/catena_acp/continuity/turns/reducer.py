@@ -32,6 +32,7 @@ from catena_acp.port.session_events import (
     ElicitationCompleted,
     ElicitationRequested,
     Event,
+    ModelRetried,
     ModesChanged,
     NoticeReported,
     OptionsChanged,
@@ -245,6 +246,7 @@ class Reducer:
                 | TitleChanged()
                 | UsageReported()
                 | BackgroundWorkEnded()
+                | ModelRetried()
                 | PermissionWithdrawn()
             ):
                 return []

@@ -53,12 +53,16 @@ from catena_acp.port.session_events import (
     ElicitationCompleted,
     ElicitationRequested,
     Event,
+    ModelRetried,
+    OtherContent,
     PermissionOption,
     PermissionRequested,
     PermissionWithdrawn,
+    PlanChanged,
     PromptBlock,
     QuestionEvent,
     TextBlock,
+    TextChunk,
     ToolCallChanged,
 )
 from catena_acp.spoken.call import Call
@@ -145,6 +149,7 @@ class RunningTurn:
         self.spoken_into = False  # or is just being: whether the agent heard it may never be known
         self.rejected = False  # a permission request was answered with a rejection
         self.over = False  # the agent has answered: nothing can be said into it any more
+        self.retried: ModelRetried | None = None  # the agent's call of its model, and nothing came since
         self._said = LastAnswer()
         self._history: LateHistory | None = None
         self._prompt_id: str | None = None  # the agent's own id of the prompt, where it says it back
@@ -158,6 +163,25 @@ class RunningTurn:
             return
         self._events.append(event)
         self._wake.set()
+
+    def follow_retries(self, event: Event) -> bool:
+        """Note that the agent tries again to call its model, until its next word; True if that changed."""
+        before = self.retried
+        match event:
+            case ModelRetried():
+                self.retried = event
+            case TextChunk(role="user") | OtherContent(role="user"):
+                pass  # the prompt, said back
+            case (
+                TextChunk()
+                | OtherContent()
+                | ToolCallChanged()
+                | PlanChanged()
+                | PermissionRequested()
+                | ElicitationRequested()
+            ):
+                self.retried = None
+        return self.retried != before
 
     async def keep_files_before(self) -> None:
         """Keep the files as they are before the agent hears of the prompt; waits a moment for it at most."""
@@ -206,6 +230,7 @@ class RunningTurn:
         except AgentGone as error:
             return Ending(StopReason.AGENT_GONE, error)
         except AgentRefused as error:
+            error.retried_for = self.retried.reason if self.retried else ""
             if not (self._updated or self.stopping or self.spoken_into):
                 raise RefusedAtOnce(error) from error
             return Ending(StopReason.CANCELLED if self.stopping else StopReason.ERROR, error)

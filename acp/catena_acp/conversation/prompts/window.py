@@ -31,6 +31,7 @@ from catena_acp.conversation.prompts.session_preparation import prepare
 from catena_acp.conversation.prompts.steering import can_be_steered, may_stop_for
 from catena_acp.errors import AgentError, GivenUp, StillAtWork
 from catena_acp.port.port import AgentSpec
+from catena_acp.port.session_events import ModelRetried
 from catena_acp.snapshots.restoring import FileChoice, FilesMoved
 from catena_store import places
 from catena_store.errors import StoreError
@@ -95,6 +96,11 @@ class Window:
     def doing(self) -> Doing:
         """What its turn does now."""
         return self._conversation.doing(self.id)
+
+    @property
+    def retried(self) -> ModelRetried | None:
+        """The failed call of the model that the agent just tries again."""
+        return self._conversation.retried(self.id)
 
     @property
     def session(self) -> SessionState:

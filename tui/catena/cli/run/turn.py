@@ -43,6 +43,7 @@ from catena_acp.continuity.conversation_events import (
     TurnStarted,
     Usage,
 )
+from catena_acp.continuity.wording.retries import retry_words
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError, QuestionChanged
@@ -194,9 +195,11 @@ class HeadlessTurn:
                 self._output.link(link, why)
             case Remarked(text=text):
                 self._output.remark(text)
+            case DoingChanged(retried=retried):
+                if retried is not None:
+                    self._output.remark(retry_words(retried))
             case (
                 TurnEnded()
-                | DoingChanged()
                 | LeafMoved()
                 | PromptReturned()
                 | QueueChanged()

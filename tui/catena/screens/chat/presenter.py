@@ -71,6 +71,7 @@ from catena_acp.continuity.conversation_events import (
     Usage,
 )
 from catena_acp.continuity.wording.problems import problem_of_notice
+from catena_acp.continuity.wording.retries import retry_words
 from catena_acp.conversation.inspection.todos import left_open_on
 from catena_acp.spoken.spoken import AskedNotice, spoken_of
 from catena_store.errors import NotFound, StoreError
@@ -685,7 +686,9 @@ class TabPresenter:
         self._show_composer(tab, stopping)
         parts.edges.show_others(marks_of(labels))
         works = tab.busy and tab.doing is not Doing.ASKING  # else it is the person's turn
-        parts.transcript.working(tab.since if works else None)
+        parts.transcript.working(
+            tab.since if works else None, retry_words(tab.retried) if tab.retried else ""
+        )
         self._changed()
 
     def _show_composer(self, tab: Tab, stopping_for: float | None) -> None:
