@@ -241,6 +241,7 @@ async def test_linear_mode_at_a_terminal_waits_for_a_stopped_process_as_it_start
             terminal.wait_for("You 1: ")
             terminal.type("say one\n")
             terminal.wait_for("Rehearsal 2: one")
+            terminal.wait_for("You 3: ")  # while the agent is at work, leaving is asked about
             terminal.type("\x04")
             assert terminal.status() == ExitStatus.ANSWERED
         else:
