@@ -28,7 +28,7 @@ from bench.screen import Screen
 ANSWERS = (
     (re.compile(rb"\x1b\[0?c"), b"\x1b[?62;22c"),
     (re.compile(rb"\x1b\[5n"), b"\x1b[0n"),
-    (re.compile(rb"\x1b\[6n"), b"\x1b[1;1R"),
+    (re.compile(rb"\x1b\[6n"), b"\x1b[2;2R"),  # behind one character of the second row; in the first it is F3
     (re.compile(rb"\x1b\[\?2026\$p"), b"\x1b[?2026;2$y"),
     (re.compile(rb"\x1b\[\?2048\$p"), b"\x1b[?2048;0$y"),
     (re.compile(rb"\x1b\[\?69\$p"), b"\x1b[?69;2$y"),
