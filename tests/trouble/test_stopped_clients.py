@@ -173,6 +173,18 @@ async def test_tabs_come_back_when_a_process_goes_on_that_was_stopped_within_a_t
         await tabs.leave()
 
 
+async def impatient_script(catena: Catena, surface: str) -> asyncio.subprocess.Process:
+    """Start a client that reads a script from a pipe, and gives up at once what others wait for some seconds."""
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", _IMPATIENT, surface, "--agent", "rehearsal"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=catena.project,
+        env=catena.environment,
+    )
+
+
 @pytest.mark.parametrize("surface", ["--linear", "run"])
 async def test_a_script_fails_if_a_stopped_process_keeps_it_from_opening_its_conversation(
     tmp_path: Path, surface: str
@@ -181,14 +193,7 @@ async def test_a_script_fails_if_a_stopped_process_keeps_it_from_opening_its_con
     async with Database.open(catena.store):
         pass
     async with stopped_writer(catena.store) as pid:
-        client = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", _IMPATIENT, surface, "--agent", "rehearsal"),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=catena.project,
-            env=catena.environment,
-        )
+        client = await impatient_script(catena, surface)
         said = (await client.communicate(b"say one\nsay two\n"))[0].decode().splitlines()
     assert client.returncode == ExitStatus.USAGE
     why = f"{catena.store} is locked by process {pid}, which is stopped: `kill -CONT {pid}` resumes it"
@@ -199,14 +204,7 @@ async def test_a_script_fails_if_a_stopped_process_keeps_it_from_opening_its_con
 
 async def test_a_script_ends_once_a_stopped_process_keeps_it_from_saving_what_is_said(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
-    client = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", _IMPATIENT, "--linear", "--agent", "rehearsal"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        cwd=catena.project,
-        env=catena.environment,
-    )
+    client = await impatient_script(catena, "--linear")
     assert client.stdin is not None and client.stdout is not None
     client.stdin.write(b"say one\n/chain\n")
     while not (await client.stdout.readline()).startswith(b"Sessions: "):

@@ -14,24 +14,24 @@ _BREATH = 0.001  # and so much for all else
 
 
 def at_once(steps: Generator[None, None, T]) -> T:
-    """What comes of steps, all made at once."""
-    while True:
-        try:
+    """Make all steps at once, and return what comes of them."""
+    try:
+        while True:
             next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
+    except StopIteration as end:
+        result: T = end.value
+        return result
 
 
 async def between_keys(steps: Generator[None, None, T]) -> T:
-    """What comes of steps, made while keys are heard."""
+    """Make the steps while keys are heard, and return what comes of them."""
     until = time.monotonic() + _AT_A_TIME
-    while True:
-        try:
+    try:
+        while True:
             next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
-        if time.monotonic() > until:
-            await asyncio.sleep(_BREATH)
-            until = time.monotonic() + _AT_A_TIME
+            if time.monotonic() > until:
+                await asyncio.sleep(_BREATH)
+                until = time.monotonic() + _AT_A_TIME
+    except StopIteration as end:
+        result: T = end.value
+        return result
