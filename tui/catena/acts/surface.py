@@ -38,7 +38,7 @@ class ReportRow:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What an act found, in values: rows, or a text of somebody else's."""
+    """What an act found, in values: rows, or a text of someone else's."""
 
     title: str  # of a sheet
     word: str  # that each line of it begins with
@@ -66,8 +66,8 @@ class Done:
 class Surface(Protocol):
     """What an act asks of the front that it runs on."""
 
-    def say(self, words: str, *, wrong: bool = False) -> None:
-        """Say something; ``wrong`` if something failed."""
+    def say(self, words: str) -> None:
+        """Say what was done."""
 
     async def show(self, report: Report) -> None:
         """Show a report, and return when the user is done with it."""

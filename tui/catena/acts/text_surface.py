@@ -26,9 +26,9 @@ class TextSurface:
         """``write`` is given one line at a time, without its end."""
         self._write = write
 
-    def say(self, words: str, *, wrong: bool = False) -> None:
-        """Write what is said; what went wrong begins with `!`."""
-        self._write(f"! {words}" if wrong else words)
+    def say(self, words: str) -> None:
+        """Write what is said."""
+        self._write(words)
 
     async def show(self, report: Report) -> None:
         """Write the lines of a report."""
@@ -36,7 +36,7 @@ class TextSurface:
             self._write(line)
 
     async def take(self, line: str, tabs: OpenTabs, tab: Tab) -> None:
-        """Do the command that a line names, with or without its slash; an act that refuses is said to be wrong."""
+        """Do the command that a line names, with or without its slash; why it is refused stands behind `!`."""
         name, _, argument = line.strip().removeprefix("/").partition(" ")
         command = _COMMANDS.get(name)
         try:
@@ -44,4 +44,4 @@ class TextSurface:
                 raise Refused(unknown_command(name, _COMMANDS, "Nothing was done"))
             await perform(command, argument.strip(), Here(tabs, tab, self))
         except Refused as refused:
-            self.say(str(refused), wrong=True)
+            self._write(f"! {refused}")

@@ -14,12 +14,12 @@ class LinesSurface:
     def __init__(self, context: LinearContext) -> None:
         self._context = context
 
-    def say(self, words: str, *, wrong: bool = False) -> None:
+    def say(self, words: str) -> None:
         """Say words of ours."""
         self._context.say(words)
 
     async def show(self, report: Report) -> None:
-        """Read a report; lines of somebody else's cannot be taken for ours."""
+        """Read a report; lines of someone else's cannot be taken for ours."""
         out = self._context.out
         out.lines(report.lines(", ", rows.size_words))
         out.lines(rows.set_in(line) for line in safe(report.text).splitlines())

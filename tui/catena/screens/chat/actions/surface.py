@@ -12,9 +12,9 @@ class ScreenSurface:
     def __init__(self, context: ChatContext) -> None:
         self._context = context
 
-    def say(self, words: str, *, wrong: bool = False) -> None:
+    def say(self, words: str) -> None:
         """Show words in the hint line."""
-        self._context.say(words, wrong=wrong)
+        self._context.say(words)
 
     async def show(self, report: Report) -> None:
         """Show a report as a sheet, until it is closed; a text from its end on."""
