@@ -34,6 +34,11 @@ FETCH = {
     "opencode": ("webfetch", {"url": "https://example.org/a", "format": "text"}),
     "gemini": ("web_fetch", {"prompt": "Tell me of https://example.org/a"}),
 }
+READ = {
+    "claude": ("Read", "file_path"),
+    "opencode": ("read", "filePath"),
+    "gemini": ("read_file", "file_path"),
+}
 
 
 @pytest.fixture(params=["claude", "opencode", "gemini"])
@@ -91,6 +96,17 @@ async def test_v02_what_stands_on_a_question_and_a_row_is_what_a_real_agent_does
         asked, row = await person.lets(EDIT[agent.name], {path: str(made), "content": "one line\n"})
         assert str(made) in asked and asked.count("one line") == 1
         assert row.endswith("made.txt") and made.read_text() == "one line\n"
+
+        secret = agent.project.parent / "outside" / "secret.txt"
+        secret.parent.mkdir()
+        secret.write_text("hidden\n")
+        tool, named = READ[agent.name]
+        read = {named: str(secret)}
+        asked, row = await person.lets(tool, read)
+        if agent.name == "gemini":  # which refuses it by itself
+            assert not asked and "hidden" not in agent.heard(f"TOOLNAMED {tool} {json.dumps(read)}").results
+        else:
+            assert str(secret) in asked and "outside/secret.txt" in row
 
         asked, row = await person.lets(*FETCH[agent.name])
         assert "https://example.org/a" in asked and "https://example.org/a" in row
