@@ -13,8 +13,9 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
     pipe = TextSurface(written.append)
 
     async def told(line: str) -> list[str]:
+        context = person.chat.context
         written.clear()
-        await pipe.take(line, person.chat.context.tabs, person.tab)
+        await pipe.take(line, context.tabs, person.tab, context.settings)
         return list(written)
 
     async with at_the_screen(str(tmp_path)) as person:
@@ -29,5 +30,15 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/label") == ["! /label LABEL names the newest checkpoint."]
         assert await told("/label there") == ["Newest checkpoint renamed to “there”."]
         assert await told("/pin") == ["Pinned: first in the history, never pruned."]
+        assert await told("/rename A\x1b[1m title") == ["Renamed to “A title”."]
+        assert await told("/takeover") == ["! This conversation is already yours."]
+        assert await told("/attach notes.txt") == ["Attached notes.txt, 4 B."]
+        assert await told("/attach notes.txt") == ["notes.txt is attached already."]
+        assert await told("/detach other.txt") == ["! No other.txt is attached."]
+        assert await told("/detach") == ["notes.txt is not attached any more."]
+        assert await told("/unqueue") == ["! The queue is empty."]
+        assert (await told("/export html a.html"))[0].endswith("a.html")
+        assert await told("/export a.html") == ["! a.html exists already. Name another file."]
+        assert await told("/clear") == []
         (wrong,) = await told("/file")
         assert wrong.startswith("! Unknown command /file. Did you mean /files? Nothing was done")

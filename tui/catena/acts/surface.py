@@ -14,6 +14,7 @@ from catena.errors import CommandRefused
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from catena.settings.settings import Settings
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
 
@@ -69,14 +70,18 @@ class Surface(Protocol):
     def say(self, words: str) -> None:
         """Say what was done."""
 
+    async def write(self, text: str = "") -> None:
+        """Put a text behind the draft of the tab, which the person goes on with."""
+
     async def show(self, report: Report) -> None:
         """Show a report, and return when the user is done with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Where an act is done: a tab, among the open ones, on a surface."""
+    """Where an act is done: a tab, among the open ones, on a surface, with the settings in effect."""
 
     tabs: OpenTabs
     tab: Tab
     surface: Surface
+    settings: Settings

@@ -138,16 +138,19 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "rename",
         "give this conversation a title",
+        "catena.acts.conversations:rename",
+        takes="title",
         needs_argument=True,
-        screen=Front("prompts.rename", "TITLE"),
-        lines=Front("tabs.rename", "TITLE"),
+        screen=Front(argument="TITLE"),
+        lines=Front(argument="TITLE"),
     ),
     ActRow(
         "clear",
         "clear the agent's context (the transcript stays)",
+        "catena.acts.prompts:clear",
         aliases=("reset",),
-        screen=Front("prompts.clear"),
-        lines=Front("prompts.clear"),
+        screen=Front(),
+        lines=Front(),
     ),
     ActRow(
         "retry",
@@ -236,7 +239,11 @@ ACTS: tuple[ActRow, ...] = (
         lines=Front("tabs.delete", "[everywhere]", "delete this conversation, also at the agent"),
     ),
     ActRow(
-        "pin", "pin this conversation, or unpin it", "catena.acts.keeping:pin", screen=Front(), lines=Front()
+        "pin",
+        "pin this conversation, or unpin it",
+        "catena.acts.conversations:pin",
+        screen=Front(),
+        lines=Front(),
     ),
     ActRow("archive", "archive this conversation", screen=Front("undo.archive"), lines=Front("tabs.archive")),
     ActRow(
@@ -392,8 +399,9 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "takeover",
         "take over from a Catena that exited",
-        screen=Front("tabs.take_over"),
-        lines=Front("tabs.take_over"),
+        "catena.acts.conversations:take_over",
+        screen=Front(),
+        lines=Front(),
     ),
     ActRow(
         "changes",
@@ -496,16 +504,20 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "attach",
         "attach a file to this prompt",
+        "catena.acts.prompts:attach",
+        takes="path",
         needs_argument=True,
-        screen=Front("attachments.attach", "PATH"),
-        lines=Front("prompts.attach", "[PATH]", "attach a file to the next prompt"),
+        screen=Front(argument="PATH"),
+        lines=Front("", "[PATH]", "attach a file to the next prompt"),
     ),
     ActRow("paste", "attach the image on the clipboard", key="{paste}", screen=Front("attachments.paste")),
     ActRow(
         "detach",
         "remove an attached file: newest, or by name",
-        screen=Front("attachments.detach", "NAME"),
-        lines=Front("prompts.detach", "[NAME]", "take an attached file away"),
+        "catena.acts.prompts:detach",
+        takes="name",
+        screen=Front(argument="NAME"),
+        lines=Front("", "[NAME]", "take an attached file away"),
     ),
     ActRow(
         "open-image",
@@ -528,9 +540,10 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "unqueue",
         "move the newest queued prompt back to the composer",
+        "catena.acts.prompts:unqueue",
         key="{text_up} when empty",
-        screen=Front("prompts.unqueue"),
-        lines=Front("prompts.unqueue", "", "move the newest queued prompt to the draft"),
+        screen=Front(),
+        lines=Front("", "", "move the newest queued prompt to the draft"),
     ),
     ActRow(
         "find",
@@ -570,8 +583,10 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "export",
         "write this branch, or all, as markdown, html or json",
-        screen=Front("exports.export", "[FORMAT] [tree] [FILE]"),
-        lines=Front("tabs.export", "[FORMAT] [tree] [FILE]"),
+        "catena.acts.conversations:export",
+        takes="wish",
+        screen=Front(argument="[FORMAT] [tree] [FILE]"),
+        lines=Front(argument="[FORMAT] [tree] [FILE]"),
         shell=Front(
             "catena.cli.conversations.arguments", "ID", "write a conversation as Markdown, JSON or HTML"
         ),

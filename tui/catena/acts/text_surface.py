@@ -8,10 +8,14 @@ from catena.acts.perform import perform
 from catena.acts.surface import Here, Refused, Report
 from catena.acts.table import FrontCommand, commands_of
 from catena.acts.unknown import unknown_command
+from catena.errors import CommandRefused
+from catena.settings.settings import Settings
 from catena.text.changes_text import size_words
 from catena.text.safe_text import safe
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
+from catena_acp.errors import AgentError, ReadOnly
+from catena_store.errors import StoreError
 
 _BETWEEN = " · "
 _COMMANDS: dict[str, FrontCommand] = {
@@ -30,18 +34,23 @@ class TextSurface:
         """Write what is said."""
         self._write(words)
 
+    async def write(self, text: str = "") -> None:
+        """Write the lines of the draft."""
+        for line in safe(text).splitlines():
+            self._write(f"Draft: {line}")
+
     async def show(self, report: Report) -> None:
         """Write the lines of a report."""
         for line in (*report.lines(_BETWEEN, size_words), *safe(report.text).splitlines()):
             self._write(line)
 
-    async def take(self, line: str, tabs: OpenTabs, tab: Tab) -> None:
+    async def take(self, line: str, tabs: OpenTabs, tab: Tab, settings: Settings) -> None:
         """Do the command that a line names, with or without its slash; why it is refused stands behind `!`."""
         name, _, argument = line.strip().removeprefix("/").partition(" ")
         command = _COMMANDS.get(name)
         try:
             if command is None:
                 raise Refused(unknown_command(name, _COMMANDS, "Nothing was done"))
-            await perform(command, argument.strip(), Here(tabs, tab, self))
-        except Refused as refused:
+            await perform(command, argument.strip(), Here(tabs, tab, self, settings))
+        except (CommandRefused, AgentError, ReadOnly, StoreError) as refused:
             self._write(f"! {refused}")

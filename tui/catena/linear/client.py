@@ -8,8 +8,7 @@ import re
 from collections.abc import Coroutine
 from typing import Any
 
-from catena.acts.surface import Refused
-from catena.errors import ExitStatus
+from catena.errors import CommandRefused, ExitStatus
 from catena.linear.commands.commands import LinearCommands
 from catena.linear.commands.table import command_of, unknown_text
 from catena.linear.context import LinearContext
@@ -22,7 +21,7 @@ from catena.text.shell_text import SIGN
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.routing.slash_commands import command_name
-from catena_acp.errors import AgentError, GivenUp, ReadOnly
+from catena_acp.errors import AgentError, GivenUp, ReadOnly, StillAtWork
 from catena_store.errors import UNWRITABLE, NotAttachable, StoreError
 
 _KEYS = re.compile("Press Esc to stop it|Esc stops it")  # of the screen, in texts that both say
@@ -235,7 +234,9 @@ class LinearClient:
             await act
         except GivenUp:
             self._context.say("Stopped.")
-        except Refused as refused:
+        except StillAtWork:
+            self._context.say("The agent is still working; /stop stops it.")
+        except CommandRefused as refused:
             self._context.say(str(refused))
         except (AgentError, StoreError, ReadOnly, NotAttachable) as error:
             if needed and isinstance(error, StoreError):

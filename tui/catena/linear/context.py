@@ -96,7 +96,7 @@ class LinearContext:
     def title(self) -> str:
         """The title of the agent, in one safe line."""
         tab = self.tab
-        return safe_line((tab.session or tab.window.session).agent_title) if tab else AGENT
+        return safe_line(tab.agent_title) if tab else AGENT
 
     @property
     def quiet(self) -> bool:

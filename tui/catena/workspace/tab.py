@@ -170,6 +170,11 @@ class Tab:
         """What a person reads for an agent, as it calls itself if it is a command without a title."""
         return self.conversation.tree.title_of(spec.name, spec.profile)
 
+    @property
+    def agent_title(self) -> str:
+        """What the agent of its session is called; unsafe."""
+        return (self.session or self.window.session).agent_title
+
     async def agents_used(self) -> dict[str, str]:
         """The stored names of the agents that its conversation was led with lately, and what they are called."""
         chain = await self.conversation.chain.read(self.window)

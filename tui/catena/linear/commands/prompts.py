@@ -11,7 +11,7 @@ from catena.linear.commands.files import choose_files, confirm_with_files
 from catena.linear.context import LinearContext, ListRow
 from catena.mentions.prompt_files import with_mentions_of
 from catena.settings.agents import find_agent
-from catena.text.formats import joined, size_in_words
+from catena.text.formats import joined
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.tab import Tab
 from catena_acp.continuity.routing.slash_commands import command_name
@@ -23,7 +23,6 @@ from catena_store.conversations import messages
 from catena_store.errors import NotAttachable, StoreError
 from catena_store.ids import utc_now
 from catena_store.records import Attachment, Kind, Message, QueueItem
-from catena_store.windows.attached_files import MOST_FILES, read_file
 
 _INPUTS = 20  # that are listed
 _WAIT_GRACE = 3.0  # seconds after the end of a limit, for clocks that differ
@@ -267,13 +266,6 @@ class PromptCommands:
 
         return self._stop_wanted is not None and self._context.clock() - self._stop_wanted[1] >= STOP_PATIENCE
 
-    async def clear(self) -> None:
-        """Clear the agent's context: nothing above is sent to it again."""
-        tab = self._context.here
-        if tab.busy:
-            raise Refused(BUSY)
-        await tab.window.clear()
-
     # --- the queue
 
     async def queue(self, argument: str) -> None:
@@ -316,13 +308,6 @@ class PromptCommands:
             case _:
                 await tab.window.queue.restore(item.id)
 
-    async def unqueue(self) -> None:
-        """Take the newest queued prompt back into the draft."""
-        tab = self._context.here
-        if not tab.queue:
-            raise Refused("The queue is empty.")
-        await tab.window.queue.restore(tab.queue[-1].id)
-
     async def go_on(self) -> None:
         """Send what an error or a stop held back."""
         tab = self._context.here
@@ -331,34 +316,6 @@ class PromptCommands:
         await tab.window.send_queued()
 
     # --- files, earlier inputs, shell
-
-    async def attach(self, argument: str) -> None:
-        """Attach a file to the next prompt; without a path, list what is attached."""
-        context, tab = self._context, self._context.here
-        if not argument:
-            names = [
-                f"{safe_line(file.name)}, {size_in_words(len(file.content))}" for file in tab.attached_files
-            ]
-            context.out.lines(f"Attached: {name}" for name in names)
-            context.say("/attach PATH attaches a file." if not names else "/detach takes the newest away.")
-            return
-        if len(tab.attachments) >= MOST_FILES:
-            raise Refused(f"At most {MOST_FILES} files per prompt.")
-        path = argument[1:-1] if argument[0] == argument[-1] and argument[0] in "'\"" else argument
-        file = await asyncio.to_thread(read_file, path, directory=tab.conversation.record.cwd)
-        tab.attachments = (*tab.attachments, file)
-        await context.tabs.keep_attachments(tab)
-        context.out.line(f"Attached: {safe_line(file.name)}, {size_in_words(len(file.content))}")
-
-    async def detach(self, argument: str) -> None:
-        """Take an attached file away: the newest, or by its name."""
-        context, tab = self._context, self._context.here
-        files = [file for file in tab.attached_files if not argument or file.name == argument]
-        if not files:
-            raise Refused(f"No {safe_line(argument) or 'file'} is attached.")
-        tab.attachments = tuple(file for file in tab.attachments if file is not files[-1])
-        await context.tabs.keep_attachments(tab)
-        context.say(f"{safe_line(files[-1].name)} is not attached any more.")
 
     async def inputs(self, argument: str) -> None:
         """List what was typed before, with some words in it; `/open` puts one into the draft."""

@@ -25,7 +25,6 @@ from catena_store.conversations import messages
 from catena_store.errors import StoreError
 from catena_store.ids import utc_now
 from catena_store.records import Kind, Message
-from catena_store.windows import windows
 
 if TYPE_CHECKING:
     from catena.linear.narrator import Narrator
@@ -316,9 +315,7 @@ class TabCommands:
         running = [task for tab in tabs for task in tab.window.background]
         parts = []
         if working:
-            agents = dict.fromkeys(
-                safe_line((tab.session or tab.window.session).agent_title) for tab in working
-            )
+            agents = dict.fromkeys(safe_line(tab.agent_title) for tab in working)
             parts.append(f"{' and '.join(agents)} {'is' if len(agents) == 1 else 'are'} at work.")
         if running:
             named = ", ".join(safe_line(task.title) for task in running[:2])
@@ -326,14 +323,6 @@ class TabCommands:
         return " ".join(parts)
 
     # --- the conversation
-
-    async def rename(self, argument: str) -> None:
-        """Give the conversation a title."""
-        if not argument:
-            raise Refused("/rename TITLE gives the conversation a title.")
-        tab = self._context.here
-        await tab.conversation.rename(argument, by=tab.window_id)
-        self._context.say(f"Renamed to “{safe_line(argument)}”.")
 
     async def archive(self) -> None:
         """Archive the conversation."""
@@ -368,16 +357,6 @@ class TabCommands:
     async def _refuse_empty(self, tab: Tab) -> None:
         if await self._context.tabs.undoing.nothing_said(tab):
             raise Refused("This conversation is empty; /close discards it.")
-
-    async def take_over(self) -> None:
-        """Take over a conversation whose Catena is gone."""
-        tab = self._context.here
-        if not tab.conversation.read_only:
-            self._context.say("This conversation is already yours.")
-            return
-        await tab.window.take_over()
-        self._context.say("Taken over. Unfinished turns of the other Catena were closed.")
-        await tab.window.prepare()
 
     async def change_directory(self, argument: str) -> None:
         """Continue in another directory; without one, say which it is."""
@@ -436,26 +415,3 @@ class TabCommands:
             return f" Your next prompt: {(await tab.conversation.chain.price(tab.window)).words}."
         except (AgentError, ReadOnly, StoreError):
             return ""
-
-    async def export(self, argument: str) -> None:
-        """Write the branch, or all of them, into a file."""
-        from catena.export.branch_export import export_branch, wanted_export
-
-        context, tab = self._context, self._context.here
-        wanted = wanted_export(argument)
-        async with context.tabs.store.read_concurrently() as reader:
-            window = await windows.get(reader, tab.window_id)
-            try:
-                said = await export_branch(
-                    reader,
-                    wanted,
-                    conversation_id=tab.conversation.id,
-                    leaf_id=window.leaf_id if window else tab.leaf_id,
-                    directory=tab.conversation.record.cwd,
-                    name=tab.name(),
-                    agent_title=context.title,
-                    rules=context.settings.export.mask,
-                )
-            except CommandRefused as refused:
-                raise Refused(str(refused)) from refused
-        context.say(said)

@@ -12,6 +12,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from catena.acts.surface import Refused
+from catena.errors import CommandRefused
 from catena.keys.keymap import KeyMap
 from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.presenter import Parts, TabPresenter
@@ -22,7 +23,7 @@ from catena.widgets.sheet_head import Subject
 from catena.workspace.panes import Pane
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
-from catena_acp.errors import AgentError, ReadOnly
+from catena_acp.errors import AgentError, ReadOnly, StillAtWork
 from catena_store.errors import StoreError
 from catena_store.ids import utc_now
 
@@ -178,7 +179,9 @@ class ChatContext:
             await act
         except Refused as refused:
             self.say(str(refused))
-        except (AgentError, StoreError, ReadOnly, EditorFailed) as error:
+        except StillAtWork:
+            self.say(self.keys.said("The agent is still working; {Stop} stops it."))
+        except (CommandRefused, AgentError, StoreError, ReadOnly, EditorFailed) as error:
             self.say(str(error), wrong=True)
         finally:
             self.panes.close_empty()

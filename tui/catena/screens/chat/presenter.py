@@ -120,7 +120,7 @@ def unheeded_stop(tab: Tab, stopping_for: float | None, keys: KeyMap = DEFAULT_K
     """Text on an agent that does not stop; "" while it may still stop."""
     if not _unheeded(tab, stopping_for):
         return ""
-    agent = (tab.session or tab.window.session).agent_title
+    agent = tab.agent_title
     kills = keys.said("{Stop} kills its process; its partial answer is saved.")
     return f"{agent} is not stopping. {kills}"
 
@@ -693,7 +693,7 @@ class TabPresenter:
 
     def _show_composer(self, tab: Tab, stopping_for: float | None) -> None:
         """Draw the words of the composer's box."""
-        edges, agent = self._parts.edges, (tab.session or tab.window.session).agent_title
+        edges, agent = self._parts.edges, tab.agent_title
         self._parts.hints.address(f"{'Ask' if self.empty else 'Reply to'} {agent}")
         siblings = self._parts.transcript.siblings_of(tab.editing.prompt.id) if tab.editing else None
         version = (siblings.position, siblings.of) if siblings is not None else None

@@ -21,7 +21,6 @@ from catena.screens.chat.actions.branching.undo import UndoActions
 from catena.screens.chat.actions.conversations.blame import BlameActions
 from catena.screens.chat.actions.conversations.changes import ChangesActions
 from catena.screens.chat.actions.conversations.directories import DirectoryActions
-from catena.screens.chat.actions.conversations.exports import ExportActions
 from catena.screens.chat.actions.conversations.inspection import ChainActions, TreeActions, UsageActions
 from catena.screens.chat.actions.finding import FindActions
 from catena.screens.chat.actions.panes import PaneActions
@@ -82,7 +81,6 @@ class ChatActions:
         self.branches = BranchActions(context, self.tabs, self.edits, self.along)
         self.asking = AskActions(context, self.tabs, self.edits, self.prompts)
         self.trees = TreeActions(context, self.tabs, self.branches, self.along)
-        self.exports = ExportActions(context)
         self.start = StartActions(context, self.tabs, history=self.choose_from_history)
         self.panes = PaneActions(
             context, self.tabs, fork=self.branches.fork_beside, history=self.choose_beside
@@ -105,7 +103,7 @@ class ChatActions:
         """Actions on the history: 2 MiB that nobody needs before it is opened."""
         from catena.screens.chat.actions.conversations.history import HistoryActions
 
-        return HistoryActions(self.context, self.tabs, self.branches, self.edits, self.trees, self.exports)
+        return HistoryActions(self.context, self.tabs, self.branches, self.edits, self.trees, self.do)
 
     async def _open_prompt(self, conversation_id: str, prompt_id: str) -> None:
         """Open a conversation at a prompt."""

@@ -20,7 +20,7 @@ def quit_question(
     """The question before quitting stops the turns of these tabs, and work in the ``background``; "" for nothing."""
     if not working and not background:
         return ""
-    agents = list(dict.fromkeys((tab.session or tab.window.session).agent_title for tab in working))
+    agents = list(dict.fromkeys(tab.agent_title for tab in working))
     parts = []
     if agents:
         *others, last = agents

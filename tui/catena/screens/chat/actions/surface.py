@@ -16,6 +16,12 @@ class ScreenSurface:
         """Show words in the hint line."""
         self._context.say(words)
 
+    async def write(self, text: str = "") -> None:
+        """Put a text behind the draft, and give the keys to the composer."""
+        if text and self._context.tab is not None:
+            self._context.quote_into(self._context.tab, text)
+        self._context.write_here()
+
     async def show(self, report: Report) -> None:
         """Show a report as a sheet, until it is closed; a text from its end on."""
         from catena.screens.common.report_page import report_page

@@ -354,7 +354,7 @@ class TabActions:
                 raise
             await self.show_what_is_left(tab, way)
         if stopped:
-            agent = (tab.session or tab.window.session).agent_title
+            agent = tab.agent_title
             context.say(f"Closed “{tab.name()}”: {agent} was working and is stopped. /undo opens it again.")
 
     async def _keep_and_close(self, tab: Tab) -> None:
@@ -425,17 +425,6 @@ class TabActions:
             tab = await context.tabs.open_conversation(conversation_id)
             await self.show(tab, way)
         return tab
-
-    async def take_over(self) -> None:
-        """Take over a conversation whose Catena is gone; one that lives is named."""
-        if (tab := self._context.tab) is None:
-            return
-        if not tab.conversation.read_only:
-            self._context.say("This conversation is already yours.")
-            return
-        await tab.window.take_over()
-        self._context.say("Taken over. Unfinished turns of the other Catena were closed.")
-        await tab.window.prepare()
 
     async def suspend(self) -> None:
         """Stop the program as a shell's Ctrl+Z does."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from catena.history.entries import HistoryEntry
 from catena.history.finding import HitPlace, MessageFinder, MessageHit
@@ -13,7 +13,6 @@ from catena.history.reading import HistoryReader, lives
 from catena.history.scopes import HistoryScope, Repositories
 from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.editing import EditActions
-from catena.screens.chat.actions.conversations.exports import ExportActions
 from catena.screens.chat.actions.conversations.inspection import TreeActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
@@ -46,14 +45,14 @@ class HistoryActions:
         branches: BranchActions,
         edits: EditActions,
         trees: TreeActions,
-        exports: ExportActions,
+        do: Callable[[str], Awaitable[None]],
     ) -> None:
         self._context = context
         self._tabs = tabs
         self._branches = branches
         self._edits = edits
         self._trees = trees
-        self._exports = exports
+        self._do_command = do
         self._repositories = Repositories()  # a directory seldom moves to another one
         self._others: OtherTools | None = None
         self._scope: HistoryScope | None = None  # that was chosen last
@@ -239,7 +238,7 @@ class HistoryActions:
                 else:
                     await self._edits.edit_prompt(tab, above)
             case "export":
-                await self._exports.export()
+                await self._do_command("export")
             case _:
                 pass
 

@@ -237,7 +237,7 @@ class UsageActions:
         shown = safe_line(path)
         added = await tab.conversation.add_directory(path)
         if tab.conversation.takes_directories is False:
-            agent = (tab.session or tab.window.session).agent_title
+            agent = tab.agent_title
             context.say(
                 f"{agent} does not support additional directories. @ finds files in {shown} all the same."
             )

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import count
 from typing import TypeAlias
 
+from catena.acts.prompts import attach_file, attach_path
+from catena.acts.surface import Refused
 from catena.desktop.clipboard import NoClipboardImage
 from catena.screens.chat.context import ChatContext
-from catena.text.formats import size_in_words
-from catena.text.safe_text import safe_line
 from catena.workspace.outgoing import OutgoingText, Stage
 from catena.workspace.tab import Tab
 from catena_acp.continuity.sending.prompt_blocks import SHOWN_PICTURES
 from catena_store.errors import NotAttachable, StoreError
-from catena_store.records import Attachment
-from catena_store.windows.attached_files import MOST_BYTES, MOST_FILES, from_bytes, mime_of, read_file
+from catena_store.windows.attached_files import MOST_BYTES, MOST_FILES, from_bytes, mime_of
 
 _Attaching: TypeAlias = Callable[[Tab], Awaitable[list[str]]]  # returns the paths that were not attached
 
@@ -27,11 +25,6 @@ class AttachmentActions:
 
     def __init__(self, context: ChatContext) -> None:
         self._context = context
-
-    async def attach(self, argument: str) -> None:
-        """Attach the file of this path."""
-        if tab := self._context.tab:
-            await self._attach_all(tab, [_unquoted(argument)])
 
     def attach_pasted(self, paths: Sequence[str]) -> None:
         """Attach files whose paths were pasted; the path of a file that cannot be attached is restored.
@@ -93,7 +86,17 @@ class AttachmentActions:
         drafts.release()
 
     async def _attach_paths(self, paths: Sequence[str], tab: Tab) -> list[str]:
-        return await self._attach_all(tab, paths)
+        """Attach files, and return the paths of those that cannot be attached."""
+        left: list[str] = []
+        for path in paths:
+            try:
+                if remark := await attach_path(tab, path):
+                    self._context.say(remark)
+            except (Refused, NotAttachable) as error:
+                self._context.say(str(error), wrong=True)
+                left.append(path)
+        await self._keep(tab)
+        return left
 
     async def _attach_image(self, read: Callable[[], Awaitable[bytes]], tab: Tab) -> list[str]:
         """Attach an image, if it is one: its bytes tell, whatever was said of it."""
@@ -113,40 +116,11 @@ class AttachmentActions:
             self._context.say(
                 f"At most {MOST_FILES} files per prompt; the image was not attached.", wrong=True
             )
-        elif await self._add(tab, from_bytes(content, _image_name(tab, mime))):
+        else:
+            if remark := attach_file(tab, from_bytes(content, _image_name(tab, mime))):
+                self._context.say(remark)
             await self._keep(tab)
         return []
-
-    async def _attach_all(self, tab: Tab, paths: Sequence[str]) -> list[str]:
-        """Attach files, and return the paths of those that cannot be attached."""
-        left: list[str] = []
-        for path in paths:
-            if len(tab.attachments) >= MOST_FILES:
-                self._context.say(
-                    f"At most {MOST_FILES} files per prompt; {path} was not attached.", wrong=True
-                )
-                left.append(path)
-                continue
-            try:
-                file = await asyncio.to_thread(read_file, path, directory=tab.conversation.record.cwd)
-            except NotAttachable as error:
-                self._context.say(str(error), wrong=True)
-                left.append(path)
-                continue
-            await self._add(tab, file)
-        await self._keep(tab)
-        return left
-
-    async def _add(self, tab: Tab, file: Attachment) -> bool:
-        """Attach a file, unless it is attached already; say so where the agent cannot look at it."""
-        same = [other for other in tab.attachments if other.sha256 == file.sha256]
-        if any(other.name == file.name or file.path is None for other in same):
-            self._context.say(f"{safe_line(same[0].name)} is attached already.")
-            return False
-        tab.attachments = (*tab.attachments, file)
-        if file.mime in SHOWN_PICTURES and (limit := image_limit_words(tab, file)):
-            self._context.say(limit)
-        return True
 
     async def mentioned_paths(self, tab: Tab) -> Sequence[str]:
         """The files that came with prompts of a tab's conversation, the newest first; none where that is not known."""
@@ -154,16 +128,6 @@ class AttachmentActions:
             return await self._context.tabs.mentioned_paths(tab)
         except StoreError:
             return ()
-
-    async def detach(self, argument: str = "") -> None:
-        """Detach the file of this name; without a name, the newest."""
-        if (tab := self._context.tab) is None:
-            return
-        names = [file.name for file in tab.attached_files]
-        if argument and argument not in names:
-            self._context.say(f"No {argument} is attached.")
-        elif names:
-            await self.remove(tab, names.index(argument) if argument else len(names) - 1)
 
     async def detach_paths(self, paths: Sequence[str]) -> None:
         """Detach the files of these paths."""
@@ -184,21 +148,6 @@ class AttachmentActions:
         await self._context.tabs.keep_attachments(tab)
 
 
-def image_limit_words(tab: Tab, image: Attachment) -> str:
-    """What the agent of a tab does not take of an image that was attached; "" if it takes it."""
-    session = tab.session or tab.window.session
-    agent, limits = session.agent_title, session.image_limits
-    if session.images is False:
-        return f"{agent} does not take images: it gets the name of the file."
-    if limits.most_bytes is not None and (size := len(image.content)) > limits.most_bytes:
-        most = size_in_words(limits.most_bytes)
-        return f"{agent} takes images up to {most}; {safe_line(image.name)} has {size_in_words(size)}."
-    images = sum(file.mime in SHOWN_PICTURES for file in tab.attachments)
-    if limits.most is not None and images > limits.most:
-        return f"{agent} takes {limits.most} images with a prompt; there are {images}."
-    return ""
-
-
 def _nothing() -> None:
     """Restore nothing: there is no text."""
 
@@ -208,9 +157,3 @@ def _image_name(tab: Tab, mime: str) -> str:
     names = {file.name for file in tab.attachments}
     extension = mime.removeprefix("image/").replace("jpeg", "jpg")
     return next(name for number in count(1) if (name := f"image-{number}.{extension}") not in names)
-
-
-def _unquoted(path: str) -> str:
-    if len(path) > 1 and path[0] == path[-1] and path[0] in "'\"":
-        return path[1:-1]
-    return path

@@ -136,20 +136,6 @@ class PromptActions:
         if not tab.busy or any(item.held for item in tab.queue):
             await tab.window.send_queued()
 
-    async def clear(self) -> None:
-        """`/clear`: nothing above this line is sent to an agent again."""
-        if tab := self._context.tab:
-            if tab.busy:
-                self._context.say(self._context.keys.said(BUSY))
-            else:
-                await tab.window.clear()
-
-    async def rename(self, argument: str) -> None:
-        """Give the conversation a title."""
-        if tab := self._context.tab:
-            await tab.conversation.rename(argument, by=tab.window_id)
-            self._context.say(f"Renamed to “{argument}”.")
-
     async def stop(self) -> None:
         """Stop the turn; if the agent goes on for a while, end its process."""
         tab, presenter = self._context.tab, self._context.presenter
@@ -215,11 +201,6 @@ class PromptActions:
         also = f"It also answered {counted(answered, 'open request')}. " if answered else ""
         context.say(f"Rule saved for this project. {also}/permissions lists and removes rules.")
 
-    async def unqueue(self) -> None:
-        """Restore the newest waiting prompt to the draft."""
-        if (tab := self._context.tab) and tab.queue:
-            await self.restore_queued(tab, tab.queue[-1])
-
     async def restore_queued(self, tab: Tab, item: QueueItem) -> None:
         """Restore a waiting prompt to the draft, with its attachments."""
         self._context.write_here()
@@ -236,7 +217,7 @@ class PromptActions:
             and context.tab
             and _may_restore_queued(context.tab)
         ):
-            await self.unqueue()
+            await self.restore_queued(context.tab, context.tab.queue[-1])
             return
         if not self._inputs.loaded:
             place, stood = context.drafts.place, composer.text

@@ -1,0 +1,90 @@
+"""Acts on what is written and sent: the agent's context, the queue, files that go along."""
+
+from __future__ import annotations
+
+import asyncio
+
+from catena.acts.surface import Done, Here, Refused
+from catena.text.formats import size_in_words
+from catena.text.safe_text import safe_line
+from catena.workspace.tab import Tab
+from catena_acp.continuity.sending.prompt_blocks import SHOWN_PICTURES
+from catena_acp.errors import StillAtWork
+from catena_store.records import Attachment
+from catena_store.windows.attached_files import MOST_FILES, read_file
+
+
+async def clear(on: Here) -> Done:
+    """Clear the agent's context: nothing above is sent to it again."""
+    if on.tab.busy:
+        raise StillAtWork
+    await on.tab.window.clear()
+    return Done()
+
+
+async def unqueue(on: Here) -> Done:
+    """Take the newest queued prompt back into the draft."""
+    if not on.tab.queue:
+        raise Refused("The queue is empty.")
+    await on.surface.write()
+    await on.tabs.outgoing.finish(on.tab.window.queue.restore(on.tab.queue[-1].id))
+    return Done()
+
+
+async def attach(on: Here, path: str) -> Done:
+    """Attach a file to the next prompt; without a path, say what is attached."""
+    if not path:
+        files = [_shown(file) for file in on.tab.attached_files]
+        if not files:
+            raise Refused("/attach PATH attaches a file.")
+        return Done(f"Attached: {', '.join(files)}. /detach takes the newest away.")
+    quoted = len(path) > 1 and path[0] == path[-1] and path[0] in "'\""
+    remark = await attach_path(on.tab, path[1:-1] if quoted else path)
+    await on.tabs.keep_attachments(on.tab)
+    return Done(remark or f"Attached {_shown(on.tab.attachments[-1])}.")
+
+
+async def detach(on: Here, name: str) -> Done:
+    """Take an attached file away: the newest, or by its name."""
+    tab = on.tab
+    files = [file for file in tab.attached_files if not name or file.name == name]
+    if not files:
+        raise Refused(f"No {safe_line(name) or 'file'} is attached.")
+    tab.attachments = tuple(file for file in tab.attachments if file is not files[-1])
+    await on.tabs.keep_attachments(tab)
+    return Done(f"{safe_line(files[-1].name)} is not attached any more.")
+
+
+async def attach_path(tab: Tab, path: str) -> str:
+    """Attach the file of a path to the draft of a tab, as ``attach_file`` does. Raises Refused, NotAttachable."""
+    if len(tab.attachments) >= MOST_FILES:
+        raise Refused(f"At most {MOST_FILES} files per prompt; {safe_line(path)} was not attached.")
+    return attach_file(tab, await asyncio.to_thread(read_file, path, directory=tab.conversation.record.cwd))
+
+
+def attach_file(tab: Tab, file: Attachment) -> str:
+    """Attach a file; return in words that it was attached before, or what the agent does not take of it, else ""."""
+    same = [other for other in tab.attachments if other.sha256 == file.sha256]
+    if any(other.name == file.name or file.path is None for other in same):
+        return f"{safe_line(same[0].name)} is attached already."
+    tab.attachments = (*tab.attachments, file)
+    return _image_limit(tab, file) if file.mime in SHOWN_PICTURES else ""
+
+
+def _shown(file: Attachment) -> str:
+    return f"{safe_line(file.name)}, {size_in_words(len(file.content))}"
+
+
+def _image_limit(tab: Tab, image: Attachment) -> str:
+    """What the agent of a tab does not take of an image that was attached; "" if it takes it."""
+    session = tab.session or tab.window.session
+    agent, limits = session.agent_title, session.image_limits
+    if session.images is False:
+        return f"{agent} does not take images: it gets the name of the file."
+    if limits.most_bytes is not None and (size := len(image.content)) > limits.most_bytes:
+        most = size_in_words(limits.most_bytes)
+        return f"{agent} takes images up to {most}; {safe_line(image.name)} has {size_in_words(size)}."
+    images = sum(file.mime in SHOWN_PICTURES for file in tab.attachments)
+    if limits.most is not None and images > limits.most:
+        return f"{agent} takes {limits.most} images with a prompt; there are {images}."
+    return ""
