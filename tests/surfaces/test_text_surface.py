@@ -30,6 +30,12 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/label") == ["! /label LABEL names the newest checkpoint."]
         assert await told("/label there") == ["Newest checkpoint renamed to “there”."]
         assert await told("/pin") == ["Pinned: first in the history, never pruned."]
+        assert await told("/lineage") == ["! This conversation has no forks; /fork creates one."]
+        assert await told("/undo") == [
+            "Undone: pinning “write notes.txt one”. Nothing more to undo. /redo to redo."
+        ]
+        (act,) = await told("/reflog")
+        assert act.startswith("Undo history: pinning “write notes.txt one” · ") and act.endswith(" · undone")
         assert await told("/rename A\x1b[1m title") == ["Renamed to “A title”."]
         assert await told("/takeover") == ["! This conversation is already yours."]
         assert await told("/attach notes.txt") == ["Attached notes.txt, 4 B."]

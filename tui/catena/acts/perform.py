@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from importlib import import_module
 
-from catena.acts.surface import Done, Here
+from catena.acts.surface import Cancelled, Done, Here, Surface
 from catena.acts.table import FrontCommand
 
 
@@ -19,8 +19,16 @@ def body_of(does: str) -> Callable[..., Awaitable[Done]]:
 async def perform(command: FrontCommand, argument: str, on: Here) -> None:
     """Do an act, say what it says and show what it found. Raises Refused, and whatever the act raises."""
     body = body_of(command.does)
-    done = await (body(on, **{command.takes: argument}) if command.takes else body(on))
+    await carry_out(body(on, **{command.takes: argument}) if command.takes else body(on), on.surface)
+
+
+async def carry_out(act: Awaitable[Done], surface: Surface) -> None:
+    """Await an act, say what it says and show what it found; nothing if it is cancelled."""
+    try:
+        done = await act
+    except Cancelled:
+        return
     if done.words:
-        on.surface.say(done.words)
+        surface.say(done.words)
     if done.report is not None:
-        await on.surface.show(done.report)
+        await surface.show(done.report)

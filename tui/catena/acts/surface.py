@@ -5,9 +5,9 @@ An act says no by raising ``Refused``, returns ``Done``, and prints nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from catena.errors import CommandRefused
 
@@ -18,11 +18,41 @@ if TYPE_CHECKING:
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
 
+T = TypeVar("T")
 Sizes = Callable[[int, int], str]  # the words of a front for lines that were added and removed
+
+
+NO_TAB = "No conversation is open: /new begins one, /history lists the others."
 
 
 class Refused(CommandRefused):
     """An act that cannot be done; ``str()`` of it is a sentence, ``status`` the exit status of a program."""
+
+
+class Cancelled(Exception):
+    """A question that was dismissed: nothing is done, and nothing is said of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Another answer to a question; ``key`` is the stable name that the act is given."""
+
+    key: str
+    words: str
+    short: str = ""  # the same in fewer cells
+    typed: str = ""  # what a line has behind the command instead: such an option is not asked for there
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked before an act, in values."""
+
+    title: str  # with its question mark
+    yes: str  # a verb
+    price: str = ""
+    options: Sequence[Option] = ()
+    note: str = ""  # whole sentences
+    free: bool = False  # nothing is replayed, and it can be undone: it is done unasked
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +60,9 @@ class ReportRow:
     """One row of a report: its name ("" continues the row before), and what is said of it."""
 
     name: str
-    values: Sequence[str] | Callable[[Sizes], Sequence[str]]
+    values: Sequence[str] | Callable[[Sizes], Sequence[str]] = ()
+    open: Callable[[], Awaitable[Done]] | None = None  # what Enter on it does, and `/open` with its number
+    dim: bool = False
 
     def said(self, sizes: Sizes) -> Sequence[str]:
         """Return the values in words; ``sizes`` words lines that were added and removed."""
@@ -47,6 +79,8 @@ class Report:
     note: str = ""  # about all rows, for those who see them at once
     heading: str = ""  # the line before the text
     text: str = ""  # unsafe
+    enter: str = ""  # the words for what opening a row does: then one of the rows may be chosen
+    at_once: bool = False  # a list of one row needs no choice if it is shown to choose from
 
     def lines(self, between: str, sizes: Sizes) -> Iterator[str]:
         """Yield the heading and the rows, one line each; ``between`` parts what is said of one."""
@@ -74,14 +108,35 @@ class Surface(Protocol):
         """Put a text behind the draft of the tab, which the person goes on with."""
 
     async def show(self, report: Report) -> None:
-        """Show a report, and return when the user is done with it."""
+        """Show a report, and return when the user is done with it; a row that is chosen is opened."""
+
+    async def ask(self, question: Question) -> str:
+        """Ask, and return "yes" or the key of an option. Raises Cancelled, and Refused if nobody can be asked."""
+
+    async def choose(self, title: str, rows: Sequence[ReportRow], enter: str) -> ReportRow:
+        """Return the row that the user chooses; ``title`` asks for it. Raises Cancelled, Refused."""
+
+    async def go(self, step: Awaitable[T], to: Callable[[T], Tab | None], *, leaving: Tab | None = None) -> T:
+        """Await a step that leads to a tab, show or read that tab, and return what the step returned.
+
+        ``to`` names the tab; None: the user stays, or comes to what is left if that is gone. ``leaving`` is the tab
+        that the step moves or closes: what happens in it waits, and what is typed meanwhile goes along. Raises
+        whatever the step raises.
+        """
 
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Where an act is done: a tab, among the open ones, on a surface, with the settings in effect."""
+    """Where an act is done: a tab, if one is open, among the open ones, on a surface, with the settings in effect."""
 
     tabs: OpenTabs
-    tab: Tab
+    at: Tab | None
     surface: Surface
     settings: Settings
+
+    @property
+    def tab(self) -> Tab:
+        """The tab. Raises Refused if none is open."""
+        if self.at is None:
+            raise Refused(NO_TAB)
+        return self.at

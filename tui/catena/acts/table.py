@@ -36,6 +36,9 @@ class ActRow:
     aliases: tuple[str, ...] = ()
     takes: str = ""  # the parameter that is given what was typed behind the name
     key: str = ""  # of the screen: a template of the keys in effect
+    moves: bool = (
+        False  # it leads elsewhere without asking: on the screen, what is typed behind it goes there
+    )
     leads: bool = False  # on the screen it opens a sheet or moves the focus: the keys behind it wait for that
     needs_argument: bool = (
         False  # without one, the screen puts the beginning of the command into the composer
@@ -57,6 +60,7 @@ class FrontCommand:
     aliases: tuple[str, ...]
     takes: str = ""
     key: str = ""
+    moves: bool = False
     leads: bool = False
     needs_argument: bool = False
     by_name: bool = True
@@ -85,6 +89,7 @@ def commands_of(name: FrontName) -> Iterator[FrontCommand]:
                 act.aliases if front.aliases is None else front.aliases,
                 act.takes,
                 act.key,
+                act.moves,
                 act.leads,
                 act.needs_argument,
                 act.by_name,
@@ -212,25 +217,31 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "lineage",
         "go to the parent or a fork of this conversation",
+        "catena.acts.branches:lineage",
         aliases=("source", "forks"),
         leads=True,
-        screen=Front("branches.lineage"),
-        lines=Front("branches.lineage", "", "list the parent and the forks of this conversation"),
+        screen=Front(),
+        lines=Front(summary="list the parent and the forks of this conversation"),
     ),
     ActRow(
         "undo",
         "undo the last edit, fork, rename or close",
+        "catena.acts.undo:undo",
         key="{undo} while browsing",
-        screen=Front("undo.undo"),
-        lines=Front("branches.undo"),
+        moves=True,
+        screen=Front(),
+        lines=Front(),
     ),
-    ActRow("redo", "redo what was undone", screen=Front("undo.redo"), lines=Front("branches.redo")),
+    ActRow(
+        "redo", "redo what was undone", "catena.acts.undo:redo", moves=True, screen=Front(), lines=Front()
+    ),
     ActRow(
         "reflog",
         "list what can be undone; go back to any point",
+        "catena.acts.undo:reflog",
         leads=True,
-        screen=Front("undo.reflog"),
-        lines=Front("branches.reflog", "", "list what can be undone"),
+        screen=Front(),
+        lines=Front(summary="list what can be undone"),
     ),
     ActRow(
         "delete",

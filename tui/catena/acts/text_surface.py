@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from catena.acts.perform import perform
-from catena.acts.surface import Here, Refused, Report
+from catena.acts.surface import Here, Question, Refused, Report, ReportRow, T
 from catena.acts.table import FrontCommand, commands_of
 from catena.acts.unknown import unknown_command
 from catena.errors import CommandRefused
@@ -43,6 +43,20 @@ class TextSurface:
         """Write the lines of a report."""
         for line in (*report.lines(_BETWEEN, size_words), *safe(report.text).splitlines()):
             self._write(line)
+
+    async def ask(self, question: Question) -> str:
+        """Answer with yes what is free. Raises Refused, with the question."""
+        if question.free:
+            return "yes"
+        raise Refused(" ".join(filter(None, (question.title, question.price, question.note))))
+
+    async def choose(self, title: str, rows: Sequence[ReportRow], enter: str) -> ReportRow:
+        """Raise Refused, with what there is to choose from."""
+        raise Refused(f"{title} {', '.join(row.name for row in rows)}")
+
+    async def go(self, step: Awaitable[T], to: Callable[[T], Tab | None], *, leaving: Tab | None = None) -> T:
+        """Await the step: where it leads is not shown here."""
+        return await step
 
     async def take(self, line: str, tabs: OpenTabs, tab: Tab, settings: Settings) -> None:
         """Do the command that a line names, with or without its slash; why it is refused stands behind `!`."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from catena.acts.surface import Refused
+from catena.acts.surface import NO_TAB, Refused
 from catena.linear.input import InputLine, LineInput
 from catena.linear.numbering import BranchNumbers
 from catena.linear.output import LineOutput
@@ -84,7 +84,7 @@ class LinearContext:
     def here(self) -> Tab:
         """The tab that is read. Raises Refused where there is none."""
         if (tab := self.tab) is None:
-            raise Refused("No conversation is open: /new begins one, /history lists the others.")
+            raise Refused(NO_TAB)
         return tab
 
     @property

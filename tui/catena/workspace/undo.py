@@ -223,16 +223,14 @@ def done_again(taken: UndoResult) -> str:
     return f"Redone: {_acts(taken)}. {_files(taken)}{coming}".rstrip()
 
 
-def gone_back(taken: UndoResult | None, to: JournalLine) -> str:
-    """Text on going back to an act, which undoes it, or does it again if it was undone."""
-    if taken is not None:
-        return done_again(taken) if to.entry.undone else undone(taken)
+def not_gone_back(to: JournalLine) -> str:
+    """Text on an act that could not be undone, or done again if it was undone."""
     return _NOT_AGAIN if to.entry.undone else NOTHING
 
 
-async def warning(taken: UndoResult | None) -> str:
+async def warning(taken: UndoResult) -> str:
     """Say if the branch has messages from before a logout, which the next prompt would send on; "" if not."""
-    tab = taken.look_at if taken is not None else None
+    tab = taken.look_at
     if tab is None or tab.conversation.read_only:
         return ""
     try:

@@ -15,25 +15,13 @@ from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
 from catena.screens.tree.layout import TreeLayout
 from catena.settings.agents import leading_agents
-from catena.text.chain_text import kin_name
 from catena.text.changes_text import shown_path
-from catena.text.formats import age, time_or_day, title_of
+from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.asking import NO_OTHER, make_all_ready, refusal_to_ask
 from catena.workspace.directories import existing_directory
 from catena.workspace.files_along import moved_words
 from catena.workspace.tab import Tab
-from catena.workspace.undo import (
-    NOTHING,
-    NOTHING_AGAIN,
-    JournalLine,
-    UndoResult,
-    done_again,
-    gone_back,
-    undone,
-    warning,
-    what,
-)
 from catena_acp.changes.hunks import diffs_of_files
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
@@ -43,7 +31,6 @@ from catena_acp.snapshots.restoring import FilesMoved
 from catena_store.conversations import branches, messages
 from catena_store.conversations.tree import TreeNode
 from catena_store.errors import StoreError
-from catena_store.ids import utc_now
 from catena_store.records import Kind, Message, MessageState
 
 _KEPT = "The prompt is the draft of each tab: /send sends it, /draft reads it."
@@ -128,24 +115,6 @@ class BranchCommands:
             )
         except CommandRefused as refused:
             raise Refused(str(refused)) from refused
-
-    async def lineage(self) -> None:
-        """List the conversation that this one was forked from, and its forks."""
-        lineage = await self._context.here.conversation.branches.lineage()
-        kin = [(lineage.source, "the original")] if lineage.source else []
-        kin += [(fork, "a fork") for fork in lineage.forks]
-        if not kin:
-            raise Refused("This conversation has no forks; /fork creates one.")
-        self._context.show(
-            "Forks: /open and a number goes there.",
-            [
-                ListRow(
-                    f"{kin_name(each)}, {words}, {age(each.created_at, utc_now())}",
-                    partial(self._tabs.open_conversation, each.id),
-                )
-                for each, words in kin
-            ],
-        )
 
     async def ask(self, argument: str) -> None:
         """Send a prompt, else the draft, to this agent and to others at once, each in a tab of its own.
@@ -416,57 +385,6 @@ class BranchCommands:
                 context.out.line(f"{name}: {counted(more, 'more file')}")
             if tail.rows and changes.caveat:
                 context.out.line(f"{name}: {changes.caveat}")
-
-    # --- undo
-
-    async def undo(self) -> None:
-        """Undo the newest act."""
-        taken = await self._context.tabs.undoing.undo(self._context.tab)
-        await self._after(taken)
-        self._context.say(await warning(taken) + undone(taken) if taken else NOTHING)
-
-    async def redo(self) -> None:
-        """Redo what was undone."""
-        taken = await self._context.tabs.undoing.redo(self._context.tab)
-        await self._after(taken)
-        self._context.say(await warning(taken) + done_again(taken) if taken else NOTHING_AGAIN)
-
-    async def reflog(self) -> None:
-        """List what can be undone; `/open` goes back to a point."""
-        context = self._context
-        listed = await context.tabs.undoing.acts(context.tab)
-        if not listed:
-            raise Refused(NOTHING)
-
-        async def go(done: JournalLine) -> None:
-            taken = await context.tabs.undoing.go_back_to(context.tab, done.entry.id)
-            await self._after(taken)
-            context.say(await warning(taken) + gone_back(taken, done))
-
-        context.show(
-            "Undo history: /open and a number undoes or redoes to there.",
-            [
-                ListRow(
-                    f"{what(done)}, {time_or_day(done.entry.at, utc_now())}"
-                    f"{', undone' if done.entry.undone else ''}",
-                    partial(go, done),
-                )
-                for done in listed
-            ],
-        )
-
-    async def _after(self, taken: UndoResult | None) -> None:
-        """Read the tab of the acts that were undone."""
-        context = self._context
-        if taken is None:
-            return
-        tab = taken.look_at if taken.look_at in context.tabs.tabs else context.tab
-        if tab is None:
-            await self._tabs.show_what_is_left()
-        elif tab is context.tab:
-            await self._tabs.arrive(tab)
-        else:
-            await self._tabs.show(tab)
 
 
 def _shortened(text: str) -> str:

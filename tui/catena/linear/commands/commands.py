@@ -56,8 +56,8 @@ class LinearCommands:
         """Do a command with what was typed behind its name. Raises Refused if it needs a tab and none is open."""
         if ":" in command.does:
             context = self.context
-            surface = LinesSurface(context, self.prompts.write)
-            return perform(command, argument, Here(context.tabs, context.here, surface, context.settings))
+            surface = LinesSurface(context, self.tabs, self.prompts.write)
+            return perform(command, argument, Here(context.tabs, context.tab, surface, context.settings))
         action = attrgetter(command.does)(self)
         act: Awaitable[None] = action(argument) if command.argument else action()
         return act

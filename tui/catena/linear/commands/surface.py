@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
-from catena.acts.surface import Report
-from catena.linear import rows
-from catena.linear.context import LinearContext
+from catena.acts.perform import carry_out
+from catena.acts.surface import Cancelled, Done, Question, Report, ReportRow, T
+from catena.linear import rows as lines
+from catena.linear.commands.tabs import TabCommands
+from catena.linear.context import LinearContext, ListRow
 from catena.text.safe_text import safe
+from catena.workspace.tab import Tab
 
 
 class LinesSurface:
     """Linear mode, as acts see it."""
 
-    def __init__(self, context: LinearContext, write: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(
+        self, context: LinearContext, tabs: TabCommands, write: Callable[[str], Awaitable[None]]
+    ) -> None:
         """``write`` puts a text into the draft."""
         self._context = context
+        self._tabs = tabs
         self._write = write
 
     def say(self, words: str) -> None:
@@ -28,7 +35,55 @@ class LinesSurface:
             await self._write(text)
 
     async def show(self, report: Report) -> None:
-        """Read a report; lines of someone else's cannot be taken for ours."""
+        """Read a report, from which `/open` takes a row; lines of someone else's cannot be taken for ours."""
         out = self._context.out
-        out.lines(report.lines(", ", rows.size_words))
-        out.lines(rows.set_in(line) for line in safe(report.text).splitlines())
+        if report.enter:
+            self._context.show(
+                f"{report.word}: /open N to {report.enter}.",
+                [ListRow(_words(row), partial(self._open, row.open)) for row in report.rows if row.open],
+            )
+            return
+        out.lines(report.lines(", ", lines.size_words))
+        out.lines(lines.set_in(line) for line in safe(report.text).splitlines())
+
+    async def _open(self, open: Callable[[], Awaitable[Done]]) -> None:
+        await carry_out(open(), self)
+
+    async def ask(self, question: Question) -> str:
+        """Ask for a y, or for a number if there are options that are not typed behind the command."""
+        context, options = self._context, [each for each in question.options if not each.typed]
+        if question.free:
+            return "yes"
+        price = f"{question.price}." if question.price else ""
+        words = " ".join(filter(None, (question.title, price, question.note)))
+        if options:
+            answers = [question.yes, *(each.words for each in options)]
+            if (at := await context.choose(lines.spoken(words), answers)) is not None:
+                return options[at - 1].key if at else "yes"
+        elif await context.confirm(words, question.yes.lower()):
+            return "yes"
+        raise Cancelled
+
+    async def choose(self, title: str, rows: Sequence[ReportRow], enter: str) -> ReportRow:
+        """Ask for the number of a row."""
+        at = await self._context.choose(f"Choose: {title}", [_words(row) for row in rows])
+        if at is None:
+            raise Cancelled
+        return rows[at]
+
+    async def go(self, step: Awaitable[T], to: Callable[[T], Tab | None], *, leaving: Tab | None = None) -> T:
+        """Await a step, and read what stands where it led."""
+        taken = await step
+        context, tab = self._context, to(taken)
+        if tab is None or tab not in context.tabs.tabs:
+            if leaving not in context.tabs.tabs:
+                await self._tabs.show_what_is_left()
+        elif tab is leaving and tab is context.tab:
+            await self._tabs.arrive(tab)
+        else:
+            await self._tabs.show(tab)
+        return taken
+
+
+def _words(row: ReportRow) -> str:
+    return ", ".join(filter(None, (row.name, *row.said(lines.size_words))))

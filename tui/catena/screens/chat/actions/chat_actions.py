@@ -75,7 +75,7 @@ class ChatActions:
         self.changes = ChangesActions(context, self.blaming)
         self.along = AlongActions(context, self.changes)
         self.tabs.shown_first = self.along.look_for_cut
-        self.undo = UndoActions(context, self.tabs, self.along)
+        self.undo = UndoActions(context, self.tabs)
         self.asides = AsideActions(context, self.tabs)
         self.edits = EditActions(context, self.along)
         self.branches = BranchActions(context, self.tabs, self.edits, self.along)

@@ -1,16 +1,41 @@
-"""The surface of acts on the screen: hints and sheets over the chat."""
+"""The surface of acts on the screen: hints, sheets and panels over the chat, and the way from tab to tab."""
 
 from __future__ import annotations
 
-from catena.acts.surface import Report
-from catena.screens.chat.context import ChatContext
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from catena.acts.perform import carry_out
+from catena.acts.surface import Cancelled, Question, Report, ReportRow, T
+from catena.screens.chat.panels.fork import ENTER, ForkOption, ForkQuestion
+from catena.text.changes_text import size_words
+
+if TYPE_CHECKING:
+    from catena.screens.chat.actions.chat_actions import ChatActions
+    from catena.workspace.outgoing import UnplacedDraft
+    from catena.workspace.tab import Tab
+
+WENT_ON = "You moved on, so nothing was done. Press the key again."
 
 
 class ScreenSurface:
-    """A chat, as acts see it."""
+    """A chat, as one act sees it."""
 
-    def __init__(self, context: ChatContext) -> None:
-        self._context = context
+    def __init__(self, actions: ChatActions, *, moves: bool) -> None:
+        """``moves``: the act leads elsewhere; what is typed from now on is written there."""
+        self._context = context = actions.context
+        self._actions = actions
+        self._tab = context.tab
+        self._place = context.place()
+        self._browsed = actions.edits.here()
+        self._way = context.drafts.set_out(context.tab) if moves else None
+
+    async def done(self, act: Awaitable[None]) -> None:
+        """Do the act, and show around the transcript what it changed; what was typed returns if it led nowhere."""
+        with self._context.drafts.under_way(self._way) if self._way else nullcontext():
+            await act
+        self._context.presenter.refresh()
 
     def say(self, words: str) -> None:
         """Show words in the hint line."""
@@ -23,7 +48,85 @@ class ScreenSurface:
         self._context.write_here()
 
     async def show(self, report: Report) -> None:
-        """Show a report as a sheet, until it is closed; a text from its end on."""
+        """Show a report as a sheet, until it is closed; a text from its end on. The row that is chosen is opened."""
+        if report.enter:
+            only = report.rows[0] if report.at_once and len(report.rows) == 1 else None
+            row = only or await self.choose(report.title, report.rows, report.enter)
+            if row.open is not None:
+                await carry_out(row.open(), self)
+            return
         from catena.screens.common.report_page import report_page
 
         await self._context.app.push_screen_wait(report_page(report))
+
+    async def ask(self, question: Question) -> str:
+        """Ask in the panel, unless the keys that answer it would take what is being typed."""
+        context = self._context
+        if question.free:
+            return "yes"
+        if self._tab is not context.tab or self._place != context.place():
+            context.say(WENT_ON)
+            raise Cancelled
+        key = await context.parts.fork.ask(
+            ForkQuestion(
+                question.title,
+                question.price,
+                question.yes,
+                [ForkOption(each.key, each.words, each.short) for each in question.options],
+                question.note,
+            )
+        )
+        if key is None or self._tab is not context.tab:
+            self._actions.edits.back_to(self._browsed)
+            raise Cancelled
+        context.write_here()
+        self._place = context.place()
+        return "yes" if key == ENTER else key
+
+    async def choose(self, title: str, rows: Sequence[ReportRow], enter: str) -> ReportRow:
+        """Let a row of a list with a filter be chosen."""
+        from catena.screens.common.picker import Picker
+        from catena.widgets.row_list import Row
+
+        shown = [
+            Row(str(at), row.name, detail=" · ".join(filter(None, row.said(size_words))), dim=row.dim)
+            for at, row in enumerate(rows)
+        ]
+        picker = Picker(title, shown, enter=enter, subject=self._context.subject)
+        chosen = await self._context.app.push_screen_wait(picker)
+        if chosen is None:
+            raise Cancelled
+        return rows[int(chosen)]
+
+    async def go(self, step: Awaitable[T], to: Callable[[T], Tab | None], *, leaving: Tab | None = None) -> T:
+        """Await a step and show its tab; events of the tab that is left wait until it has moved."""
+        context, presenter = self._context, self._context.presenter
+        way = self._way or context.drafts.set_out(leaving)
+        with context.drafts.under_way(way):
+            if (shown := presenter.shown) is not None and shown in context.tabs.tabs:
+                shown.scroll = context.parts.transcript.position()
+            presenter.moving = leaving
+            try:
+                taken = await step
+            finally:
+                presenter.moving = None
+            if leaving is not context.tab and leaving in context.tabs.tabs:
+                presenter.refresh()  # the user went to another tab meanwhile, and stays there
+            else:
+                await self._show(to(taken), way)
+        return taken
+
+    async def _show(self, tab: Tab | None, way: UnplacedDraft) -> None:
+        """Show a tab, else what is left; the focus stays if it is shown already."""
+        context, actions = self._context, self._actions
+        if tab is None or tab not in context.tabs.tabs:
+            if context.presenter.shown not in context.tabs.tabs:
+                await actions.tabs.show_what_is_left(context.presenter.shown, way)
+        elif tab is not context.presenter.shown:
+            await actions.tabs.show(tab, way)
+        else:
+            await context.presenter.show(tab)
+            context.drafts.arrive(way, tab)
+            if not tab.conversation.read_only:
+                context.run(tab.window.prepare())
+                context.run(actions.along.find_behind(tab))

@@ -8,7 +8,6 @@ from typing import TypeAlias, assert_never
 
 from catena.acts.perform import perform
 from catena.acts.surface import Here
-from catena.acts.table import FrontCommand
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.actions.surface import ScreenSurface
 from catena.screens.chat.bars.composer_edges import EditLeft
@@ -228,19 +227,13 @@ def _action(name: str, argument: str, actions: ChatActions) -> Awaitable[None]:
         return _nothing()
     act: Awaitable[None]
     if ":" in wanted.does:
-        if context.tab is None:
-            return _nothing()
-        act = _performed(wanted, argument, context, context.tab)
+        surface = ScreenSurface(actions, moves=wanted.moves)
+        on = Here(context.tabs, context.tab, surface, context.settings)
+        act = surface.done(perform(wanted, argument, on))
     else:
         action = attrgetter(wanted.does)(actions)
         act = action(argument) if wanted.argument else action()
     return context.gate.led(act) if wanted.leads else act
-
-
-async def _performed(wanted: FrontCommand, argument: str, context: ChatContext, tab: Tab) -> None:
-    """Do an act, and show around the transcript what it changed."""
-    await perform(wanted, argument, Here(context.tabs, tab, ScreenSurface(context), context.settings))
-    context.presenter.refresh()
 
 
 def _is_command(text: str) -> bool:

@@ -12,11 +12,7 @@ from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.panels.fork import ENTER, ForkOption, ForkQuestion
-from catena.screens.common.picker import Picker
-from catena.text.chain_text import kin_name
-from catena.text.formats import age
 from catena.text.safe_text import safe_line
-from catena.widgets.row_list import Row
 from catena.workspace.directories import existing_directory
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
@@ -297,27 +293,3 @@ class BranchActions:
         if await context.presenter.load(point.id, tab):
             transcript.move_to(point.id)
         return True
-
-    async def lineage(self) -> None:
-        """Open the conversation that this one was forked from, or a fork of it."""
-        context = self._context
-        if (tab := context.tab) is None:
-            return
-        lineage = await tab.conversation.branches.lineage()
-        now = context.clock()
-        kin = [(lineage.source, "the original")] if lineage.source else []
-        kin += [(fork, "a fork") for fork in lineage.forks]
-        if not kin:
-            context.say("This conversation has no forks; /fork creates one.")
-            return
-        chosen: str | None = kin[0][0].id
-        if len(kin) > 1:
-            rows = [
-                Row(each.id, kin_name(each), detail=what, time=age(each.created_at, now))
-                for each, what in kin
-            ]
-            chosen = await context.app.push_screen_wait(
-                Picker("Forks", rows, enter="go there", subject=context.subject)
-            )
-        if chosen is not None:
-            await self._tabs.open_conversation(chosen)
