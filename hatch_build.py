@@ -1,4 +1,4 @@
-"""Build hook: the manual page and the completion scripts are made from the parsers and go into the wheel.
+"""Build hook: the version, the manual page and the completion scripts are made and go into the wheel.
 
 Only the standard library and this repository are imported: a build has nothing else.
 """
@@ -12,12 +12,16 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class SharedFiles(BuildHookInterface):
-    """Writes what belongs below ``share`` into the build's directory, and names it as data of the wheel."""
+class MadeFiles(BuildHookInterface):
+    """Writes the version beside the package, and what belongs below ``share`` into the build's directory."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Make the files; called by hatchling before it writes a wheel."""
         root = Path(self.root)
+        (root / "tui/catena/_version.py").write_text(
+            f'"""Made when Catena is built or installed."""\n\n__version__ = "{self.metadata.version}"\n',
+            encoding="utf-8",
+        )
         sys.path[:0] = [str(root / floor) for floor in ("tui", "acp", "store")]
         from catena.cli.shared import shared_files
 

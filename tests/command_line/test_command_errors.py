@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from catena import __version__
 from support.clients.command_line import EXECUTABLE, Catena
 
 
@@ -154,7 +155,7 @@ def test_an_error_of_our_own_is_one_line_and_its_traceback_is_in_the_log_file(tm
 def test_version_and_help_need_nothing_but_themselves(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
 
-    assert catena("--version").out == "catena 0.1.0\n"
+    assert catena("--version").out == f"catena {__version__}\n"
     for arguments in (
         ["--help"],
         ["run", "--help"],
@@ -181,4 +182,4 @@ def test_python_m_catena_is_catena(tmp_path: Path) -> None:
         env={"PATH": os.environ["PATH"]},
     )
 
-    assert done.stdout == "catena 0.1.0\n"
+    assert done.stdout == f"catena {__version__}\n"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from catena import __version__
 from catena.cli.doctor.findings import TRIED_PYTHONS, print_findings, versions_finding
 from catena.cli.doctor.terminal import read_answers
 from support.clients.command_line import Catena
@@ -29,7 +30,7 @@ def test_c04_doctor_tells_places_store_agents_and_terminal(tmp_path: Path) -> No
 
     assert (found.status, found.err) == (0, "")
     lines = dict(line.split(maxsplit=1) for line in found.out.splitlines())
-    assert lines["catena"].startswith("0.1.0 · Python 3.")
+    assert lines["catena"].startswith(f"{__version__} · Python 3.")
     assert lines["data"] == str(catena.data)
     assert "1 conversation, 1 message: sound" in lines["store"]
     assert lines["settings"] == f"{catena.config}/config.toml: none (using defaults)"
