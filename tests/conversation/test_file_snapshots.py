@@ -18,7 +18,7 @@ from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.chains import turns
 from catena_store.database.database import Database
 from catena_store.ids import utc_now
-from catena_store.snapshots import room as room_module
+from catena_store.snapshots import repository as room_module
 from catena_store.snapshots import turns as kept
 from catena_store.snapshots.repository import SnapshotRepository
 from catena_store.snapshots.trees import LARGEST, DirectorySnapshot, LeftOutReason

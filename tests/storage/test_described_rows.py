@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from catena_store.database import rows
-from catena_store.database.salvage.tables import tables_of
+from catena_store.database.salvage.pages import tables_of
 from catena_store.database.schema import create_schema, shipped
 from catena_store.exchange.document import SECTIONS
 

@@ -1,15 +1,18 @@
-"""Connections to the file, to write or only to read, and the meaning of SQLite's errors."""
+"""Connections to the file, to write or only to read, the meaning of SQLite's errors, and who holds a lock."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import aiosqlite
 
 from catena_store.database.location import lock_refusal, on_network
-from catena_store.database.lock_owner import lock_owner
 from catena_store.database.schema import Migration, check_version, migrate
 from catena_store.errors import (
     StoreBusy,
@@ -22,6 +25,7 @@ from catena_store.errors import (
 )
 
 _UNDECODED = "Could not decode to UTF-8"  # comes from Python, without a code
+
 # Codes of a write that found no room, by a quota or a limit of the process rather than a full disk.
 _NO_ROOM = frozenset(
     {sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_TRUNCATE}
@@ -36,6 +40,10 @@ _OF_LOCKS = frozenset(
         sqlite3.SQLITE_CANTOPEN,
     }
 )
+
+# Bytes that SQLite's writers lock: with a log, one of the shared memory; without one, two of the file.
+_WITH_LOG = range(120, 121)
+_WITHOUT_LOG = range(0x40000000, 0x40000002)
 
 
 def primary_code(error: sqlite3.Error) -> int:
@@ -58,7 +66,7 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
         case sqlite3.SQLITE_READONLY:
             return StoreReadOnly(path)
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
-            owner = lock_owner(path)
+            owner = _lock_owner(path)
             return StoreBusy(path) if owner is None else StoreBusy(path, owner.pid, stopped=owner.stopped)
         case sqlite3.SQLITE_NOTADB:
             return StoreUnusable(
@@ -181,3 +189,52 @@ async def _choose_journal(connection: aiosqlite.Connection, path: Path, busy_sec
 async def _journal_mode(connection: aiosqlite.Connection, pragma: str) -> str:
     rows = list(await connection.execute_fetchall(pragma))
     return str(rows[0][0])
+
+
+@dataclass(frozen=True, slots=True)
+class _LockOwner:
+    """A process that has the lock, or had it a moment ago."""
+
+    pid: int
+    stopped: bool  # by a signal, such as Ctrl+Z: until somebody lets it go on, it keeps the lock
+
+
+def _lock_owner(path: Path) -> _LockOwner | None:
+    """The other process that is writing to the file; None if there is none, or if the system does not tell."""
+    with suppress(OSError):
+        locks = Path("/proc/locks").read_text("ascii", "replace")
+        for file, writing in ((path.with_name(f"{path.name}-shm"), _WITH_LOG), (path, _WITHOUT_LOG)):
+            with suppress(FileNotFoundError):
+                told = file.stat()
+                for pid in _writers(locks, told.st_ino, writing):
+                    if _has_open(pid, told):
+                        return _LockOwner(pid, _is_stopped(pid))
+    return None
+
+
+def _writers(locks: str, inode: int, writing: range) -> Iterator[int]:
+    """The processes that have a lock to write on these bytes of a file with this inode, on any device."""
+    for line in locks.splitlines():
+        match line.split():
+            case [_, "POSIX", _, "WRITE", pid, where, first, last] if where.endswith(f":{inode}"):
+                end = writing.stop if last == "EOF" else int(last)
+                if int(first) < writing.stop and end >= writing.start and 0 < int(pid) != os.getpid():
+                    yield int(pid)
+
+
+def _has_open(pid: int, file: os.stat_result) -> bool:
+    """True if a process has the file open: on some file systems the table of locks names another device."""
+    with suppress(OSError):
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                if os.path.samestat(descriptor.stat(), file):
+                    return True
+    return False
+
+
+def _is_stopped(pid: int) -> bool:
+    with suppress(OSError):
+        # The name of the program, in parentheses, may have anything in it.
+        _, _, behind = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")
+        return behind.split()[:1] == ["T"]
+    return False

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
 
 from catena_store.clients import leases
 from catena_store.database.connection import store_error
 from catena_store.database.database import Database
 from catena_store.errors import StoreReadOnly
 from catena_store.ids import to_milliseconds, utc_now
-from catena_store.keeping import compaction, removal
+from catena_store.keeping import removal
 from catena_store.keeping.removal import Removed
 from catena_store.records import Lease
+
+_STEPS = 20_000  # of SQLite's machine between two looks at the time
 
 
 async def prune(
@@ -45,8 +50,8 @@ async def give_back(db: Database, *, seconds: float | None) -> int:
     """
     db.check_in_place()
     try:
-        free = await asyncio.to_thread(compaction.free_bytes, db.path)
-        done = free > 0 and await asyncio.to_thread(compaction.compact, db.path, seconds=seconds)
+        free = await asyncio.to_thread(_free_bytes, db.path)
+        done = free > 0 and await asyncio.to_thread(_compact, db.path, seconds=seconds)
     except sqlite3.Error as error:
         raise store_error(error, db.path) from error
     return free if done else 0
@@ -55,6 +60,48 @@ async def give_back(db: Database, *, seconds: float | None) -> int:
 async def free_bytes(db: Database) -> int:
     """The bytes of the file that hold nothing. Raises StoreError."""
     try:
-        return await asyncio.to_thread(compaction.free_bytes, db.path)
+        return await asyncio.to_thread(_free_bytes, db.path)
     except sqlite3.Error as error:
         raise store_error(error, db.path) from error
+
+
+def _free_bytes(path: Path) -> int:
+    """The bytes of the file that hold nothing. Raises sqlite3.Error."""
+    with closing(_connected(path)) as file:
+        ((pages,),), ((size,),) = (
+            file.execute(f"PRAGMA {name}").fetchall() for name in ("freelist_count", "page_size")
+        )
+        return int(pages) * int(size)
+
+
+def _compact(path: Path, *, seconds: float | None) -> bool:
+    """Write the file anew without its free pages; False where that takes longer than ``seconds``, or there is no space.
+
+    Nobody else can write meanwhile, which is why the time is bounded while others are there. It is one transaction of
+    SQLite's: whoever has the file open goes on with it, and a kill leaves it as it was. Raises sqlite3.Error.
+    """
+    with closing(_connected(path)) as file:
+        if seconds is not None:
+            end = time.monotonic() + seconds
+            file.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
+        try:
+            file.execute("VACUUM")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF in (
+                sqlite3.SQLITE_INTERRUPT,
+                sqlite3.SQLITE_BUSY,
+                sqlite3.SQLITE_FULL,
+                sqlite3.SQLITE_IOERR,
+            ):
+                return False
+            raise
+        file.set_progress_handler(None, 0)
+        # The new file is in the log until a checkpoint; where somebody reads the old one, the next checkpoint does it.
+        with suppress(sqlite3.OperationalError):
+            file.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return True
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    where = f"{path.absolute().as_uri()}?mode=rw"
+    return sqlite3.connect(where, uri=True, timeout=2.0, isolation_level=None)

@@ -30,7 +30,6 @@ from catena_store.snapshots.git import (
     is_too_old,
 )
 from catena_store.snapshots.mending import mend
-from catena_store.snapshots.room import has_room_to_rewrite, want_of_room
 from catena_store.snapshots.trees import (
     LARGEST,
     DirectorySnapshot,
@@ -67,6 +66,10 @@ _ROOT_FILE = "catena.root"
 _WRITTEN = "catena-objects"  # what a snapshot adds, until it is whole
 _INDEX_BEFORE = "catena-index"  # the index of before it
 _NO_BLOB = "0" * 40
+
+_LEAST_FREE = 200_000_000  # bytes that stay free whatever is kept
+_LEAST_SHARE = 0.02  # of the whole disk
+_PER_FILE = 4_096  # bytes that a small content takes beside its own
 
 
 class SnapshotRepository:
@@ -373,7 +376,7 @@ class SnapshotRepository:
     def _ask_for_room_to_rewrite(self, size: int) -> None:
         """Refuse to write so many bytes beside those that they replace. Raises SnapshotFailed."""
         try:
-            fits = has_room_to_rewrite(self.path, size)
+            fits = _has_room_to_rewrite(self.path, size)
         except OSError as error:
             raise self._unwritable(error) from error
         if not fits:
@@ -658,3 +661,28 @@ def _write_private(path: Path, content: bytes) -> None:
     """Write a file that only its owner reads, whatever the umask. Raises OSError."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600), "wb") as file:
         file.write(content)
+
+
+def want_of_room(place: Path, sizes: list[int]) -> str | None:
+    """Why files of these sizes are not to be kept on the disk of a place; None where there is room for them.
+
+    As much stays free as the larger of 200 MB and 2 % of the disk. Raises OSError.
+    """
+    disk = os.statvfs(place)
+    free, whole = disk.f_bavail * disk.f_frsize, disk.f_blocks * disk.f_frsize
+    least = max(_LEAST_FREE, int(whole * _LEAST_SHARE))
+    needed = sum(sizes) + len(sizes) * _PER_FILE
+    if free - needed >= least:
+        return None
+    need = f", these files need {_megabytes(needed)}" if sizes else ""
+    return f"the disk has {_megabytes(free)} free{need}, and {_megabytes(least)} must stay free"
+
+
+def _has_room_to_rewrite(place: Path, size: int) -> bool:
+    """Whether so many bytes can be written beside those that they replace: in half of what is free. Raises OSError."""
+    disk = os.statvfs(place)
+    return size <= disk.f_bavail * disk.f_frsize // 2
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"

@@ -24,8 +24,7 @@ from catena_store.errors import NotImportable
 from catena_store.exchange.exporting import select_branch, select_tree, write_document
 from catena_store.exchange.importing import Imported, import_document
 from catena_store.exchange.outline import read_messages, read_outline
-from catena_store.exchange.reading import document_members
-from catena_store.exchange.staging import is_document
+from catena_store.exchange.staging import document_members, is_document
 from catena_store.finding import search
 from catena_store.records import Kind, LinkState, MessageState, NewMessage
 from support.storage.rows import Clock, a_turn, an_owner, new_conversation, new_link, say, say_much, store

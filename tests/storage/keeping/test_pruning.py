@@ -23,7 +23,7 @@ from catena_store.conversations.checkpoints import Checkpoint
 from catena_store.database.database import Database, Reader, Writer
 from catena_store.errors import NotFound
 from catena_store.finding import search
-from catena_store.keeping import compaction
+from catena_store.keeping import pruning
 from catena_store.keeping.pruning import give_back, prune
 from catena_store.keeping.removal import Removed
 from catena_store.keeping.selection import PruneRule, PruneSelection, Spared, select
@@ -340,7 +340,7 @@ async def test_h09_the_file_becomes_smaller_while_another_client_has_it_open_unl
                 await say(tx, "s2", "s", "still here", conversation="small")
         async with Database.open(path) as other:
             with monkeypatch.context() as looking_often:
-                looking_often.setattr(compaction, "_STEPS", 1)
+                looking_often.setattr(pruning, "_STEPS", 1)
                 assert await give_back(db, seconds=0) == 0
             assert await give_back(db, seconds=600) > 2_000_000
             async with other.write() as tx:

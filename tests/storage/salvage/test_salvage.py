@@ -15,8 +15,7 @@ from catena_acp.continuity.conversation_events import TurnEnded
 from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Database, Reader
-from catena_store.database.salvage.lost_rows import LOST_NOTICE
-from catena_store.database.salvage.salvage import Salvaged, salvage
+from catena_store.database.salvage.salvage import LOST_NOTICE, Salvaged, salvage
 from catena_store.errors import StoreBusy, StoreUnusable
 from catena_store.finding import search
 from catena_store.records import Kind, LinkState, MessageState

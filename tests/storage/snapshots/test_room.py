@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from catena_store.errors import SnapshotFailed
-from catena_store.snapshots import room as room_module
+from catena_store.snapshots import repository as room_module
 from catena_store.snapshots.repository import SnapshotRepository
 from support.storage.work_trees import GIT, WorkTree
 
@@ -142,9 +142,9 @@ FULL = """
 import os, sys
 from pathlib import Path
 from catena_store.errors import SnapshotFailed
-from catena_store.snapshots import room
 from support.storage.work_trees import WorkTree
 place = Path(sys.argv[1])
+from catena_store.snapshots import repository
 tree = WorkTree(place)
 (tree / "small").write_bytes(b"small")
 try:
@@ -154,15 +154,13 @@ except SnapshotFailed as error:
 else:
     raise AssertionError("there was no room")
 assert not (tree.repository.path / "objects").exists()
-room._LEAST_FREE = 0
+repository._LEAST_FREE = 0
 kept = tree.capture()
 elsewhere = Path(sys.argv[2])
 for number in range(8):
     (elsewhere / f"large{number}").write_bytes(os.urandom(3_000_000))
     (elsewhere / f"small{number}").write_bytes(os.urandom(300_000))
-room.want_of_room = lambda place, sizes: None  # someone else's files took the room meanwhile
-import catena_store.snapshots.repository as repository
-repository.want_of_room = room.want_of_room
+repository.want_of_room = lambda place, sizes: None  # someone else's files took the room meanwhile
 from catena_store.snapshots.repository import SnapshotRepository
 large = SnapshotRepository(tree.repository.program, place / "snapshots", elsewhere)
 free = os.statvfs(place).f_bfree

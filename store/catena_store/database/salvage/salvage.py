@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,9 +24,16 @@ from catena_store.database.repair import (
     remove_dangling_references,
     reset_invalid_values,
 )
-from catena_store.database.salvage.lost_rows import CUT_MARK, IndexedMessages, insert_notices
-from catena_store.database.salvage.pages import INDEX_INTERIOR, INDEX_LEAF, Cell, Pages
-from catena_store.database.salvage.tables import Table, is_page_of, orphan_pages, tables_of
+from catena_store.database.salvage.pages import (
+    INDEX_INTERIOR,
+    INDEX_LEAF,
+    Cell,
+    Pages,
+    Table,
+    is_page_of,
+    orphan_pages,
+    tables_of,
+)
 from catena_store.database.schema import APPLICATION_ID, Migration, create_schema, shipped
 from catena_store.errors import StoreBusy, StoreFull, StoreUnlockable, StoreUnusable
 from catena_store.ids import new_id, to_milliseconds, utc_now
@@ -34,6 +41,16 @@ from catena_store.ids import new_id, to_milliseconds, utc_now
 _LOCK_BYTES = (0x40000000, 512)  # where SQLite's processes lock a database file
 _BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps beside the file
 _WENT_BACK = "recovered from a damaged file: this session may know more than was recovered"
+
+LOST_NOTICE = "Lost here: the file was damaged, and messages in this place could not be read."
+_CUT_MARK = "\n[the rest was lost]"
+
+# The messages that branches need, each with its conversation.
+_POINTERS = """
+    SELECT parent_id AS id, conversation_id FROM message WHERE parent_id IS NOT NULL
+    UNION SELECT leaf_id, conversation_id FROM window WHERE leaf_id IS NOT NULL
+    UNION SELECT fork_point_id, id FROM conversation WHERE fork_point_id IS NOT NULL
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +158,7 @@ def _fill(new: sqlite3.Connection, pages: Pages, now: int, make_id: Callable[[],
     new.execute(
         "UPDATE workspace SET owner = NULL, host = NULL, pid = NULL, started = NULL, heartbeat_at = NULL"
     )
-    count.lost = insert_notices(new, known, now, make_id)
+    count.lost = _insert_notices(new, known, now, make_id)
     reset_invalid_values(new, now)
     if tables.keys() >= {*ANCESTRY}:  # an older schema has them only once it is brought up to date
         derive_ancestry(new)
@@ -175,9 +192,9 @@ def _roots(pages: Pages) -> dict[str, int]:
     return roots
 
 
-def _known(pages: Pages, roots: dict[str, int], reached: set[int]) -> IndexedMessages:
+def _known(pages: Pages, roots: dict[str, int], reached: set[int]) -> _IndexedMessages:
     """What the indexes tell of messages, lost ones too. Their pages are reached from now on."""
-    known = IndexedMessages()
+    known = _IndexedMessages()
     for name, root in roots.items():
         for page in pages.tree(root):
             if page.kind in (INDEX_LEAF, INDEX_INTERIOR):
@@ -215,7 +232,7 @@ def _keep(new: sqlite3.Connection, table: Table, cells: Iterable[Cell], count: _
                 continue
             row.pop("data", None)
             if table.name == "message":
-                row |= {"state": "interrupted", "text": str(row.get("text") or "") + CUT_MARK}
+                row |= {"state": "interrupted", "text": str(row.get("text") or "") + _CUT_MARK}
         elif not table.fits(cell.values):
             count.broken[table.name] = count.broken.get(table.name, 0) + 1
             continue
@@ -291,3 +308,100 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         return b""
+
+
+@dataclass(slots=True)
+class _IndexedMessages:
+    """What indexes still tell of messages, lost ones too, by rowid."""
+
+    uids: dict[int, str] = field(default_factory=dict)
+    parents: dict[int, int] = field(default_factory=dict)
+    conversations: dict[int, str] = field(default_factory=dict)
+
+
+def _insert_notices(
+    new: sqlite3.Connection, known: _IndexedMessages, now: int, make_id: Callable[[], str]
+) -> int:
+    """Insert a notice in the place of each lost message that a row refers to; return the number of lost messages.
+
+    The parent of a notice is the nearest row that is certain to be above it: a guess could put one branch below
+    another. Foreign keys must be off.
+    """
+    # A parent is older than its children; a pointer that says otherwise leads nowhere or in a circle.
+    new.execute("UPDATE message SET parent_id = NULL WHERE parent_id >= id")
+    taken = {uid for (uid,) in new.execute("SELECT uid FROM message")}
+    saved = {row for (row,) in new.execute("SELECT id FROM message")}
+    pointed: dict[int, str] = {}
+    for row, conversation in new.execute(_POINTERS):
+        if row not in saved:
+            pointed[row] = known.conversations.get(row, pointed.get(row, conversation))
+    _repoint_turns(new, pointed, saved)
+    for row in sorted(pointed):
+        above = _nearest_parent(new, known, row, saved, pointed.keys())
+        uid = known.uids.get(row)
+        if uid is None or uid in taken:
+            uid = make_id()
+        taken.add(uid)
+        new.execute(
+            "INSERT INTO message (id, uid, conversation_id, parent_id, kind, state, depth, created_at, text, data)"
+            " VALUES (?, ?, ?, ?, 'notice', 'final', 0, ?, ?, '{\"trouble\": \"lost\"}')",
+            (row, uid, pointed[row], above, now, LOST_NOTICE),
+        )
+    _set_depths(new)
+    return len((known.uids.keys() | known.parents.keys() | pointed.keys()) - saved)
+
+
+def _repoint_turns(new: sqlite3.Connection, pointed: dict[int, str], saved: set[int]) -> None:
+    """Let turns whose rows are lost refer to the notice of that gap, adding one where there is none."""
+    turns = new.execute(
+        "SELECT id, conversation_id, prompt_id, last_id FROM turn ORDER BY last_id DESC"
+    ).fetchall()
+    for turn, conversation, prompt, last in turns:
+        for column, row in (("last_id", last), ("prompt_id", prompt)):
+            if row in saved:
+                continue
+            notice = min(
+                (mark for mark, where in pointed.items() if mark >= row and where == conversation),
+                default=None,
+            )
+            between = new.execute(
+                "SELECT 1 FROM message WHERE conversation_id = ? AND id > ? AND id < ? LIMIT 1",
+                (conversation, row, notice or 2**62),
+            ).fetchone()
+            if notice is None or between is not None:
+                pointed[row] = conversation
+            elif notice != row:
+                new.execute(f"UPDATE turn SET {column} = ? WHERE id = ?", (notice, turn))
+
+
+def _nearest_parent(
+    new: sqlite3.Connection, known: _IndexedMessages, row: int, saved: set[int], marked: Collection[int]
+) -> int | None:
+    """The nearest readable row above a lost one, by an index or by its turn; None is the root."""
+    step = known.parents.get(row)
+    while step is not None and step < row:
+        if step in saved or step in marked:
+            return step
+        following = known.parents.get(step)
+        if following is None:
+            row = step
+            break
+        step = following
+    # The rows of a turn form a line: the row before is the one above.
+    found = new.execute(
+        "SELECT max(m.id) FROM message m WHERE m.id < ?1 AND m.turn_id IN ("
+        "   SELECT id FROM turn WHERE last_id = ?1"
+        "   UNION SELECT turn_id FROM message WHERE parent_id = ?1 AND kind <> 'user')",
+        (row,),
+    ).fetchone()
+    return None if found is None else found[0]
+
+
+def _set_depths(new: sqlite3.Connection) -> None:
+    depths: dict[int, int] = {}
+    for row, parent in new.execute("SELECT id, parent_id FROM message ORDER BY id"):
+        depths[row] = depths.get(parent, -1) + 1
+    new.executemany(
+        "UPDATE message SET depth = ?1 WHERE id = ?2 AND depth <> ?1",
+        [(at, row) for row, at in depths.items()],
+    )
