@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from catena.acts.text_surface import TextSurface
+from catena.text.formats import from_home
 from support.screen.pilot import at_the_screen
+
+DELETE_USAGE = (
+    "/delete deletes this conversation here; /delete everywhere also at its agents, which cannot be undone."
+)
 
 
 async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> None:
@@ -18,6 +23,7 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         await pipe.take(line, context.tabs, person.tab, context.settings)
         return list(written)
 
+    shown = from_home(str(tmp_path))
     async with at_the_screen(str(tmp_path)) as person:
         await person.first_tab()
         await person.idle()
@@ -45,6 +51,10 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/unqueue") == ["! The queue is empty."]
         assert (await told("/export html a.html"))[0].endswith("a.html")
         assert await told("/export a.html") == ["! a.html exists already. Name another file."]
+        assert await told("/cd") == [f"This conversation works in {shown}. /cd DIR changes that."]
+        assert await told("/cd nowhere") == ["! nowhere: No such file or directory"]
+        assert await told("/add-dir") == ["! No additional directories; add one with /add-dir DIR."]
+        assert await told("/delete here") == [f"! {DELETE_USAGE}"]
         assert await told("/clear") == []
         (wrong,) = await told("/file")
         assert wrong.startswith("! Unknown command /file. Did you mean /files? Nothing was done")

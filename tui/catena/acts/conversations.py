@@ -1,10 +1,27 @@
-"""Acts on a whole conversation: its title, its place in the history, who holds it, a file of it."""
+"""Acts on a whole conversation: its title, its place in the history, its directories, who holds it, a file of it."""
 
 from __future__ import annotations
 
-from catena.acts.surface import Done, Here, Refused
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING
+
+from catena.acts.surface import Done, Here, Question, Refused, Report, ReportRow
+from catena.acts.undo import refuse_in_edit
+from catena.settings.agents import titles_of
+from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
+from catena.workspace.directories import existing_directory, is_directory
+from catena.workspace.keeping import upstream_words
+from catena.workspace.tab import Tab
+from catena_acp.errors import AgentError, ReadOnly
 from catena_store.database.database import Reader
+from catena_store.errors import StoreError
+
+if TYPE_CHECKING:
+    from catena_acp.conversation.conversations.keeping import Kept
+
+_ENDING = 40  # characters of a path that stand for it
 
 
 async def rename(on: Here, title: str) -> Done:
@@ -54,3 +71,116 @@ async def export(on: Here, wish: str) -> Done:
         )
 
     return Done(await on.tabs.branches.of_branch_at_length(tab, write))
+
+
+async def archive(on: Here) -> Done:
+    """Archive the conversation: its tab closes, and it moves to the end of the history."""
+    tab = await _to_leave(on)
+    await on.surface.go(on.tabs.keeping.archive([tab.conversation.id], by=tab), _nowhere, leaving=tab)
+    return Done("Archived: now at the end of the history. /undo to restore it.")
+
+
+async def delete(on: Here, wish: str) -> Done:
+    """Delete the conversation: lists hide it, its tab closes, and /undo brings it back.
+
+    With `everywhere` its sessions at the agents, too, which nothing brings back.
+    """
+    if wish not in ("", "everywhere"):
+        raise Refused(
+            "/delete deletes this conversation here; /delete everywhere also at its agents, which cannot be undone."
+        )
+    tab, upstream = await _to_leave(on), bool(wish)
+    where = " here and at its agents, which cannot be undone" if upstream else ""
+    await on.surface.ask(
+        Question(f"Delete “{safe_line(tab.name())}”{where}?", "Delete it", seen=not upstream)
+    )
+    deleting = on.tabs.keeping.delete([tab.conversation.id], upstream=upstream, by=tab)
+    kept = await on.surface.go(deleting, _nowhere, leaving=tab)
+    titles = titles_of(on.settings)
+    more = upstream_words(kept.upstream, lambda agent: titles(agent, None) or agent) if kept.upstream else ""
+    return Done(f"Deleted. /undo to restore it. {more}".rstrip())
+
+
+async def _to_leave(on: Here) -> Tab:
+    """The tab, whose conversation is put away. Raises Refused while a prompt is edited, and if nothing was said."""
+    refuse_in_edit(on)
+    if await on.tabs.undoing.nothing_said(on.tab):
+        raise Refused("This conversation is empty; /close discards it.")
+    return on.tab
+
+
+def _nowhere(kept: Kept) -> None:
+    """Lead to no tab: to what is left."""
+
+
+async def change_directory(on: Here, directory: str) -> Done:
+    """Continue in another directory; without one, say which it is, or offer others if it is gone."""
+    tab, cwd = on.tab, on.tab.conversation.record.cwd
+    there = await asyncio.to_thread(is_directory, cwd)
+    if directory:
+        base = cwd if there else on.tabs.directory
+        return await _move(on, await asyncio.to_thread(partial(existing_directory, directory, base=base)))
+    shown = safe_line(from_home(cwd))
+    if there:
+        return Done(f"This conversation works in {shown}. /cd DIR changes that.")
+    on.surface.say(f"{shown} is gone: you can read, and /cd DIR continues elsewhere.")
+    rows = [
+        ReportRow(_ending(safe_line(from_home(each.path))), (each.why,), partial(_move, on, each.path))
+        for each in await on.tabs.moved_directories(tab)
+    ]
+    where = Report(
+        f"Where to continue? {_ending(shown)} is gone", "It may be one of these", rows, enter="continue there"
+    )
+    return Done(report=where if rows else None)
+
+
+def _ending(path: str) -> str:
+    """The end of a long path, for paths differ at their ends."""
+    return path if len(path) <= _ENDING else f"…{path[1 - _ENDING :]}"
+
+
+async def _move(on: Here, path: str) -> Done:
+    tab, shown = on.tab, safe_line(from_home(path))
+    if path == tab.conversation.record.cwd:
+        return Done(f"This conversation already works in {shown}.")
+    await tab.conversation.change_directory(path, by=tab.window_id)
+    tab.prepared = True
+    on.surface.say(f"Continues in {shown}.{'' if tab.untouched else await next_price(tab)}")
+    await tab.window.prepare()
+    return Done()
+
+
+async def next_price(tab: Tab) -> str:
+    """What the next prompt of a tab needs, as a sentence; "" if that cannot be said."""
+    try:
+        return f" Your next prompt: {(await tab.conversation.chain.price(tab.window)).words}."
+    except (AgentError, ReadOnly, StoreError):
+        return ""
+
+
+async def add_directory(on: Here, directory: str) -> Done:
+    """Add a directory; without one, report them: to open one removes it."""
+    conversation = on.tab.conversation
+    if not directory:
+        if not conversation.directories:
+            raise Refused("No additional directories; add one with /add-dir DIR.")
+        rows = [
+            ReportRow(safe_line(path), open=partial(_remove_directory, on, path))
+            for path in conversation.directories
+        ]
+        title = "Additional directories"
+        return Done(report=Report(title, title, rows, enter="remove"))
+    path = await asyncio.to_thread(partial(existing_directory, directory, base=conversation.record.cwd))
+    added, shown = await conversation.add_directory(path), safe_line(path)
+    if conversation.takes_directories is False:
+        agent = safe_line(on.tab.agent_title)
+        return Done(
+            f"{agent} does not support additional directories. @ finds files in {shown} all the same."
+        )
+    words = "From the next prompt on, the agent also works in" if added else "The agent already works in"
+    return Done(f"{words} {shown}")
+
+
+async def _remove_directory(on: Here, path: str) -> Done:
+    await on.tab.conversation.remove_directory(path)
+    return Done(f"From the next prompt on, the agent no longer works in {safe_line(path)}")

@@ -23,12 +23,12 @@ async def perform(command: FrontCommand, argument: str, on: Here) -> None:
 
 
 async def carry_out(act: Awaitable[Done], surface: Surface) -> None:
-    """Await an act, say what it says and show what it found; nothing if it is cancelled."""
+    """Await an act, say what it says and show what it found, until it is cancelled."""
     try:
         done = await act
+        if done.words:
+            surface.say(done.words)
+        if done.report is not None:
+            await surface.show(done.report)
     except Cancelled:
-        return
-    if done.words:
-        surface.say(done.words)
-    if done.report is not None:
-        await surface.show(done.report)
+        pass

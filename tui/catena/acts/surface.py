@@ -52,6 +52,7 @@ class Question:
     price: str = ""
     options: Sequence[Option] = ()
     note: str = ""  # whole sentences
+    seen: bool = False  # it is seen on a screen, and can be undone: only who gets lines is asked
     free: bool = False  # nothing is replayed, and it can be undone: it is done unasked
 
 

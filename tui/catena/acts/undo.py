@@ -19,8 +19,6 @@ from catena.workspace.undo import (
 )
 from catena_store.ids import utc_now
 
-_IN_EDIT = "Finish or cancel the edit first."
-
 
 async def undo(on: Here) -> Done:
     """Undo the newest act of the tab or on a closed one."""
@@ -62,7 +60,12 @@ async def _step(
     nothing: str,
 ) -> Done:
     """Undo or redo, and say what; ``nothing`` is said if there is nothing."""
-    if on.at is not None and on.at.editing is not None:
-        raise Refused(_IN_EDIT)
+    refuse_in_edit(on)
     taken = await on.surface.go(step(on.at), lambda taken: taken.look_at if taken else None, leaving=on.at)
     return Done(await warning(taken) + words(taken) if taken else nothing)
+
+
+def refuse_in_edit(on: Here) -> None:
+    """Raise Refused while a prompt of the tab is edited, which must not get lost."""
+    if on.at is not None and on.at.editing is not None:
+        raise Refused("Finish or cancel the edit first.")

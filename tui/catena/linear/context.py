@@ -59,6 +59,7 @@ class LinearContext:
         self._listed_in: Tab | None = None  # that it is about; None for one that is about all of them
         self._dialogs = 0  # that wait for a line: questions of agents wait until they have it
         self.open_tab: Callable[[Tab], Awaitable[None]] = _nowhere
+        self.do: Callable[[str], Awaitable[None]]  # does the command of a name
         self.leave: Callable[[], None] = lambda: None
         self.typed: tuple[int, str] | None = None  # the number of the marker that a prompt was typed behind
         self._tabs: OpenTabs | None = None

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from catena.acts.conversations import next_price
 from catena.acts.surface import Refused
 from catena.errors import CommandRefused
 from catena.linear import rows
@@ -213,7 +214,7 @@ class BranchCommands:
             if step and not await self.move(tab, lambda: tab.window.to_sibling(prompt.id, step)):
                 context.say("That version is gone.")
             elif step:
-                context.say(f"{_LATER}.{await self._tabs.price_words(tab)}")
+                context.say(f"{_LATER}.{await next_price(tab)}")
                 await offer_files(context, tab)
             else:
                 context.say("You are already there.")
@@ -312,7 +313,7 @@ class BranchCommands:
 
         await self.move(tab, go)
         where = f"{said} {moved_words(moved)}".rstrip()
-        self._context.say(f"{where}{await self._tabs.price_words(tab)} {_BACK}")
+        self._context.say(f"{where}{await next_price(tab)} {_BACK}")
 
     async def compare(self, argument: str) -> None:
         """Compare the branch that is read with that of a tab, by its number, or with another version of a prompt."""

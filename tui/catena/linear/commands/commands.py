@@ -41,6 +41,7 @@ class LinearCommands:
 
     def __init__(self, context: LinearContext, narrator: Narrator, questions: Questions) -> None:
         self.context = context
+        context.do = self.do_plainly
         self.questions = questions
         self.tabs: TabCommands = TabCommands(context, narrator, questions)
         self.prompts: PromptCommands = PromptCommands(context)
@@ -61,6 +62,12 @@ class LinearCommands:
         action = attrgetter(command.does)(self)
         act: Awaitable[None] = action(argument) if command.argument else action()
         return act
+
+    async def do_plainly(self, name: str) -> None:
+        """Do the command of a name, with nothing behind it."""
+        command = command_of(name)
+        assert command is not None, name
+        await self.do(command, "")
 
     async def help(self, argument: str) -> None:
         """List the commands, or what one does."""

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 from catena.acts.surface import Refused
-from catena.errors import CommandRefused
 from catena.linear import rows
 from catena.linear.context import LinearContext, ListRow
 from catena.settings.agent_choices import agent_choices
-from catena.settings.agents import default_agent, find_agent, stored_agent, titles_of
+from catena.settings.agents import default_agent, find_agent, stored_agent
 from catena.text.formats import from_home, time_or_day, title_of
 from catena.text.safe_text import safe_line
-from catena.workspace.directories import existing_directory, is_directory
-from catena.workspace.keeping import upstream_words
+from catena.workspace.directories import is_directory
 from catena.workspace.tab import Tab
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.errors import AgentError, AgentMissing, ReadOnly
+from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec
 from catena_store.conversations import messages
-from catena_store.errors import StoreError
 from catena_store.ids import utc_now
 from catena_store.records import Kind, Message
 
@@ -156,18 +152,7 @@ class TabCommands:
         if await asyncio.to_thread(is_directory, tab.conversation.record.cwd):
             await tab.window.prepare()
             return
-        context, gone = self._context, safe_line(from_home(tab.conversation.record.cwd))
-        offered = await context.tabs.moved_directories(tab)
-
-        def row(path: str, why: str) -> ListRow:
-            return ListRow(f"{safe_line(from_home(path))}, {why}", lambda: self.change_directory(path))
-
-        context.say(f"{gone} is gone: you can read, and /cd DIR continues elsewhere.")
-        if offered:
-            context.show(
-                "It may be one of these; /open and its number continues there.",
-                [row(each.path, each.why) for each in offered],
-            )
+        await self._context.do("cd")
 
     async def describe(self, tab: Tab) -> None:
         """Say which conversation a tab has, and what was said last in it."""
@@ -321,97 +306,3 @@ class TabCommands:
             named = ", ".join(safe_line(task.title) for task in running[:2])
             parts.append(f"In the background: {named}.")
         return " ".join(parts)
-
-    # --- the conversation
-
-    async def archive(self) -> None:
-        """Archive the conversation."""
-        context, tab = self._context, self._context.here
-        await self._refuse_empty(tab)
-        await context.tabs.keeping.archive([tab.conversation.id], by=tab)
-        context.say("Archived: now at the end of the history. /undo to restore it.")
-        await self.show_what_is_left()
-
-    async def delete(self, argument: str) -> None:
-        """Delete the conversation, with `everywhere` also at its agents."""
-        if argument not in ("", "everywhere"):
-            raise Refused(
-                "/delete deletes this conversation here; /delete everywhere also at its agents, which cannot be undone."
-            )
-        context, tab = self._context, self._context.here
-        await self._refuse_empty(tab)
-        upstream = bool(argument)
-        where = " here and at its agents, which cannot be undone" if upstream else ""
-        if not await context.confirm(f"Delete “{safe_line(tab.name())}”{where}?", "delete it"):
-            return
-        kept = await context.tabs.keeping.delete([tab.conversation.id], upstream=upstream, by=tab)
-        titles = titles_of(context.settings)
-        more = (
-            " " + upstream_words(kept.upstream, lambda agent: titles(agent, None) or agent)
-            if kept.upstream is not None
-            else ""
-        )
-        context.say(f"Deleted. /undo to restore it.{more}")
-        await self.show_what_is_left()
-
-    async def _refuse_empty(self, tab: Tab) -> None:
-        if await self._context.tabs.undoing.nothing_said(tab):
-            raise Refused("This conversation is empty; /close discards it.")
-
-    async def change_directory(self, argument: str) -> None:
-        """Continue in another directory; without one, say which it is."""
-        context, tab = self._context, self._context.here
-        cwd = tab.conversation.record.cwd
-        if not argument:
-            context.say(f"This conversation works in {safe_line(from_home(cwd))}. /cd DIR changes that.")
-            return
-        path = await self._directory(argument, cwd)
-        if path == cwd:
-            context.say(f"This conversation already works in {safe_line(from_home(path))}.")
-            return
-        await tab.conversation.change_directory(path, by=tab.window_id)
-        price = "" if tab.untouched else await self.price_words(tab)
-        context.say(f"Continues in {safe_line(from_home(path))}.{price}")
-        await tab.window.prepare()
-
-    async def add_directory(self, argument: str) -> None:
-        """Add a directory; without one, list them, and `/open` removes one."""
-        context, tab = self._context, self._context.here
-        conversation = tab.conversation
-        if argument:
-            path = await self._directory(argument, conversation.record.cwd)
-            added = await conversation.add_directory(path)
-            words = (
-                "From the next prompt on, the agent also works in" if added else "The agent already works in"
-            )
-            if conversation.takes_directories is False:
-                words = (
-                    f"{context.title} does not support additional directories. @ finds files all the same in"
-                )
-            context.say(f"{words} {safe_line(path)}")
-            return
-
-        async def remove(path: str) -> None:
-            await conversation.remove_directory(path)
-            context.say(f"From the next prompt on, the agent no longer works in {safe_line(path)}")
-
-        paths = conversation.directories
-        if not paths:
-            context.say("No additional directories; add one with /add-dir DIR.")
-            return
-        listed = [ListRow(safe_line(path), partial(remove, path)) for path in paths]
-        context.show(f"Additional directories: {len(paths)}. /open and a number removes one.", listed)
-
-    async def _directory(self, named: str, base: str) -> str:
-        base = base if await asyncio.to_thread(is_directory, base) else self._context.tabs.directory
-        try:
-            return await asyncio.to_thread(partial(existing_directory, named, base=base))
-        except CommandRefused as refused:
-            raise Refused(str(refused)) from refused
-
-    async def price_words(self, tab: Tab) -> str:
-        """What the next prompt of a tab needs, as a sentence; "" where that cannot be said."""
-        try:
-            return f" Your next prompt: {(await tab.conversation.chain.price(tab.window)).words}."
-        except (AgentError, ReadOnly, StoreError):
-            return ""

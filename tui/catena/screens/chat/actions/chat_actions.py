@@ -17,11 +17,9 @@ from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.checkpoints import CheckpointActions
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.branching.files import AlongActions
-from catena.screens.chat.actions.branching.undo import UndoActions
 from catena.screens.chat.actions.conversations.blame import BlameActions
 from catena.screens.chat.actions.conversations.changes import ChangesActions
-from catena.screens.chat.actions.conversations.directories import DirectoryActions
-from catena.screens.chat.actions.conversations.inspection import ChainActions, TreeActions, UsageActions
+from catena.screens.chat.actions.conversations.inspection import ChainActions, TreeActions
 from catena.screens.chat.actions.finding import FindActions
 from catena.screens.chat.actions.panes import PaneActions
 from catena.screens.chat.actions.prompting.attachments import AttachmentActions
@@ -53,8 +51,7 @@ class ChatActions:
         """``commands`` are those that are listed; ``do`` does the command of a name."""
         self.context = context
         self.do = do
-        self.directories = DirectoryActions(context)
-        self.tabs = TabActions(context, self.directories)
+        self.tabs = TabActions(context, do)
         self.permissions = PermissionActions(context, self.tabs)
         self.servers = ServerActions(context)
         self.prompts = PromptActions(context)
@@ -70,12 +67,10 @@ class ChatActions:
             do=lambda name: context.run(do(name)),
             choose_agent=self.settings.agent,
         )
-        self.usage = UsageActions(context)
         self.blaming = BlameActions(context, self._open_prompt)
         self.changes = ChangesActions(context, self.blaming)
         self.along = AlongActions(context, self.changes)
         self.tabs.shown_first = self.along.look_for_cut
-        self.undo = UndoActions(context, self.tabs)
         self.asides = AsideActions(context, self.tabs)
         self.edits = EditActions(context, self.along)
         self.branches = BranchActions(context, self.tabs, self.edits, self.along)

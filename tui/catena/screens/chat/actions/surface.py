@@ -62,7 +62,7 @@ class ScreenSurface:
     async def ask(self, question: Question) -> str:
         """Ask in the panel, unless the keys that answer it would take what is being typed."""
         context = self._context
-        if question.free:
+        if question.free or question.seen:
             return "yes"
         if self._tab is not context.tab or self._place != context.place():
             context.say(WENT_ON)

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from catena.screens.chat.actions.agent import settings as choices
-from catena.screens.chat.actions.conversations.directories import DirectoryActions
 from catena.screens.chat.actions.quitting import background_words
 from catena.screens.chat.actions.start import open_start
 from catena.screens.chat.context import ChatContext
 from catena.settings.agents import default_agent, find_agent
+from catena.workspace.directories import is_directory
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.panes import Pane
 from catena.workspace.tab import Tab
@@ -25,9 +25,10 @@ _LONGEST_STILL = 0.15  # seconds
 class TabActions:
     """Actions on tabs."""
 
-    def __init__(self, context: ChatContext, directories: DirectoryActions) -> None:
+    def __init__(self, context: ChatContext, do: Callable[[str], Awaitable[None]]) -> None:
+        """``do`` does the command of a name."""
         self._context = context
-        self._directories = directories
+        self._do = do
         self._unreadable: Tab | None = (
             None  # the active tab, where it could not be shown, and no other one is
         )
@@ -246,10 +247,12 @@ class TabActions:
             self._context.run(self.shown_first(tab))
 
     async def _prepared(self, tab: Tab) -> None:
-        if await self._directories.is_gone(tab):
-            await self._directories.ask(tab)
-        else:
+        if await asyncio.to_thread(is_directory, tab.conversation.record.cwd):
             await tab.window.prepare()
+        elif self._context.tab is tab:
+            await self._do("cd")
+        else:  # the person went elsewhere, and is asked when they come back
+            tab.prepared = False
 
     def _leave(self, tab: Tab) -> None:
         """Save the draft and the scroll position of the tab that is on the screen."""

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from functools import partial
 
-from catena.errors import CommandRefused
 from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
-from catena.screens.common.picker import Picker
 from catena.text.formats import title_of
-from catena.text.safe_text import safe_line
-from catena.widgets.row_list import Row
-from catena.workspace.directories import existing_directory
 from catena.workspace.files_along import FilesAlong, moved_words
 from catena.workspace.tab import Tab
 from catena_acp.conversation.conversation import Conversation
@@ -207,54 +200,3 @@ class _TreeFiles:
     def show(self, plan: RestorePlan) -> None:
         """Show what would become of files."""
         self._context.run(self._actions.show_plan(self._tab, plan))
-
-
-class UsageActions:
-    """Actions on the directories of the active tab's conversation."""
-
-    def __init__(self, context: ChatContext) -> None:
-        self._context = context
-
-    async def add_directory(self, argument: str = "") -> None:
-        """Add a directory to the conversation; without one, list its directories and remove the chosen one."""
-        if (tab := self._context.tab) is None:
-            return
-        if argument:
-            await self.give(tab, argument)
-        else:
-            await self._list(tab)
-
-    async def give(self, tab: Tab, named: str) -> None:
-        """Add the named directory, relative to the conversation's own."""
-        context = self._context
-        try:
-            path = await asyncio.to_thread(
-                partial(existing_directory, named, base=tab.conversation.record.cwd)
-            )
-        except CommandRefused as refused:
-            context.say(str(refused), wrong=True)
-            return
-        shown = safe_line(path)
-        added = await tab.conversation.add_directory(path)
-        if tab.conversation.takes_directories is False:
-            agent = tab.agent_title
-            context.say(
-                f"{agent} does not support additional directories. @ finds files in {shown} all the same."
-            )
-        elif added:
-            context.say(f"From the next prompt on, the agent also works in {shown}")
-        else:
-            context.say(f"The agent already works in {shown}")
-
-    async def _list(self, tab: Tab) -> None:
-        context = self._context
-        paths = tab.conversation.directories
-        if not paths:
-            context.say("No additional directories; add one with /add-dir DIR.")
-            return
-        rows = [Row(path, safe_line(path)) for path in paths]
-        chosen = await context.app.push_screen_wait(
-            Picker("Additional directories", rows, enter="remove", subject=context.subject)
-        )
-        if chosen is not None and await tab.conversation.remove_directory(chosen):
-            context.say(f"From the next prompt on, the agent no longer works in {safe_line(chosen)}")
