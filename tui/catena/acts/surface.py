@@ -34,7 +34,7 @@ class Cancelled(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
+class QuestionOption:
     """Another answer to a question; ``key`` is the stable name that the act is given."""
 
     key: str
@@ -50,7 +50,7 @@ class Question:
     title: str  # with its question mark
     yes: str  # a verb
     price: str = ""
-    options: Sequence[Option] = ()
+    options: Sequence[QuestionOption] = ()
     note: str = ""  # whole sentences
     seen: bool = False  # it is seen on a screen, and can be undone: only who gets lines is asked
     free: bool = False  # nothing is replayed, and it can be undone: it is done unasked

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
+from catena.text import chain_text
 from catena.text.formats import joined, title_of
 from catena.workspace.keeping import TabKeeping
 from catena.workspace.moved_directories import MovedDirectory, moved_directories
@@ -533,13 +534,11 @@ class OpenTabs:
 
     async def lineage_line(self, tab: Tab) -> str:
         """The line on the source and the forks of a tab's conversation; "" if they cannot be read."""
-        from catena.text.chain_text import lineage_line
-
         try:
             lineage = await tab.conversation.branches.lineage()
         except StoreError:
             return ""
-        return lineage_line(lineage, tab.conversation.record.created_at)
+        return chain_text.lineage_line(lineage, tab.conversation.record.created_at)
 
     async def summaries(
         self, before: tuple[int, str] | None, limit: int, *, archived: bool = False
