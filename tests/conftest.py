@@ -14,7 +14,7 @@ from hypothesis import settings
 
 from catena.history import other_tools, preview, scopes
 from catena.settings import installed_agents
-from catena_acp.continuity.sessions import directory_reading
+from catena_acp.continuity.sessions import environment
 
 pytest.register_assert_rewrite("support")
 
@@ -28,7 +28,7 @@ _LIMITS = (
     (preview, "_LOOK_SECONDS"),
     (scopes, "_SECONDS"),
     (installed_agents, "_VERSION_SECONDS"),
-    (directory_reading, "_SECONDS"),
+    (environment, "_READING_SECONDS"),
 )
 
 # Where Catena keeps its data and its settings, and the rehearsal agent its sessions.

@@ -22,7 +22,7 @@ from catena_acp.continuity.services import Printed
 from catena_acp.continuity.sessions.agent_pool import Agents
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.turn import RunningTurn
-from catena_acp.conversation.prompts.delivery import PromptDelivery
+from catena_acp.conversation.prompts.consumer import PromptDelivery
 from catena_acp.conversation.prompts.rows import Attempt
 from catena_acp.errors import AgentGone, AgentRefused
 from catena_acp.port.port import AgentPort, AgentSpec

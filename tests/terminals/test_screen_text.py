@@ -6,8 +6,8 @@ import tracemalloc
 
 import pytest
 
-from catena_acp.terminals.output import SHOWN, KeptOutput, shown_text, text_of
 from catena_acp.terminals.screen_text import PLAIN, pieces_of, screen_text, without_colours
+from catena_acp.terminals.terminal import SHOWN, KeptOutput, shown_text, text_of
 
 RED = "\x1b[31m"
 OFF = "\x1b[0m"

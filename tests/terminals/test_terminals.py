@@ -15,8 +15,7 @@ import pytest
 
 from catena_acp.errors import TerminalRefused
 from catena_acp.port.session_events import TerminalChanged
-from catena_acp.terminals.output import text_of
-from catena_acp.terminals.terminal import TerminalCommand, TerminalExit
+from catena_acp.terminals.terminal import TerminalCommand, TerminalExit, text_of
 from catena_acp.terminals.terminals import MAX_OPEN, MAX_RUNNING, Terminals
 from support.clients.protocol import runs, until
 

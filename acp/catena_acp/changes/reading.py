@@ -1,22 +1,48 @@
-"""Reading of what was changed in a turn, on a branch, or since some moment."""
+"""Reading of what was changed in a turn, on a branch, or since some moment: as reported, and between snapshots.
+
+What shell commands did is in the snapshots alone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
+from itertools import pairwise
+from typing import NamedTuple
 
-from catena_acp.changes.changed_file import ChangeSpan, PatchSource, UnreadFile
-from catena_acp.changes.kept import PlannedPatch, planned_files, source_of
-from catena_acp.changes.reported import ReportedChanges
-from catena_acp.snapshots.restoring import RestorePlan, whose_change
+from catena_acp.changes.changed_file import (
+    MOST_CHARACTERS,
+    By,
+    ChangedFile,
+    ChangeSource,
+    ChangeSpan,
+    FileContents,
+    FileState,
+    NotInPatch,
+    OnDisk,
+    Patch,
+    PatchSource,
+    TextChange,
+    UnreadFile,
+)
+from catena_acp.changes.on_disk import FilesOnDisk
+from catena_acp.changes.reported import AS_REPORTED, ReportedChanges
+from catena_acp.snapshots.restoring import Alongside, RestorePlan, alongside, paired, whose_change
 from catena_store import ancestry
 from catena_store.conversations import messages
 from catena_store.conversations.seen_changes import last_look, seen_hunks
 from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Reader
+from catena_store.snapshots import turns
+from catena_store.snapshots.merging import without_turns
 from catena_store.snapshots.repository import SnapshotRepository
+from catena_store.snapshots.trees import LeftOutFile, TreeChange, TreeEntry, is_among
+from catena_store.snapshots.turns import TurnFiles
+
+_DAY = 86_400  # seconds
 
 
 class Since(Enum):
@@ -69,7 +95,7 @@ async def read_changes(
     if scope.since is Since.LOOK:
         scope = replace(scope, message_id=await last_look(reader, conversation_id))
     span = await span_of(reader, leaf_id, scope)
-    source = await source_of(reader, span, repository, now)
+    source = await _source_of(reader, span, repository, now)
     files = await source.changed_files(reader, span, directories)
     seen = await seen_hunks(reader, conversation_id)
     return Changes(scope, leaf_id, directories[0], tuple(files), seen, source.caveat, source.kept, source)
@@ -86,11 +112,11 @@ def planned_changes(plan: RestorePlan, directory: str) -> Changes:
         ChangeScope(Since.PLANNED),
         None,
         directory,
-        tuple(planned_files(plan)),
+        tuple(_planned_files(plan)),
         frozenset(),
         caveat,
         kept=True,
-        source=PlannedPatch(plan),
+        source=_PlannedPatch(plan),
     )
 
 
@@ -120,3 +146,305 @@ async def _turn(reader: Reader, leaf_id: str, message_id: str | None) -> ChangeS
             break
         after = depth
     return ChangeSpan(leaf_id, after, until)
+
+
+async def _source_of(
+    reader: Reader, span: ChangeSpan, repository: SnapshotRepository | None, now: datetime
+) -> ChangeSource:
+    """What knows best what was changed in a part of a branch: snapshots, for those of its turns that have them."""
+    if repository is None:
+        return ReportedChanges()
+    found = await turns.of_each(reader, span.leaf_id, span.after, span.until)
+    late = sum(each.files is not None and each.files.late for each in found)
+    kept = [
+        files
+        for each in found
+        if (files := each.files) is not None
+        and files.after
+        and not files.late
+        and files.root == str(repository.root)
+    ]
+    if not kept:
+        return ReportedChanges(late=late)
+    beside = await alongside(reader, repository, kept, now)
+    rest = {each.id for each in found} - {each.turn_id for each in kept}
+    reported = ReportedChanges(rest) if rest else None
+    return _KeptChanges(repository, kept, beside, reported, now, unkept=len(rest) - late, late=late)
+
+
+class _KeptChanges:
+    """The differences between snapshots, which lie at the start and the end of each turn.
+
+    Turns without snapshots are told of by ``reported``.
+    """
+
+    def __init__(
+        self,
+        repository: SnapshotRepository,
+        kept: Sequence[TurnFiles],
+        beside: Alongside,
+        reported: ReportedChanges | None,
+        now: datetime,
+        *,
+        unkept: int = 0,
+        late: int = 0,
+    ) -> None:
+        self._repository = repository
+        self._kept = kept
+        self._beside = beside
+        self._reported = reported
+        self._unkept = unkept
+        self._late = late
+        self._day = int(now.timestamp()) // _DAY
+        self._reported_paths: set[str] = set()
+
+    @property
+    def kept(self) -> bool:
+        return True
+
+    @property
+    def caveat(self) -> str:
+        """The files that no snapshot has, and whether someone else's changes may be among them."""
+        left_out = dict.fromkeys(each for turn in self._kept for each in turn.left_out)
+        later = any(turn.certain is not None for turn in self._kept)
+        words = []
+        if self._unkept:
+            one = self._unkept == 1
+            whose = "1 turn was not kept: its" if one else f"{self._unkept} turns were not kept: their"
+            words.append(f"{whose} {AS_REPORTED}")
+        if self._late:
+            one = self._late == 1
+            whose = "The beginning of 1 turn" if one else f"The beginning of {self._late} turns"
+            words.append(f"{whose} was missed: {'its' if one else 'their'} {AS_REPORTED}")
+        if later:
+            words.append("A turn's end was kept later: may hold changes of yours.")
+        if left_out:
+            words.append(f"Not included: {_listed(list(left_out))}.")
+        return " ".join(words)
+
+    async def changed_files(
+        self, reader: Reader, span: ChangeSpan, directories: Sequence[str]
+    ) -> Sequence[UnreadFile]:
+        """The files that were changed, by their paths. Raises SnapshotFailed."""
+        disk = FilesOnDisk((str(self._repository.root), *directories))
+        files: Sequence[UnreadFile] = await asyncio.to_thread(self._files, disk)
+        if self._reported is None:
+            return files
+        known = {file.path for file in files}
+        reported = await self._reported.changed_files(reader, span, directories)
+        self._reported_paths = {file.path for file in reported}
+        return sorted(
+            [*files, *(file for file in reported if file.path not in known)], key=lambda file: file.path
+        )
+
+    def patch(self, paths: Collection[str] | None = None) -> Patch:
+        """What is there now against what would be there without these turns. Blocks. Raises SnapshotFailed."""
+        repository = self._repository
+        taken = repository.capture(day=self._day)
+        pairs = paired(repository, self._kept, taken.tree, self._beside)
+        lacking = {
+            each.path for each in (*taken.left_out, *(each for turn in self._kept for each in turn.left_out))
+        }
+        prefix = f"{repository.root}/".replace("//", "/")
+        lacking |= {path.removeprefix(prefix) for path in self._reported_paths if path.startswith(prefix)}
+        found = without_turns(repository, pairs, taken.tree, unkept=lacking)
+
+        wanted = {path for path in (*found.entries, *found.left) if paths is None or prefix + path in paths}
+        for source, target in found.renamed:
+            wanted |= {source} if target in wanted else set()
+        entries = {path: entry for path, entry in found.entries.items() if path in wanted}
+        content = repository.patch(repository.tree_with(taken.tree, entries), taken.tree, renames=True)
+        left = [
+            NotInPatch(prefix + path, str(why)) for path, why in sorted(found.left.items()) if path in wanted
+        ]
+        if self._reported is not None:
+            alone = (
+                self._reported_paths
+                - {each.path for each in left}
+                - {prefix + path for path in found.entries}
+            )
+            reported = self._reported.patch(alone if paths is None else alone & {*paths})
+            content, left = content + reported.content, [*left, *reported.left_out]
+        return Patch(content, str(repository.root), tuple(left))
+
+    def _files(self, disk: FilesOnDisk) -> list[_KeptFile]:
+        # What a snapshot lacks may have been there.
+        lacking = {each.path for turn in self._kept for each in turn.left_out}
+        return [
+            _KeptFile(self._repository, change, disk, steps)
+            for change, steps in self._changes()
+            if not is_among(change.path, lacking)
+        ]
+
+    def _changes(self) -> Iterator[tuple[TreeChange, Sequence[_Step]]]:
+        """What is different by these turns, with the steps to it where others took some of them."""
+        pairs = [(each.before, each.after) for each in self._kept if each.after is not None]
+        if all(earlier[1] == later[0] for earlier, later in pairwise(pairs)):
+            for change in self._repository.changes(pairs[0][0], pairs[-1][1], renames=True):
+                yield change, ()
+            return
+        steps: dict[str, list[_Step]] = {}
+        last: str | None = None
+        for before, after in pairs:
+            for change in self._repository.changes(last, before) if last is not None else ():
+                if change.path in steps:
+                    steps[change.path].append(_Step(By.OTHERS, change.old, change.new))
+            for change in self._repository.changes(before, after):
+                steps.setdefault(change.path, []).append(_Step(By.AGENT, change.old, change.new))
+            last = after
+        for path, taken in sorted(steps.items()):
+            while taken[-1].by is By.OTHERS:  # behind the last turn that changed it
+                del taken[-1]
+            others = any(step.by is By.OTHERS for step in taken)
+            if others or taken[0].old != taken[-1].new:
+                yield TreeChange(path, taken[0].old, taken[-1].new), taken if others else ()
+
+
+class _Step(NamedTuple):
+    """One change of a file, and whose it is."""
+
+    by: By
+    old: TreeEntry | None
+    new: TreeEntry | None
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptFile:
+    """A file that differs between two snapshots; where others changed it between turns, ``steps`` lead through it."""
+
+    repository: SnapshotRepository
+    change: TreeChange
+    disk: FilesOnDisk | None  # None: what is there now is not asked
+    steps: Sequence[_Step] = ()
+
+    @property
+    def path(self) -> str:
+        """Its absolute path; hostile text."""
+        return str(self.repository.root / self.change.path)
+
+    @property
+    def state(self) -> FileState:
+        """What became of it."""
+        if self.change.old_path is not None:
+            return FileState.RENAMED
+        if self.change.old is None:
+            return FileState.NEW
+        return FileState.DELETED if self.change.new is None else FileState.CHANGED
+
+    def read(self) -> ChangedFile | None:
+        """The file with its texts; None where the turns left nothing in it. Blocks. Raises SnapshotFailed."""
+        taken = self.steps or (_Step(By.AGENT, self.change.old, self.change.new),)
+        renamed_from = str(self.repository.root / self.change.old_path) if self.change.old_path else ""
+        texts = [_TextStep(step.by, *self._texts(step)) for step in taken]
+        for each in texts:
+            if problem := next((text for text in each[1:] if isinstance(text, FileContents)), None):
+                return ChangedFile(self.path, self.state, contents=problem, renamed_from=renamed_from)
+        steps = [TextChange(each.old, each.new, whole=True, by=each.by) for each in texts]
+        new = steps[-1].new
+        on_disk, there = self._on_disk(new)
+        file = ChangedFile(self.path, self.state, renamed_from=renamed_from, on_disk=on_disk)
+        if on_disk in (OnDisk.CHANGED, OnDisk.GONE) and self._without(steps, there) is _CONFLICT:
+            steps_until_now = (*steps, TextChange(new, there, whole=True, by=By.OTHERS))
+            return replace(file, changes=steps_until_now, successive=True)
+        old = self._without(steps, new)
+        if isinstance(old, _Conflict):
+            return replace(file, changes=tuple(steps), successive=True)
+        if old == new:
+            return file if not self.steps else None
+        state = FileState.NEW if old is None else file.state
+        return replace(file, changes=(TextChange(old, new, whole=True),), state=state)
+
+    def _without(self, steps: Sequence[TextChange], text: str | None) -> str | _Conflict | None:
+        """A later text without the agent's steps."""
+        for step in reversed(steps):
+            if step.by is By.OTHERS or text == step.old:
+                continue
+            if text == step.new:
+                text = step.old
+            elif text is None or step.new is None or step.old is None:
+                return _CONFLICT
+            else:
+                versions = (each.encode("utf-8", "surrogatepass") for each in (text, step.new, step.old))
+                merged = self.repository.merged(*versions)
+                if merged is None:
+                    return _CONFLICT
+                text = merged.decode("utf-8", "surrogatepass")
+        return text
+
+    def _texts(self, step: _Step) -> tuple[str | FileContents | None, str | FileContents | None]:
+        with self.repository.contents() as contents:
+            old, new = (
+                None if entry is None else _text(contents.read(entry.blob)) for entry in (step.old, step.new)
+            )
+        return old, new
+
+    def _on_disk(self, new: str | None) -> tuple[OnDisk, str | None]:
+        """What is in the place of what was left there, and its text, where there is one."""
+        if self.disk is None:
+            return OnDisk.SAME, new
+        found, text = self.disk.text(self.path)
+        if found is OnDisk.GONE:
+            return (OnDisk.SAME if new is None else OnDisk.GONE), None
+        if new is None:
+            return OnDisk.CHANGED, text
+        if found is not OnDisk.SAME:
+            return found, None
+        return (OnDisk.SAME if text == new else OnDisk.CHANGED), text
+
+
+class _TextStep(NamedTuple):
+    by: By
+    old: str | FileContents | None
+    new: str | FileContents | None
+
+
+class _Conflict(Enum):
+    """Two changed the same lines."""
+
+    CONFLICT = "conflict"
+
+
+_CONFLICT = _Conflict.CONFLICT
+
+
+def _planned_files(plan: RestorePlan) -> list[_KeptFile]:
+    """The files that a restore would write, as they are and as they would be."""
+    return [
+        _KeptFile(plan.repository, TreeChange(step.path, step.now, step.wanted), None)
+        for step in plan.steps
+        if step.possible
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _PlannedPatch:
+    """The patch of what a restore would write."""
+
+    plan: RestorePlan
+
+    def patch(self, paths: Collection[str] | None = None) -> Patch:
+        """What would be written of all files, or only of these. Blocks. Raises SnapshotFailed."""
+        repository = self.plan.repository
+        chosen = {
+            step.path: step.wanted
+            for step in self.plan.steps
+            if step.possible and (paths is None or str(repository.root / step.path) in paths)
+        }
+        wanted = repository.tree_with(self.plan.now, chosen)
+        return Patch(repository.patch(self.plan.now, wanted), str(repository.root))
+
+
+def _text(content: bytes) -> str | FileContents:
+    if len(content) > MOST_CHARACTERS:
+        return FileContents.TOO_LARGE
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError:
+        return FileContents.BINARY
+    return FileContents.BINARY if "\0" in text else text
+
+
+def _listed(left_out: Sequence[LeftOutFile]) -> str:
+    most = 3
+    named = ", ".join(f"{each.path} ({each.reason})" for each in left_out[:most])
+    return named if len(left_out) <= most else f"{named} and {len(left_out) - most} more"

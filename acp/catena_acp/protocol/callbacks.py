@@ -56,13 +56,12 @@ from catena_acp.port.session_events import (
     PermissionWithdrawn,
     ToolCallChanged,
 )
-from catena_acp.protocol import session_updates, token_usage
+from catena_acp.protocol import answers, session_updates
 from catena_acp.protocol.elicitations import ElicitationInvalid, answer_message, elicitation_of
 from catena_acp.protocol.files import FileAccess, RequestQueue
 from catena_acp.protocol.json_reading import Json
 from catena_acp.protocol.refusals import INTERNAL, INVALID, NOT_FOUND, described
-from catena_acp.terminals.output import text_of
-from catena_acp.terminals.terminal import TerminalCommand
+from catena_acp.terminals.terminal import TerminalCommand, text_of
 from catena_acp.terminals.terminals import Terminals
 
 MAX_QUESTIONS = 200  # permission requests and elicitations that are open at the same time
@@ -127,7 +126,7 @@ class Callbacks:
         ] = {}  # that were opened: session and ask by the agent's id
         self._request_queue = RequestQueue(has_room)
         self._cancelling: set[str] = set()
-        self._tokens: dict[str, token_usage.Tokens] = {}  # of calls of the model, by session
+        self._tokens: dict[str, answers.Tokens] = {}  # of calls of the model, by session
         self._session_files: dict[str, FileAccess] = {}
         self._session_homes: dict[str, str] = {}
         self._file_guards: dict[str, FileGuard] = {}
@@ -170,8 +169,8 @@ class Callbacks:
         return None
 
     def _update(self, session_id: str, update: Json) -> None:
-        if tokens := token_usage.tokens_of_call(update):
-            self._tokens[session_id] = token_usage.added(self._tokens.get(session_id, {}), tokens)
+        if tokens := answers.tokens_of_call(update):
+            self._tokens[session_id] = answers.added(self._tokens.get(session_id, {}), tokens)
         for event in session_updates.events_of(update):
             self._deliver(session_id, event)
 
@@ -418,7 +417,7 @@ class Callbacks:
         self._tokens.pop(session_id, None)
         self._web_pages = {key: page for key, page in self._web_pages.items() if page[0] != session_id}
 
-    def take_tokens(self, session_id: str) -> token_usage.Tokens | None:
+    def take_tokens(self, session_id: str) -> answers.Tokens | None:
         """The tokens that a session told of in its chunks since they were taken last."""
         return self._tokens.pop(session_id, None)
 

@@ -7,7 +7,7 @@ would refuse an answer for one unknown word in it, and leave out what they do no
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -42,6 +42,7 @@ from catena_acp.port.session_events import (
     Event,
     NoticeReported,
     Option,
+    PermissionRequested,
     PromptBlock,
     PromptEnded,
     SessionOpened,
@@ -70,7 +71,6 @@ from catena_acp.protocol.request_parameters import (
     mcp_servers,
     session_directories,
 )
-from catena_acp.protocol.running_prompts import RunningPrompts
 from catena_acp.protocol.transport import StdioTransport
 from catena_acp.terminals.terminals import Terminals
 
@@ -168,7 +168,7 @@ class Connection:
         self._rpc = JsonRpc(self._callbacks.handle, transport)
         self._requests = Requests(self._rpc, exit_error)
         self._abilities = Abilities(name="", title="", version="", protocol_version=PROTOCOL_VERSION)
-        self._running_prompts = RunningPrompts()
+        self._running_prompts = _RunningPrompts()
         self._opening: list[
             str | None
         ] = []  # session ids of the openings under way, None for new ones and forks
@@ -529,3 +529,45 @@ class Connection:
     def _require(self, offered: bool, method: str) -> None:
         if not offered:
             raise NotOffered(NO_SUCH_METHOD, f"the agent does not offer {method}")
+
+
+class _RunningPrompts:
+    """The sessions with a prompt under way, each with the tool calls that its turn was told of."""
+
+    def __init__(self) -> None:
+        self._prompts: dict[str, int] = {}
+        self._calls: dict[str, set[str]] = {}
+
+    def __contains__(self, session_id: str) -> bool:
+        return session_id in self._prompts
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(tuple(self._prompts))
+
+    def begin(self, session_id: str) -> None:
+        """Note that a prompt goes out to the session."""
+        self._prompts[session_id] = self._prompts.get(session_id, 0) + 1
+        self._calls.setdefault(session_id, set())
+
+    def end(self, session_id: str) -> bool:
+        """Note that a prompt of the session is over; True if it was its last."""
+        self._prompts[session_id] -= 1
+        if self._prompts[session_id]:
+            return False
+        del self._prompts[session_id], self._calls[session_id]
+        return True
+
+    def note(self, session_id: str, event: Event) -> None:
+        """Note the tool call that an event of the session is about."""
+        call = event.tool_call if isinstance(event, PermissionRequested) else event
+        if isinstance(call, ToolCallChanged) and session_id in self._calls:
+            self._calls[session_id].add(call.tool_call_id)
+
+    def that_knows(self, call_id: str | None) -> str | None:
+        """The session whose running turn knows a tool call."""
+        return next((session_id for session_id, calls in self._calls.items() if call_id in calls), None)
+
+    @property
+    def only(self) -> str | None:
+        """The session with a running turn, if there is just one."""
+        return next(iter(self._prompts)) if len(self._prompts) == 1 else None

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from catena_acp.errors import TerminalRefused
 from catena_acp.port.session_events import TerminalChanged
 from catena_acp.process_group import Guards
-from catena_acp.terminals.output import shown_text
-from catena_acp.terminals.terminal import AgentTerminal, TerminalCommand, TerminalExit
+from catena_acp.terminals.terminal import AgentTerminal, TerminalCommand, TerminalExit, shown_text
 
 MAX_RUNNING = 16  # commands of an agent, all its sessions together
 MAX_OPEN = 64  # terminals that were not released

@@ -41,8 +41,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.continuity.wording.leases import hold_words
-from catena_acp.continuity.wording.retries import retry_words
-from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER
+from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER, retry_words
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import AskedNotice, Divider, Ended, Notice, Plan, Seam, spoken_of
 from catena_acp.trouble.troubles import Offer, Trouble

@@ -7,8 +7,8 @@ text goes out twice at most: the second time only where the first was refused be
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Set
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Set
+from typing import Any, TypeVar
 
 from catena_acp.continuity.cancellation import raise_if_cancelled, shielded, with_retries
 from catena_acp.continuity.conversation_events import Doing
@@ -16,8 +16,7 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.explanation import RouteRecord
 from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.sending.claim import Claim, turn_before
-from catena_acp.continuity.sending.context import SendContext
-from catena_acp.continuity.sending.openings import LeftOpening, Openings
+from catena_acp.continuity.sending.context import Host, SendContext
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
 from catena_acp.continuity.sessions.fork_points import anchor_of
 from catena_acp.continuity.sessions.sessions import LiveSession
@@ -45,6 +44,8 @@ from catena_store.database.database import Reader
 from catena_store.errors import SessionHeld
 from catena_store.records import ContextSource, Link, Message, StopReason, Turn
 from catena_store.windows import attachments
+
+L = TypeVar("L")
 
 
 async def was_full(reader: Reader, row: Message) -> bool:
@@ -91,7 +92,7 @@ class PromptCarrier:
         self._asleep: dict[str, ContextSource] = {}  # … and forks of them that were not found when prompted
         self._empty: set[str] = set()  # links whose fork held nothing
         self._way: str | None = None  # why it goes another way: a session was lost on the way, or copied
-        self._openings = Openings(context.host, window_id)
+        self._openings = _Openings(context.host, window_id)
         self._route = RouteRecord()
         self.turn: RunningTurn | None = None  # claimed
         self.text_is_out = False
@@ -231,7 +232,7 @@ class PromptCarrier:
                 step = route.key_of(route.Use(link))
                 live = await self._openings.wait(step, opening, lambda: self._is_another(agent))
                 live.opened = live.began = self._asleep.get(link.id, live.opened)
-            except LeftOpening:
+            except _LeftOpening:
                 self._route.failed(link.id, f"it could not be opened: {_TOO_LONG}")
                 return None
             except AgentError as error:
@@ -263,7 +264,7 @@ class PromptCarrier:
                 self._made.add(live.link_id)
             else:
                 self._route.failed(link.id, f"{_FORK_FAILED}: it continued meanwhile")
-        except LeftOpening:
+        except _LeftOpening:
             self._route.failed(link.id, f"{_FORK_FAILED}: {_TOO_LONG}")
         except SessionHeld as held:
             self._route.failed(link.id, f"{_FORK_FAILED}: its agent answered with a known session")
@@ -356,12 +357,84 @@ def _forks_one_of(step: route.Step, link_ids: Set[str]) -> bool:
 
 _FORKED = frozenset({ContextSource.FORKED, ContextSource.FORKED_AT})
 
-
 _FORK_FAILED = "fork failed"
 _TOO_LONG = "the agent did not answer, and the prompt went on without it"
 _TOO_FULL = "not used: its context window was full for this prompt"
 
 # Errors of the account: a new session would fail the same way.
 _ABOUT_THE_ACCOUNT = frozenset({Trouble.RATE_LIMIT, Trouble.CREDIT, Trouble.LOGIN_NEEDED})
+
 # Errors after which no other session is tried. For a full context the person decides.
 _NOWHERE_BETTER = _ABOUT_THE_ACCOUNT | {Trouble.OVERLOAD, Trouble.CONTEXT_FULL}
+
+
+class _LeftOpening(Exception):
+    """An opening that took long, which the prompt goes on without."""
+
+
+class _Openings:
+    """The openings of one prompt, by step."""
+
+    def __init__(self, host: Host, window_id: str) -> None:
+        self._host = host
+        self._window_id = window_id
+        self._left: dict[route.StepKey, asyncio.Future[Any]] = {}
+
+    @property
+    def left(self) -> set[asyncio.Future[Any]]:
+        """Those that were left and are not taken."""
+        return set(self._left.values())
+
+    async def wait(
+        self,
+        step: route.StepKey,
+        opening: Coroutine[Any, Any, L],
+        is_another: Callable[[], Awaitable[bool]],
+    ) -> L:
+        """Wait for an opening. One that takes long may be left if there is another step.
+
+        Raises LeftOpening, or what the opening raises.
+        """
+        wait, task = self._host.services.opening_wait, asyncio.ensure_future(opening)
+        try:
+            await asyncio.wait({task}, timeout=wait.long)
+            if not task.done() and await is_another():
+                await self._host.offer_to_leave(self._window_id, task, wait.until_left)
+                if not task.done():
+                    self._left[step] = task
+                    task.add_done_callback(_look_at)
+                    raise _LeftOpening
+            if not task.done():
+                await asyncio.wait({task})
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        return task.result()
+
+    def answered(self) -> list[tuple[route.StepKey, LiveSession]]:
+        """Remove and return the sessions of those that were answered after all; failed ones are removed."""
+        found = []
+        for step, task in list(self._left.items()):
+            if task.done():
+                del self._left[step]
+                if live := _session_of(task):
+                    found.append((step, live))
+        return found
+
+    def close(self) -> None:
+        """Close the sessions of those that are left, also of those that are answered later."""
+        sessions = self._host.sessions
+        for task in self.left:
+            task.add_done_callback(lambda done: sessions.close_soon(_session_of(done)))
+        self._left.clear()
+
+
+def _session_of(task: asyncio.Future[Any]) -> LiveSession | None:
+    found: LiveSession | None = None if task.cancelled() or task.exception() else task.result()
+    return found
+
+
+def _look_at(task: asyncio.Future[Any]) -> None:
+    """Nobody waits for the error of one that was left."""
+    if not task.cancelled():
+        task.exception()

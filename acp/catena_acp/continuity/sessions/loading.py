@@ -1,4 +1,7 @@
-"""Opening of a session by `session/load`, with its history: also where that comes behind the answer."""
+"""Opening of a session by `session/load` with its history, and what a session says before it was prompted.
+
+A history may also come behind the answer. What comes before the first prompt is a greeting, or a history told late.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from catena_acp.continuity.services import ReplayWait
-from catena_acp.continuity.sessions.greeting import is_prompt
 from catena_acp.port.port import AgentPort, SessionSetup
-from catena_acp.port.session_events import Event, SessionOpened, TextChunk, TranscriptEvent
+from catena_acp.port.session_events import (
+    ContextCompacted,
+    Event,
+    NoticeReported,
+    OtherContent,
+    PlanChanged,
+    SessionOpened,
+    TextChunk,
+    ToolCallChanged,
+    TranscriptEvent,
+    UnknownUpdate,
+)
+
+_LONGEST = 8_000  # characters of a greeting that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +82,41 @@ async def _behind(agent: AgentPort, session_id: str, wait: ReplayWait) -> list[E
     finally:
         unlisten()
     return events
+
+
+def is_prompt(event: Event) -> bool:
+    """True for words of the person, which a session that was just opened can only have from its history."""
+    return isinstance(event, TextChunk | OtherContent) and event.role == "user"
+
+
+def greeting_text(events: Iterable[TranscriptEvent]) -> str:
+    """The words of a greeting, one paragraph for each message; whatever else it tells is named in a line."""
+    paragraphs: list[tuple[object, str]] = []
+    for event in events:
+        match event:
+            case TextChunk(role="user") | OtherContent(role="user") | ContextCompacted():
+                continue
+            case TextChunk(role=role, text=text, message_id=message_id):
+                mark = (role, message_id)
+                if paragraphs and paragraphs[-1][0] == mark:
+                    text = paragraphs.pop()[1] + text
+                paragraphs.append((mark, text))
+            case _:
+                paragraphs.append((None, _line(event)))
+    return "\n\n".join(text.strip() for _, text in paragraphs if text.strip())[:_LONGEST]
+
+
+def _line(event: TranscriptEvent) -> str:
+    match event:
+        case PlanChanged(entries):
+            return "\n".join(f"- {entry.text}" for entry in entries)
+        case ToolCallChanged(title=title, status=status):
+            return " · ".join(word for word in (title, status) if word)
+        case OtherContent(description=description):
+            return f"[{description}]"
+        case NoticeReported(text=text):
+            return text
+        case UnknownUpdate(kind=kind):
+            return f"The agent sent an unknown update: “{kind}”."
+        case _:
+            return ""

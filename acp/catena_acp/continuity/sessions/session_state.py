@@ -1,11 +1,17 @@
-"""A session's state beside its messages: modes, options, commands, usage."""
+"""A session's state beside its messages: modes, options, commands, usage, and the total cost that its agent reports.
+
+Some agents keep the total with the session, so that it goes on when the session is opened again or forked; of others it
+begins at nothing with each process. They do not say which, so that is learnt, per version and way of opening.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Final
 
 from catena_acp.continuity.conversation_events import SessionState, Usage
 from catena_acp.continuity.services import title_of
+from catena_acp.port.abilities import Abilities
 from catena_acp.port.port import AgentPort
 from catena_acp.port.session_events import (
     CommandsChanged,
@@ -16,6 +22,13 @@ from catena_acp.port.session_events import (
     SessionOpened,
     UsageReported,
 )
+from catena_store.chains import agents, usage
+from catena_store.database.database import Writer
+from catena_store.records import ContextSource, Link
+
+_GOES_ON: Final = "goes on"
+_BEGINS_ANEW: Final = "begins anew"
+_TURNS_THAT_TELL = 3  # one turn hardly costs as much as these together
 
 
 def opened_state(agent: AgentPort, link_id: str, opened: SessionOpened) -> SessionState:
@@ -69,3 +82,48 @@ def _with_options(state: SessionState, options: tuple[Option, ...]) -> SessionSt
 
 def _name_of(option: Option) -> str:
     return next((choice.name for choice in option.choices if choice.id == option.value), str(option.value))
+
+
+@dataclass(slots=True)
+class SessionTotal:
+    """What a session reported of its total since it was opened in this process."""
+
+    before: float | None = None  # the first figure before the first prompt
+    last: float | None = None  # at the end of the last turn that reported one
+
+    def take(self, total: float, *, prompted: bool) -> None:
+        """Take in a figure; ``prompted``: a prompt went out to the session since it was opened."""
+        if self.before is None and not prompted:
+            self.before = total
+
+    async def share(
+        self, tx: Writer, abilities: Abilities, opened: ContextSource, link: Link, total: float
+    ) -> float:
+        """What a turn cost at whose end the session reports this total; ``opened`` is how it was opened here.
+
+        Nothing is changed: once the turn's end is committed, ``last`` is to be set.
+        """
+        base = self.last if self.last is not None else self.before
+        if base is None:
+            base = await _base(tx, abilities, opened, link, total)
+        return total - base if total >= base else total
+
+
+async def _base(tx: Writer, abilities: Abilities, opened: ContextSource, link: Link, total: float) -> float:
+    """The figure from which a session counts that was opened here and reported none before its first prompt."""
+    stored = link.cost_total
+    if not stored or opened is ContextSource.FRESH:
+        return 0.0
+    version, name = (abilities.name, abilities.version), f"total when {opened}"
+    known = (await agents.abilities(tx, *version)).get(name)
+    if total < stored:
+        learnt = _BEGINS_ANEW
+    elif known is None and (
+        opened in abilities.quirks.total_goes_on or await usage.paid_turns(tx, link) >= _TURNS_THAT_TELL
+    ):
+        learnt = _GOES_ON
+    else:
+        learnt = known or ""
+    if learnt != (known or ""):
+        await agents.set_ability(tx, *version, name, learnt)
+    return stored if learnt == _GOES_ON else 0.0

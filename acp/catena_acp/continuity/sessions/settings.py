@@ -1,6 +1,7 @@
 """The settings of a branch's sessions, and applying them to a session that was just opened.
 
-A session that is opened again, forked or new has its agent's defaults; the person chose otherwise once.
+A session that is opened again, forked or new has its agent's defaults; the person chose otherwise once. Some agents
+begin in a mode that asks for nothing: modes that ask before they act are told by their ids.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession
@@ -18,6 +20,12 @@ from catena_store.database.database import Reader
 from catena_store.errors import StoreError
 from catena_store.records import ChosenOption, TurnEnvironment
 from catena_store.windows import choices
+
+_UNASKED: Final = frozenset(
+    {"auto", "acceptedits", "autoedit", "autoapprove", "autopilot", "bypasspermissions", "yolo"}
+    | {"workspacewrite", "fullaccess", "agentfullaccess"}
+)
+_ASKING: Final = ("default", "ask", "manual", "readonly")  # the first that is offered
 
 
 async def set_mode(live: LiveSession, mode_id: str) -> None:
@@ -146,3 +154,32 @@ def _name_of(value: str | bool, wanted: WantedSettings, option: Option) -> str:
     if option.category == "model" and wanted.model:
         return wanted.model
     return next((choice.name for choice in option.choices if choice.id == value), str(value))
+
+
+async def ask_first(live: LiveSession) -> str | None:
+    """Put a session that would act unasked into a mode that asks; in words what became of that, None if nothing did.
+
+    Raises AgentGone.
+    """
+    state, unasked = live.state, _UNASKED | live.agent.abilities.quirks.unasked_modes
+    if state.mode is None or _short(state.mode) not in unasked:
+        return None
+    names = {choice.id: choice.name for choice in state.modes}
+    before = names.get(state.mode, state.mode)
+    offered = {_short(id): id for id in names}
+    for short in _ASKING:
+        if (wanted := offered.get(short)) is None:
+            continue
+        try:
+            await set_mode(live, wanted)
+        except AgentGone:
+            raise
+        except AgentError:
+            continue
+        return f"{state.agent_title} is in mode “{names[wanted]}”: in “{before}” it would not ask."
+    return f"{state.agent_title} is in mode “{before}”, in which it does not ask: nothing can be refused."
+
+
+def _short(id: str) -> str:
+    """The id of a mode without what differs between agents; of one that is an address, its last part."""
+    return "".join(letter for letter in id.lower().rpartition("#")[2] if letter.isalnum())

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from catena_acp.continuity.conversation_events import ConversationEvent
 from catena_acp.continuity.services import Services, Tenure
-from catena_acp.continuity.sessions.greeting import is_prompt
+from catena_acp.continuity.sessions.loading import is_prompt
 from catena_acp.continuity.sessions.replay_habits import keep_late
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.background import BackgroundWork

@@ -1,8 +1,19 @@
-"""Texts for the end of a turn that is no trouble."""
+"""Texts for the end of a turn that is no trouble, and for a call of the model that the agent tries again."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from catena_acp.port.session_events import ModelRetried, RetryReason
 from catena_store.records import StopReason
+
+_REASONS: Mapping[RetryReason, str] = {
+    "rate_limited": "rate limited",
+    "server_error": "the model's server failed",
+    "timed_out": "the model did not answer in time",
+    "connection": "no connection to the model",
+    "unknown": "the model's answer failed",
+}
 
 
 def ending_words(title: str, stop: StopReason, *, stopped: bool = True, rejected: bool = False) -> str | None:
@@ -30,3 +41,9 @@ def ending_words(title: str, stop: StopReason, *, stopped: bool = True, rejected
 
 
 BACK_IN_COMPOSER = " Your text is back in the composer."
+
+
+def retry_words(retried: ModelRetried) -> str:
+    """`rate limited: the agent tries again (HTTP 429)`; nothing of it is the agent's own text."""
+    status = f" (HTTP {retried.status})" if retried.status is not None else ""
+    return f"{_REASONS[retried.reason]}: the agent tries again{status}"

@@ -15,12 +15,12 @@ from pathlib import Path
 from catena_acp.continuity.sessions.agent_pool import keep_tool
 from catena_acp.conversation.adoption.catching_up import (
     SharedBeginning,
+    add_rows,
     catch_up,
     shared_beginning,
     without_beginning,
 )
 from catena_acp.conversation.adoption.rows import AdoptedRows, adopted_rows
-from catena_acp.conversation.adoption.writing import add_rows
 from catena_acp.conversation.titles import readable_title
 from catena_acp.errors import NotAdopted
 from catena_acp.transcripts.lines import UnreadableTranscript

@@ -1,6 +1,6 @@
 """What was said in an adopted session since, by its own tool: added below the end of its conversation.
 
-Only where nothing else happened: the conversation is open nowhere, its newest row is the ceiling of the session's link,
+Only if nothing else happened: the conversation is open nowhere, its newest row is the ceiling of the session's link,
 and every turn of it stands in the transcript as it does here. Else nothing is touched, and the next prompt's replay
 tells that the session holds more.
 """
@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from catena_acp.continuity.routing.replay_check import bare
-from catena_acp.conversation.adoption.rows import adopted_rows
-from catena_acp.conversation.adoption.writing import add_rows
+from catena_acp.conversation.adoption.rows import AdoptedRows, adopted_rows
 from catena_acp.transcripts.session import ForeignTranscript, ForeignTurn
-from catena_store.chains import links
+from catena_store import places
+from catena_store.chains import links, turns
 from catena_store.clients import leases
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, Reader, Writer
@@ -24,6 +24,8 @@ from catena_store.windows import windows
 _MOST_ROWS = 100_000
 
 _Said = tuple[str, str]  # a prompt and what was answered, without white space
+
+_PIECE = 500  # rows: the thread of the store goes back to its loop between them
 
 
 async def catch_up(
@@ -124,3 +126,22 @@ def _turns_here(rows: Sequence[Message]) -> list[tuple[_Said, str]]:
 def _said_there(turn: ForeignTurn) -> _Said:
     answers = "".join(bare(row.text) for row in turn.rows if row.kind is Kind.AGENT)
     return bare(turn.prompt.text) if turn.prompt else "", answers
+
+
+async def add_rows(tx: Writer, adopted: AdoptedRows, link_id: str) -> None:
+    """Add rows and turns, and move the pointers of their link with them."""
+    for start in range(0, len(adopted.rows), _PIECE):
+        await messages.insert_many(tx, adopted.rows[start : start + _PIECE])
+    for turn in adopted.turns:
+        await turns.insert(tx, turn)
+    if adopted.rows:
+        first, last = adopted.rows[0], adopted.rows[-1]
+        await places.grow(tx, first.conversation_id, first.parent_id, last.id)
+    since = adopted.unabridged_from
+    await links.move(
+        tx,
+        link_id,
+        knows=adopted.knows or links.UNSET,
+        reach=adopted.reach or links.UNSET,
+        unabridged_from=since or links.UNSET,
+    )

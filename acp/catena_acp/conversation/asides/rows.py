@@ -12,7 +12,7 @@ from typing import Any, assert_never
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, MessageGrew
 from catena_acp.continuity.routing.prior_context import Budget, PriorContext, build_prior_context
 from catena_acp.continuity.sending.context import SendContext
-from catena_acp.continuity.sessions.session_total import SessionTotal
+from catena_acp.continuity.sessions.session_state import SessionTotal
 from catena_acp.continuity.turns.reducer import Append, Attach, Change, Insert, Op, Reducer
 from catena_acp.conversation.asides.session import AsideSession
 from catena_acp.conversation.live import LiveConversation

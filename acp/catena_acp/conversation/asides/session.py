@@ -15,12 +15,11 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.services import title_of
-from catena_acp.continuity.sessions.asking_modes import ask_first
 from catena_acp.continuity.sessions.fork_points import anchor_of, point_at
 from catena_acp.continuity.sessions.forking import ask_for_fork
 from catena_acp.continuity.sessions.session_state import opened_state
 from catena_acp.continuity.sessions.sessions import LiveSession
-from catena_acp.continuity.sessions.settings import WantedSettings, apply_settings, wanted_on
+from catena_acp.continuity.sessions.settings import WantedSettings, apply_settings, ask_first, wanted_on
 from catena_acp.continuity.wording.context_summary import ContextSummary, how_words
 from catena_acp.errors import AgentError, AgentRefused, ForkWrong, ReadOnly, SessionGone
 from catena_acp.port.port import AgentPort

@@ -1,32 +1,47 @@
 """The branches of a conversation: where a window stands among them, how that moves, and what forks share.
 
-Nothing is copied, changed or removed by any of it. A window's pointer moves, and what is said next hangs from there.
+Nothing is copied, changed or removed by any of it. A window's pointer moves, and what is said next hangs from there. A
+conversation may begin in its agent's own fork, if the agent offers one that holds a part of the branch.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import contextlib
+from dataclasses import dataclass, replace
 
 from catena_acp.continuity.conversation_events import LeafMoved
-from catena_acp.continuity.sessions.fork_points import is_part_of, point_at, settled_point
+from catena_acp.continuity.parking.detached_forks import ColdSource, ForkSource, probe
+from catena_acp.continuity.routing import route
+from catena_acp.continuity.sending.context import SendContext, fork_at_of
+from catena_acp.continuity.sessions.fork_points import anchor_of, is_part_of, point_at, settled_point
+from catena_acp.continuity.sessions.sessions import LiveSession
+from catena_acp.continuity.wording.problems import short
 from catena_acp.conversation.branches.files import BranchFiles
-from catena_acp.conversation.branches.fork_at import learn_fork_at
-from catena_acp.conversation.branches.forked_session import ForkedSession, forked_session
 from catena_acp.conversation.branches.logout_barrier import remark_on_logout
 from catena_acp.conversation.journal import move_window
 from catena_acp.conversation.live import LiveConversation
-from catena_acp.errors import NotOfThisBranch
-from catena_acp.port.port import AgentSpec
+from catena_acp.errors import (
+    AgentError,
+    AgentMissing,
+    AgentRefused,
+    ForkWrong,
+    LoginNeeded,
+    NotOfThisBranch,
+    SessionGone,
+)
+from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.snapshots.restoring import FileChoice, FilesMoved
 from catena_store import ancestry
 from catena_store.conversations import lineage, messages
 from catena_store.conversations.branches import last_leaf, siblings
 from catena_store.conversations.lineage import Lineage
 from catena_store.database.database import Reader, Writer
-from catena_store.errors import NotFound, StoreError
-from catena_store.records import ConversationRecord, Kind, Message
+from catena_store.errors import NotFound, SessionHeld, StoreError
+from catena_store.records import ConversationRecord, Kind, Link, LinkState, Message
 from catena_store.windows import windows
 from catena_store.windows.journal import Act
+
+_TRIES = 4  # steps of the route, and forks whose source moved meanwhile
 
 
 class Branches:
@@ -42,14 +57,14 @@ class Branches:
 
     async def learn_fork_at(self, window_id: str, leaf_id: str | None, spec: AgentSpec | None = None) -> None:
         """Find out whether the agent forks at a message, if a prompt below a row depends on it. Raises StoreError."""
-        await learn_fork_at(self._conversation, window_id, leaf_id, spec)
+        await _learn_fork_at(self._conversation, window_id, leaf_id, spec)
 
-    async def begin_in_fork(self, window_id: str, leaf_id: str | None, source_cwd: str) -> ForkedSession:
+    async def begin_in_fork(self, window_id: str, leaf_id: str | None, source_cwd: str) -> _ForkedSession:
         """Fork the session that the first prompt of a conversation goes to that has just been made.
 
         Without one, that prompt will be told. Raises AgentError.
         """
-        forked = await forked_session(self._conversation, window_id, leaf_id, source_cwd)
+        forked = await _forked_session(self._conversation, window_id, leaf_id, source_cwd)
         if forked.live:
             self._conversation.set_carrier(window_id, forked.live)
         return forked
@@ -154,3 +169,162 @@ async def prompt_of(reader: Reader, record: ConversationRecord, prompt_id: str) 
     if not await is_part_of(reader, record, prompt_id):
         raise NotOfThisBranch
     return prompt
+
+
+async def _learn_fork_at(
+    conversation: LiveConversation, window_id: str, leaf_id: str | None, spec: AgentSpec | None = None
+) -> None:
+    """Probe the agent, by default the conversation's, if a prompt below a row would go out another way then.
+
+    The agent is started for it, and its answer is waited for. An agent in trouble teaches nothing: the prompt says it.
+    Raises StoreError.
+    """
+    context = conversation.send_context(spec=spec)
+    with contextlib.suppress(AgentError):
+        agent = await context.agent(window_id)
+        release = context.agents.hold(agent)
+        try:
+            link = await _forked_if_honoured(context, agent, window_id, leaf_id)
+            if link:
+                await probe(context, await _source(context, agent, link, window_id), conversation.spawn)
+        finally:
+            release()
+
+
+async def _forked_if_honoured(
+    context: SendContext, agent: AgentPort, window_id: str, leaf_id: str | None
+) -> Link | None:
+    """The link that would be forked at a message, if nothing is known of that yet; None if that makes no difference."""
+    async with context.services.db.read() as reader:
+        if not agent.abilities.fork or await fork_at_of(reader, agent.abilities) is not None:
+            return None
+        situation = await context.situation_with(reader, agent.abilities, window_id, leaf_id, forks_at=True)
+    match route.candidates(situation)[0]:
+        case route.ForkAt(link) if link.id not in situation.busy:
+            return link
+        case _:
+            return None
+
+
+async def _source(context: SendContext, agent: AgentPort, link: Link, window_id: str) -> ForkSource:
+    if live := context.sessions.of(link):
+        return live
+    if agent.abilities.quirks.fork_cold:
+        return ColdSource(agent, link.id, link.session_id, link.version)
+    return await context.sessions.open_cold(link, agent, context.place_for(window_id), context.host)
+
+
+@dataclass(frozen=True, slots=True)
+class _ForkedSession:
+    """What came of forking the agent's session for a conversation that has just been made."""
+
+    live: LiveSession | None  # the fork; None if all of the branch has to go as prior context
+    refused: str = ""  # why the agent did not fork, in its own words, if it was asked to
+
+
+async def _forked_session(
+    conversation: LiveConversation, window_id: str, leaf_id: str | None, source_cwd: str
+) -> _ForkedSession:
+    """Fork the agent's session that holds most of the branch, if it offers that; what it refuses is told instead.
+
+    Of an agent whose program is missing nothing is forked: another one may go on. Raises LoginNeeded and any other
+    AgentError that is no refusal: then telling would not do either.
+    """
+    context = conversation.send_context()
+    steps = _Steps(conversation, context, window_id, leaf_id, source_cwd)
+    if not await steps.possible():
+        return _ForkedSession(None)
+    try:
+        agent = await context.agent(window_id)
+    except AgentMissing as error:
+        return _ForkedSession(None, f"{conversation.agent_title} cannot be started ({short(str(error))})")
+    refused = ""
+    for _ in range(_TRIES):
+        step = await steps.next(agent)
+        if step is None:
+            break
+        try:
+            live = await _done(context, agent, step, window_id)
+        except LoginNeeded:
+            raise
+        except (AgentRefused, ForkWrong) as error:
+            refused = f"{conversation.agent_title} did not fork the session ({short(str(error))})"
+            continue
+        if live is not None:
+            return _ForkedSession(live)
+        steps.again(step)  # its source moved meanwhile
+    return _ForkedSession(None, refused)
+
+
+async def _done(
+    context: SendContext, agent: AgentPort, step: route.Fork | route.ForkAt, window_id: str
+) -> LiveSession | None:
+    release = context.agents.hold(agent)
+    try:
+        at = None
+        if isinstance(step, route.ForkAt):
+            async with context.services.db.read() as reader:
+                at = (step.turn, await anchor_of(reader, step.turn, agent.abilities.quirks))
+        return await context.fork(agent, step.link, window_id, at)
+    except SessionHeld as held:
+        await context.distrust(held, window_id)
+        raise ForkWrong(f"{context.title} gave its fork the id of another session") from held
+    except SessionGone as error:
+        await context.lose(step.link, str(error), window_id)
+        raise
+    finally:
+        release()
+
+
+class _Steps:
+    """The steps by which the fork's first prompt could come to its context, each but once."""
+
+    def __init__(
+        self,
+        conversation: LiveConversation,
+        context: SendContext,
+        window_id: str,
+        leaf_id: str | None,
+        source_cwd: str,
+    ) -> None:
+        self._conversation = conversation
+        self._context = context
+        self._window_id = window_id
+        self._leaf_id = leaf_id
+        # The sessions that can be forked work where the source does, wherever the fork is to work.
+        self._target = replace(context.target, cwd=source_cwd)
+        self._tried: set[route.StepKey] = set()
+
+    async def possible(self) -> bool:
+        """False if a fork is known to be of no use, without asking anybody."""
+        agent = self._context.agents.live(self._context.spec, self._context.record.family)
+        async with self._conversation.services.db.read() as reader:
+            situation = await self._situation(reader, agent)
+        if not situation.powers.forks or not situation.path.content_after(None):
+            return False
+        return any(_can_be_forked(link) for link in situation.links)
+
+    async def next(self, agent: AgentPort) -> route.Fork | route.ForkAt | None:
+        """The next fork to try; None if forking would save no prior context."""
+        async with self._conversation.services.db.read() as reader:
+            situation = await self._situation(reader, agent)
+        for step in route.candidates(situation):
+            if route.key_of(step) not in self._tried:
+                if not isinstance(step, route.Fork | route.ForkAt):
+                    return None
+                self._tried.add(route.key_of(step))
+                return step
+        return None
+
+    def again(self, step: route.Step) -> None:
+        """It may be tried once more."""
+        self._tried.discard(route.key_of(step))
+
+    async def _situation(self, reader: Reader, agent: AgentPort | None) -> route.Situation:
+        abilities = agent.abilities if agent else None
+        situation = await self._context.situation_with(reader, abilities, self._window_id, self._leaf_id)
+        return replace(situation, target=self._target)
+
+
+def _can_be_forked(link: Link) -> bool:
+    return link.state is not LinkState.LOST and link.knows is not None

@@ -1,34 +1,45 @@
-"""Consumer of a window's prompts: one is on its way at most, the others wait in the queue."""
+"""Consumer of a window's prompts: one is on its way at most, the others wait in the queue.
+
+Each is brought to a session, through its turn, to exactly one ``TurnEnded``.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
-from catena_acp.continuity.cancellation import outlived, shielded
+from catena_acp.continuity.cancellation import outlived, raise_if_cancelled, shielded, with_retries
 from catena_acp.continuity.conversation_events import (
     Doing,
+    LeafMoved,
     MessageAdded,
     Problem,
     PromptReturned,
     Troubled,
     TurnEnded,
 )
+from catena_acp.continuity.sending.send import PromptCarrier
+from catena_acp.continuity.turns.endings import Ending
+from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.continuity.wording.leases import HELD_ELSEWHERE
-from catena_acp.continuity.wording.problems import problem_about
+from catena_acp.continuity.wording.problems import problem_about, problem_of, problem_of_notice
 from catena_acp.conversation.live import LiveConversation
-from catena_acp.conversation.prompts.delivery import PromptDelivery
 from catena_acp.conversation.prompts.idle_work import IdleWork
-from catena_acp.conversation.prompts.queue import PromptQueue
+from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
 from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows
 from catena_acp.conversation.prompts.schedule import Consumer, Preparation, WindowSchedule
-from catena_acp.errors import FilesHalfMoved, FilesNotKept, ReadOnly
+from catena_acp.conversation.prompts.steering import Steering
+from catena_acp.errors import AgentError, AgentMissing, FilesHalfMoved, FilesNotKept, NotSent, ReadOnly
 from catena_acp.trouble.troubles import Trouble
 from catena_store.errors import Fenced, StoreError
-from catena_store.records import Attachment
+from catena_store.records import Attachment, StopReason, Turn
+from catena_store.windows import attachments
 
 BirthOf = Callable[[], Coroutine[Any, Any, Birth]]
+
+_CLOSING_SECONDS = 1.0  # that an agent may take to end a turn when its conversation is closed
 
 
 class PromptConsumer:
@@ -166,3 +177,170 @@ class PromptConsumer:
                 return Attempt(taken.row, came_from=taken.row.parent_id, item=taken.item)
             conversation.clear_carrier(self._window_id)
         return None
+
+
+class PromptDelivery:
+    """Brings one prompt at a time to the end of its turn; ``ready`` waits for what is got ready ahead of it."""
+
+    def __init__(
+        self,
+        conversation: LiveConversation,
+        window_id: str,
+        rows: PromptRows,
+        queue: PromptQueue,
+        ready: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._conversation = conversation
+        self._window_id = window_id
+        self._rows = rows
+        self._queue = queue
+        self._ready = ready
+        self._sending: PromptCarrier | None = None
+        self._unclosed: tuple[RunningTurn, Ending] | None = None
+        self._refused: StoreError | None = None  # why the store did not take its end
+        self.ended: Turn | None = None  # the last one, where nothing was wrong with it
+        self.steering = Steering(conversation, window_id, queue)
+        self.settings = QueuedSettings(conversation, window_id)
+
+    @property
+    def claimed(self) -> RunningTurn | None:
+        """The turn that was opened for the prompt that is on its way."""
+        return self._sending.turn if self._sending else None
+
+    @property
+    def running(self) -> RunningTurn | None:
+        """The same, once its text is out."""
+        return self._sending.turn if self._sending and self._sending.text_is_out else None
+
+    @property
+    def unsaved(self) -> tuple[str, StoreError] | None:
+        """What the agent said in a turn whose end the store did not take, and why; None if nothing is missing."""
+        text = self._unclosed[0].recorder.unsaved_text if self._unclosed else ""
+        return (text, self._refused) if text and self._refused else None
+
+    async def send(self, attempt: Attempt) -> bool:
+        """Bring one prompt to the end of its turn; True if what waits may follow."""
+        conversation = self._conversation
+        conversation.begin_turn(self._window_id)
+        tenure = conversation.tenure
+        ended: Turn | None = None
+        problem: Problem | None = None
+        try:
+            await shielded(self.close_unclosed())
+            ended, problem = await self._brought(attempt)
+        except (Fenced, ReadOnly):
+            if conversation.tenure is tenure:  # not where it was taken over again meanwhile
+                conversation.lose()
+            self._unclosed = None  # whoever has the conversation now has closed that turn
+            unsent = attempt.typed and self.running is None
+            problem = problem_about(Trouble.READ_ONLY, HELD_ELSEWHERE, returned=unsent)
+            if unsent:
+                conversation.publish(
+                    PromptReturned(self._window_id, attempt.row.text, await self._files_of(attempt))
+                )
+        except StoreError as error:
+            self._refused = error
+            unsent = self.running is None
+            problem = problem_about(Trouble.STORE, str(error), returned=unsent and attempt.typed)
+            if unsent:
+                await shielded(self._restore(attempt, self.claimed))
+        finally:
+            if self.claimed:
+                conversation.detach(self.claimed)
+            self._sending, self.ended = None, None if problem else ended
+            stop = ended.stop_reason if ended else None
+            well = stop is not None and (stop.clean or stop is StopReason.CANCELLED) and not _holds(problem)
+            elsewhere, self.steering.elsewhere = self.steering.elsewhere, False
+            if not well or elsewhere:
+                # Before the end is told: what is said after it is said in knowledge of it, and waits for nothing.
+                await shielded(self._queue.hold())
+            conversation.set_doing(self._window_id, Doing.IDLE)
+            conversation.publish(TurnEnded(self._window_id, ended, problem))
+        return well
+
+    async def _brought(self, attempt: Attempt) -> tuple[Turn | None, Problem | None]:
+        title, now = self._conversation.agent_title_of(attempt.agent), self._conversation.services.clock
+        try:
+            raise_if_cancelled()
+            await self._ready()
+            if self._conversation.closing:  # its agents are being ended
+                raise asyncio.CancelledError
+            self._sending = sending = self._sending_of(attempt)
+            ending = await sending.carry()
+        except NotSent as failure:
+            await shielded(self._restore(attempt))
+            if failure.error:
+                return None, problem_of(title, failure.error, now=now(), returned=attempt.typed)
+            return None, Problem(Trouble.NO_CARRIER, str(failure), returned=attempt.typed)
+        except AgentMissing as error:
+            await shielded(self._restore(attempt))
+            return None, problem_of(title, error, now=now(), returned=attempt.typed)
+        except asyncio.CancelledError:
+            return await shielded(self._cut(attempt))
+        assert sending.turn is not None, "a turn that ends was claimed"
+        return await self._ended(sending.turn, ending)
+
+    def _sending_of(self, attempt: Attempt) -> PromptCarrier:
+        """One that waited goes out as it was typed; one that was said to an agent, to that one."""
+        if (item := attempt.item) is None:
+            context = self._conversation.send_context(spec=attempt.agent)
+            return PromptCarrier(context, self._window_id, attempt.row)
+        context = self._conversation.send_context(item.cwd)
+        return PromptCarrier(
+            context, self._window_id, attempt.row, lambda live: self.settings.apply(live, item)
+        )
+
+    async def _ended(self, running: RunningTurn, ending: Ending) -> tuple[Turn | None, Problem | None]:
+        await shielded(self.steering.settled())
+        self._unclosed = (running, ending)
+        closing = with_retries(lambda: running.end(ending), waits=lambda: not self._conversation.closing)
+        turn, telling = await shielded(closing)
+        self._unclosed = None
+        return turn, problem_of_notice(telling) if telling and not running.stopping else None
+
+    async def _cut(self, attempt: Attempt) -> tuple[Turn | None, Problem | None]:
+        """Stopped before the text went out, or closed in the middle of the turn."""
+        if (running := self.running) is None:
+            await self._restore(attempt, self.claimed)
+            return None, None
+        self._unclosed = (running, Ending(StopReason.INTERRUPTED))
+        turn, telling = await with_retries(lambda: running.end(Ending(StopReason.INTERRUPTED)))
+        self._unclosed = None
+        return turn, problem_of_notice(telling) if telling else None
+
+    async def _restore(self, attempt: Attempt, claimed: RunningTurn | None = None) -> None:
+        """No agent accepted the prompt: the leaf moves back, and what was typed returns to the composer."""
+        files: Sequence[Attachment] = ()
+        with contextlib.suppress(StoreError):
+            files = await with_retries(lambda: self._rows.restore(attempt, claimed))
+        self._conversation.publish(LeafMoved(self._window_id, attempt.came_from))
+        if attempt.typed:
+            self._conversation.publish(PromptReturned(self._window_id, attempt.row.text, tuple(files)))
+
+    async def end_upstream(self, running: RunningTurn) -> None:
+        """Let the agent, which may live on for another conversation of the family, end a turn that was cut off."""
+        live = running.live
+        with contextlib.suppress(AgentError, TimeoutError):
+            async with asyncio.timeout(_CLOSING_SECONDS):
+                await live.agent.cancel(live.session_id)
+                await live.agent.close_session(live.session_id)
+        self._conversation.sessions.forget(live.link_id)
+
+    async def close_unclosed(self) -> None:
+        """Close a turn whose end the store did not take when it came, before a row is born below it."""
+        if self._unclosed:
+            running, ending = self._unclosed
+            with contextlib.suppress(Fenced):  # whoever took the conversation over has closed it
+                await running.end(ending)
+            self._unclosed = None
+
+    async def _files_of(self, attempt: Attempt) -> tuple[Attachment, ...]:
+        with contextlib.suppress(StoreError):
+            async with self._conversation.services.db.read() as reader:
+                return tuple(await attachments.of_message(reader, attempt.row.id))
+        return ()
+
+
+def _holds(problem: Problem | None) -> bool:
+    """True if what waits would meet the same trouble, though the turn ended as one that was answered."""
+    return problem is not None and problem.trouble is not Trouble.EMPTY_TURN

@@ -71,7 +71,7 @@ from catena_acp.continuity.conversation_events import (
     Usage,
 )
 from catena_acp.continuity.wording.problems import problem_of_notice
-from catena_acp.continuity.wording.retries import retry_words
+from catena_acp.continuity.wording.turn_ends import retry_words
 from catena_acp.conversation.inspection.todos import left_open_on
 from catena_acp.spoken.spoken import AskedNotice, spoken_of
 from catena_store.errors import NotFound, StoreError
