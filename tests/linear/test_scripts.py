@@ -67,7 +67,9 @@ def test_s04_numbers_stay_and_a_start_reads_the_last_exchange(tmp_path: Path) ->
         "Rehearsal 3: One.",
         "You 4: fork is not a command; say Two.",
     ]
-    assert any(line.startswith("Catena: Forked; the original is in the history.") for line in said)
+    assert any(
+        line.startswith("Catena: Forked in this tab; the original is in the history.") for line in said
+    )
 
 
 def test_s04_a_login_that_is_needed_is_done_and_its_prompt_goes_out(tmp_path: Path) -> None:

@@ -468,7 +468,7 @@ async def test_f09_a_fork_at_a_prompt_begins_before_it_with_its_words(world: Wor
         await person.browse()
         await person.press("K", "f")
         await person.is_asked()
-        await person.sees("Fork before this prompt", "The prompt goes into the composer")
+        await person.sees("Fork before this prompt", "The prompt becomes the draft")
         await person.press("enter")
         await person.sees("forked from")
         await person.until(lambda: person.draft == "say beta", "its words")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from catena.settings.settings import Settings
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
+    from catena_store.records import Message
 
 T = TypeVar("T")
 Sizes = Callable[[int, int], str]  # the words of a front for lines that were added and removed
@@ -40,6 +41,7 @@ class QuestionOption:
     key: str
     words: str
     short: str = ""  # the same in fewer cells
+    again: bool = False  # the question is asked anew in other words
     typed: str = ""  # what a line has behind the command instead: such an option is not asked for there
 
 
@@ -102,6 +104,10 @@ class Done:
 class Surface(Protocol):
     """What an act asks of the front that it runs on."""
 
+    @property
+    def beside(self) -> str:
+        """Where a tab opens that is shown ``beside``: "in a new tab"."""
+
     def say(self, words: str) -> None:
         """Say what was done."""
 
@@ -117,12 +123,23 @@ class Surface(Protocol):
     async def choose(self, title: str, rows: Sequence[ReportRow], enter: str) -> ReportRow:
         """Return the row that the user chooses; ``title`` asks for it. Raises Cancelled, Refused."""
 
-    async def go(self, step: Awaitable[T], to: Callable[[T], Tab | None], *, leaving: Tab | None = None) -> T:
+    def named(self, message_id: str, words: str) -> str:
+        """Name a message by its number if the front has numbers, else by the ``words``."""
+
+    async def go(
+        self,
+        step: Awaitable[T],
+        to: Callable[[T], Tab | None],
+        *,
+        leaving: Tab | None = None,
+        beside: bool = False,
+    ) -> T:
         """Await a step that leads to a tab, show or read that tab, and return what the step returned.
 
         ``to`` names the tab; None: the user stays, or comes to what is left if that is gone. ``leaving`` is the tab
-        that the step moves or closes: what happens in it waits, and what is typed meanwhile goes along. Raises
-        whatever the step raises.
+        that the step moves or closes: what happens in it waits, and what is typed meanwhile goes along.
+        ``beside``: the tab stands side by side with the one before, if the front can show that. Raises whatever the
+        step raises.
         """
 
 
@@ -134,6 +151,7 @@ class Here:
     at: Tab | None
     surface: Surface
     settings: Settings
+    message_id: str | None = None  # that the act is about: the browsed one, or that of a number
 
     @property
     def tab(self) -> Tab:
@@ -141,3 +159,11 @@ class Here:
         if self.at is None:
             raise Refused(NO_TAB)
         return self.at
+
+    async def message(self) -> Message | None:
+        """The message that the act is about; None for the end of the branch."""
+        return (
+            await self.tabs.branches.message(self.message_id, of=self.tab.conversation.id)
+            if self.message_id
+            else None
+        )

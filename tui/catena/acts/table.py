@@ -36,9 +36,8 @@ class ActRow:
     aliases: tuple[str, ...] = ()
     takes: str = ""  # the parameter that is given what was typed behind the name
     key: str = ""  # of the screen: a template of the keys in effect
-    moves: bool = (
-        False  # it leads elsewhere without asking: on the screen, what is typed behind it goes there
-    )
+    at: Literal["", "message", "message or label"] = ""  # lines may have its number before the argument
+    moves: bool = False  # it leads elsewhere unasked: on the screen, what is typed behind it goes there
     leads: bool = False  # on the screen it opens a sheet or moves the focus: the keys behind it wait for that
     needs_argument: bool = (
         False  # without one, the screen puts the beginning of the command into the composer
@@ -60,6 +59,7 @@ class FrontCommand:
     aliases: tuple[str, ...]
     takes: str = ""
     key: str = ""
+    at: str = ""
     moves: bool = False
     leads: bool = False
     needs_argument: bool = False
@@ -89,6 +89,7 @@ def commands_of(name: FrontName) -> Iterator[FrontCommand]:
                 act.aliases if front.aliases is None else front.aliases,
                 act.takes,
                 act.key,
+                act.at,
                 act.moves,
                 act.leads,
                 act.needs_argument,
@@ -177,12 +178,13 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "fork",
         "fork a new conversation from here",
+        "catena.acts.branches:fork",
+        takes="wish",
+        at="message",
         key="{fork fork_beside} while browsing",
         leads=True,
-        screen=Front("branches.fork", "[side] [--dir PATH]"),
-        lines=Front(
-            "branches.fork", "[N] [side] [--dir PATH]", "fork a new conversation from a message, or from here"
-        ),
+        screen=Front(argument="[side] [--dir PATH]"),
+        lines=Front("", "[N] [side] [--dir PATH]", "fork a new conversation from a message, or from here"),
     ),
     ActRow(
         "versions",
@@ -664,7 +666,8 @@ ACTS: tuple[ActRow, ...] = (
         key="{fork_beside} while browsing",
         leads=True,
         by_name=False,
-        screen=Front("branches.fork_beside"),
+        does="catena.acts.branches:fork_beside",
+        screen=Front(),
     ),
     ActRow(
         "turn-changes",

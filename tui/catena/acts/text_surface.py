@@ -30,6 +30,8 @@ class TextSurface:
         """``write`` is given one line at a time, without its end."""
         self._write = write
 
+    beside = "in a new tab"
+
     def say(self, words: str) -> None:
         """Write what is said."""
         self._write(words)
@@ -54,7 +56,18 @@ class TextSurface:
         """Raise Refused, with what there is to choose from."""
         raise Refused(f"{title} {', '.join(row.name for row in rows)}")
 
-    async def go(self, step: Awaitable[T], to: Callable[[T], Tab | None], *, leaving: Tab | None = None) -> T:
+    def named(self, message_id: str, words: str) -> str:
+        """Name a message: there are no numbers."""
+        return words
+
+    async def go(
+        self,
+        step: Awaitable[T],
+        to: Callable[[T], Tab | None],
+        *,
+        leaving: Tab | None = None,
+        beside: bool = False,
+    ) -> T:
         """Await the step: where it leads is not shown here."""
         return await step
 

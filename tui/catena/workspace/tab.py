@@ -236,6 +236,16 @@ class Tab:
         self.draft_files = (*files, *self.draft_files)
         self.draft = f"{text}\n{self.draft}" if self.draft.strip() else text
 
+    def leave_edit(self) -> None:
+        """Restore the draft and its attachments in place of an edited prompt, whose changes are kept for later."""
+        if (editing := self.editing) is None:
+            return
+        if editing.differs:
+            self.left_edits[editing.prompt.id] = LeftEdit(editing.text, editing.files)
+        else:
+            self.left_edits.pop(editing.prompt.id, None)
+        self.editing = None
+
     def append(self, text: str) -> None:
         """Put a text behind what is written in the composer."""
         self.write(joined(self.written.rstrip(), text))

@@ -8,10 +8,9 @@ from functools import partial
 
 from catena.acts.conversations import next_price
 from catena.acts.surface import Refused
-from catena.errors import CommandRefused
 from catena.linear import rows
 from catena.linear.commands.files import choose_files, offer_files
-from catena.linear.commands.prompts import BUSY, PromptCommands, numbered_message, prompt_of
+from catena.linear.commands.prompts import BUSY, PromptCommands, prompt_of
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
 from catena.screens.tree.layout import TreeLayout
@@ -20,13 +19,12 @@ from catena.text.changes_text import shown_path
 from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.asking import NO_OTHER, make_all_ready, refusal_to_ask
-from catena.workspace.directories import existing_directory
 from catena.workspace.files_along import moved_words
 from catena.workspace.tab import Tab
 from catena_acp.changes.hunks import diffs_of_files
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.errors import AgentError, ReadOnly
+from catena_acp.errors import AgentError
 from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FilesMoved
 from catena_store.conversations import branches, messages
@@ -62,60 +60,6 @@ class BranchCommands:
         if moved:
             await self._tabs.arrive(tab)
         return moved
-
-    # --- forks
-
-    async def fork(self, argument: str) -> None:
-        """Fork from a message, or from here: `/fork 4`, with `side` in a new tab, with `--dir PATH` elsewhere."""
-        context, tab = self._context, self._context.here
-        where, _, named = argument.partition("--dir")
-        words = where.split()
-        beside = "side" in words or tab.at_work
-        number = next((word for word in words if word != "side"), "")
-        if [word for word in words if word not in ("side", number)] or (
-            "--dir" in argument and not named.strip()
-        ):
-            raise Refused("Usage: /fork [N] [side] [--dir PATH]")
-        if tab.untouched:
-            raise Refused("Nothing to fork yet.")
-        directory = await self._directory(tab, named.strip()) if named else None
-        message = await numbered_message(context, number) if number else None
-        at_prompt = message is not None and message.is_prompt
-        if message is not None and at_prompt and message.parent_id is None:
-            raise Refused(f"Nothing to fork before the first prompt. /edit {number} edits it.")
-        point = message.parent_id if message is not None and at_prompt else None
-        if not at_prompt:
-            point = await tab.window.leaf.fork_point(message.id if message else None)
-        try:
-            price = (await tab.conversation.chain.price(tab.window, leaf_id=point, apart=True)).words
-        except ReadOnly:
-            price = "price shown after the takeover"
-        what_is_forked = f"before {number}" if at_prompt else f"after {number}" if number else "here"
-        there = f" into {safe_line(directory)}" if directory else ""
-        there += " in a new tab" if beside else ""
-        there += "; its text becomes the draft" if at_prompt else ""
-        there += "; the running turn continues here" if tab.at_work else ""
-        if not await context.confirm(f"Fork {what_is_forked}{there}: {price}.", "fork"):
-            return
-        shown, cost = await context.tabs.fork(
-            tab, at=message.id if message else None, beside=beside, cwd=directory
-        )
-        context.say(
-            f"Forked{' in a new tab' if shown is not tab else ''}; the original is in "
-            f"{'its tab' if shown is not tab else 'the history'}. Your next prompt: {cost.words}."
-        )
-        if shown is tab:
-            await self._tabs.arrive(tab)
-        else:
-            await self._tabs.show(shown)
-
-    async def _directory(self, tab: Tab, named: str) -> str:
-        try:
-            return await asyncio.to_thread(
-                partial(existing_directory, named, base=tab.conversation.record.cwd)
-            )
-        except CommandRefused as refused:
-            raise Refused(str(refused)) from refused
 
     async def ask(self, argument: str) -> None:
         """Send a prompt, else the draft, to this agent and to others at once, each in a tab of its own.

@@ -15,7 +15,7 @@ from catena.linear.commands.asides import AsideCommands
 from catena.linear.commands.branches import BranchCommands
 from catena.linear.commands.checkpoints import CheckpointCommands
 from catena.linear.commands.history import HistoryCommands
-from catena.linear.commands.prompts import PromptCommands
+from catena.linear.commands.prompts import PromptCommands, numbered
 from catena.linear.commands.reading import ReadingCommands
 from catena.linear.commands.rules import RuleCommands
 from catena.linear.commands.surface import LinesSurface
@@ -57,8 +57,13 @@ class LinearCommands:
         """Do a command with what was typed behind its name. Raises Refused if it needs a tab and none is open."""
         if ":" in command.does:
             context = self.context
+            number, _, rest = argument.partition(" ")
+            message_id = None
+            if command.at and number.rstrip(":.").isdecimal():
+                message_id = numbered(context, number, known=command.at == "message")
             surface = LinesSurface(context, self.tabs, self.prompts.write)
-            return perform(command, argument, Here(context.tabs, context.tab, surface, context.settings))
+            on = Here(context.tabs, context.tab, surface, context.settings, message_id)
+            return perform(command, rest.strip() if message_id else argument, on)
         action = attrgetter(command.does)(self)
         act: Awaitable[None] = action(argument) if command.argument else action()
         return act

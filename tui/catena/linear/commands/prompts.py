@@ -30,21 +30,26 @@ _LONGEST_NAP = 15.0  # seconds between two looks at the clock
 BUSY = "The agent is still working; /stop stops it."
 
 
-async def numbered_message(context: LinearContext, argument: str) -> Message:
-    """The message of a number. Raises Refused."""
+def numbered(context: LinearContext, argument: str, *, known: bool = True) -> str | None:
+    """The id of the message of a number; unless it is to be ``known``, None for one that nobody has. Raises Refused."""
     number = argument.strip().rstrip(":.")
     if not number.isdecimal():
         raise Refused(f"{safe_line(argument) or 'That'} is no number of a message. /read reads them.")
     id = context.numbers.id_of(int(number)) if len(number) < 9 else None
-    if id is None:
+    if id is None and known:
         last = context.numbers.last
         raise Refused(
             f"There is no {number} here: the last number is {last}." if last else "Nothing was said yet."
         )
+    return id
+
+
+async def numbered_message(context: LinearContext, argument: str) -> Message:
+    """The message of a number. Raises Refused."""
     async with context.tabs.store.read() as reader:
-        found = await messages.get(reader, id)
+        found = await messages.get(reader, numbered(context, argument) or "")
     if found is None:
-        raise Refused(f"{number} is gone.")
+        raise Refused(f"{argument.strip()} is gone.")
     return found
 
 

@@ -25,6 +25,8 @@ class LinesSurface:
         self._tabs = tabs
         self._write = write
 
+    beside = "in a new tab"
+
     def say(self, words: str) -> None:
         """Say words of ours."""
         self._context.say(words)
@@ -54,8 +56,8 @@ class LinesSurface:
         context, options = self._context, [each for each in question.options if not each.typed]
         if question.free:
             return "yes"
-        price = f"{question.price}." if question.price else ""
-        words = " ".join(filter(None, (question.title, price, question.note)))
+        title = f"{question.title[:-1]}: {question.price}." if question.price else question.title
+        words = " ".join(filter(None, (title, question.note)))
         if options:
             answers = [question.yes, *(each.words for each in options)]
             if (at := await context.choose(lines.spoken(words), answers)) is not None:
@@ -71,7 +73,18 @@ class LinesSurface:
             raise Cancelled
         return rows[at]
 
-    async def go(self, step: Awaitable[T], to: Callable[[T], Tab | None], *, leaving: Tab | None = None) -> T:
+    def named(self, message_id: str, words: str) -> str:
+        """Name a message by its number."""
+        return str(self._context.numbers.of(message_id) or words)
+
+    async def go(
+        self,
+        step: Awaitable[T],
+        to: Callable[[T], Tab | None],
+        *,
+        leaving: Tab | None = None,
+        beside: bool = False,
+    ) -> T:
         """Await a step, and read what stands where it led."""
         taken = await step
         context, tab = self._context, to(taken)

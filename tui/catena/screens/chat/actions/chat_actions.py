@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from catena.acts.perform import body_of, carry_out
+from catena.acts.surface import Here
 from catena.screens.chat.actions.agent.logins import LoginActions
 from catena.screens.chat.actions.agent.permissions import PermissionActions
 from catena.screens.chat.actions.agent.servers import ServerActions
@@ -28,6 +30,7 @@ from catena.screens.chat.actions.prompting.shell import ShellActions
 from catena.screens.chat.actions.prompting.templates import TemplateActions
 from catena.screens.chat.actions.quitting import QuitActions
 from catena.screens.chat.actions.start import StartActions
+from catena.screens.chat.actions.surface import ScreenSurface
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.actions.view import ViewActions
 from catena.screens.chat.context import ChatContext
@@ -73,18 +76,32 @@ class ChatActions:
         self.tabs.shown_first = self.along.look_for_cut
         self.asides = AsideActions(context, self.tabs)
         self.edits = EditActions(context, self.along)
-        self.branches = BranchActions(context, self.tabs, self.edits, self.along)
+        self.branches = BranchActions(context, self.edits, self.along, self.act)
         self.asking = AskActions(context, self.tabs, self.edits, self.prompts)
-        self.trees = TreeActions(context, self.tabs, self.branches, self.along)
+        self.trees = TreeActions(context, self.tabs, self.branches, self.along, self.act)
         self.start = StartActions(context, self.tabs, history=self.choose_from_history)
         self.panes = PaneActions(
-            context, self.tabs, fork=self.branches.fork_beside, history=self.choose_beside
+            context,
+            self.tabs,
+            fork=partial(self.act, "catena.acts.branches:fork_beside"),
+            history=self.choose_beside,
         )
-        self.checkpoints = CheckpointActions(context, self.branches, self.along)
+        self.checkpoints = CheckpointActions(context, self.branches, self.along, self.act)
         self.templates = TemplateActions(context, commands)
         self.finding = FindActions(context)
         self.view = ViewActions(context, commands=commands, do=do, templates=self.templates)
         self.quitting = QuitActions(context)
+
+    def act(
+        self, does: str, *, at: str | None = None, moves: bool = False, **given: object
+    ) -> Awaitable[None]:
+        """Do an act of a name, ``given`` its arguments, in the active tab: at a message, or at the browsed one.
+
+        ``moves``: it leads elsewhere; what is typed from now on is written there.
+        """
+        context, surface = self.context, ScreenSurface(self, moves=moves)
+        on = Here(context.tabs, context.tab, surface, context.settings, at or self.edits.here())
+        return surface.done(carry_out(body_of(does)(on, **given), surface))
 
     @cached_property
     def images(self) -> ImageActions:
@@ -98,7 +115,9 @@ class ChatActions:
         """Actions on the history: 2 MiB that nobody needs before it is opened."""
         from catena.screens.chat.actions.conversations.history import HistoryActions
 
-        return HistoryActions(self.context, self.tabs, self.branches, self.edits, self.trees, self.do)
+        return HistoryActions(
+            self.context, self.tabs, self.branches, self.act, self.edits, self.trees, self.do
+        )
 
     async def _open_prompt(self, conversation_id: str, prompt_id: str) -> None:
         """Open a conversation at a prompt."""

@@ -29,6 +29,7 @@ class ScreenSurface:
         self._tab = context.tab
         self._place = context.place()
         self._browsed = actions.edits.here()
+        self._beside = False  # it led to the other pane
         self._way = context.drafts.set_out(context.tab) if moves else None
 
     async def done(self, act: Awaitable[None]) -> None:
@@ -37,9 +38,15 @@ class ScreenSurface:
             await act
         self._context.presenter.refresh()
 
+    @property
+    def beside(self) -> str:
+        """Where a tab opens that is shown beside this one."""
+        return "side by side" if self._context.panes.room else "in a new tab"
+
     def say(self, words: str) -> None:
-        """Show words in the hint line."""
-        self._context.say(words)
+        """Show words in the hint line, of the pane that has the keys if the act led to another one."""
+        say = self._context.panes.say if self._beside else self._context.say
+        say(words)
 
     async def write(self, text: str = "") -> None:
         """Put a text behind the draft, and give the keys to the composer."""
@@ -67,19 +74,15 @@ class ScreenSurface:
         if self._tab is not context.tab or self._place != context.place():
             context.say(WENT_ON)
             raise Cancelled
+        options = [ForkOption(each.key, each.words, each.short) for each in question.options]
         key = await context.parts.fork.ask(
-            ForkQuestion(
-                question.title,
-                question.price,
-                question.yes,
-                [ForkOption(each.key, each.words, each.short) for each in question.options],
-                question.note,
-            )
+            ForkQuestion(question.title, question.price, question.yes, options, question.note)
         )
         if key is None or self._tab is not context.tab:
             self._actions.edits.back_to(self._browsed)
             raise Cancelled
-        context.write_here()
+        if not any(each.again for each in question.options if each.key == key):
+            context.write_here()
         self._place = context.place()
         return "yes" if key == ENTER else key
 
@@ -98,19 +101,33 @@ class ScreenSurface:
             raise Cancelled
         return rows[int(chosen)]
 
-    async def go(self, step: Awaitable[T], to: Callable[[T], Tab | None], *, leaving: Tab | None = None) -> T:
+    def named(self, message_id: str, words: str) -> str:
+        """Name a message: there are no numbers."""
+        return words
+
+    async def go(
+        self,
+        step: Awaitable[T],
+        to: Callable[[T], Tab | None],
+        *,
+        leaving: Tab | None = None,
+        beside: bool = False,
+    ) -> T:
         """Await a step and show its tab; events of the tab that is left wait until it has moved."""
-        context, presenter = self._context, self._context.presenter
+        context, presenter, self._beside = self._context, self._context.presenter, beside
         way = self._way or context.drafts.set_out(leaving)
         with context.drafts.under_way(way):
             if (shown := presenter.shown) is not None and shown in context.tabs.tabs:
                 shown.scroll = context.parts.transcript.position()
-            presenter.moving = leaving
+            # A turn that is stopped first is seen to its end; else nothing is drawn of a way that is half gone.
+            presenter.moving = None if leaving and leaving.at_work else leaving
             try:
                 taken = await step
             finally:
                 presenter.moving = None
-            if leaving is not context.tab and leaving in context.tabs.tabs:
+            if beside and (tab := to(taken)) is not None:
+                await self._actions.tabs.show_beside(tab, way)
+            elif leaving is not context.tab and leaving in context.tabs.tabs:
                 presenter.refresh()  # the user went to another tab meanwhile, and stays there
             else:
                 await self._show(to(taken), way)

@@ -6,10 +6,7 @@ from collections.abc import Awaitable
 from operator import attrgetter
 from typing import TypeAlias, assert_never
 
-from catena.acts.perform import perform
-from catena.acts.surface import Here
 from catena.screens.chat.actions.chat_actions import ChatActions
-from catena.screens.chat.actions.surface import ScreenSurface
 from catena.screens.chat.bars.composer_edges import EditLeft
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.commands.table import command, listed_commands, slash_command
@@ -227,9 +224,8 @@ def _action(name: str, argument: str, actions: ChatActions) -> Awaitable[None]:
         return _nothing()
     act: Awaitable[None]
     if ":" in wanted.does:
-        surface = ScreenSurface(actions, moves=wanted.moves)
-        on = Here(context.tabs, context.tab, surface, context.settings)
-        act = surface.done(perform(wanted, argument, on))
+        given = {wanted.takes: argument} if wanted.takes else {}
+        act = actions.act(wanted.does, moves=wanted.moves, **given)
     else:
         action = attrgetter(wanted.does)(actions)
         act = action(argument) if wanted.argument else action()

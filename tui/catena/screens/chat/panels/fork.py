@@ -23,8 +23,8 @@ _ONLY_LEFT = "Nothing is typed here: {stop} cancels."
 FILES, SHOW, FINISH, TAKE_BACK = "files", "show", "finish", "take back"
 _ACTIONS = {  # of the table of keys
     ENTER: "branch_do",
-    "a": "branch_agent",
-    "s": "branch_beside",
+    "agent": "branch_agent",
+    "beside": "branch_beside",
     FILES: "branch_files",
     SHOW: "branch_show_files",
     FINISH: "branch_finish",

@@ -2,41 +2,32 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
 
-from catena.errors import CommandRefused
-from catena.screens.chat.actions.branching.editing import WENT_ON, EditActions
+from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.branching.files import AlongActions
-from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.panels.fork import ENTER, ForkOption, ForkQuestion
-from catena.text.safe_text import safe_line
-from catena.workspace.directories import existing_directory
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
-from catena_acp.errors import ReadOnly
 from catena_store.records import Message
 
-_SIDE = "side"
-_DIRECTORY = "--dir"
-_BEFORE_THE_FIRST = "Nothing to fork before the first prompt. Press {edit} to edit it."
-_PRICED_LATER = "price shown after the takeover"
-_DRAFT_STAYED = " Your draft stays in the original: /undo goes back to it."
+FORK = "catena.acts.branches:fork"
 
 
 class BranchActions:
     """Actions on the branch of the active tab."""
 
     def __init__(
-        self, context: ChatContext, tabs: TabActions, edits: EditActions, along: AlongActions
+        self,
+        context: ChatContext,
+        edits: EditActions,
+        along: AlongActions,
+        act: Callable[..., Awaitable[None]],
     ) -> None:
         self._context = context
         self._along = along
-        self._tabs = tabs
         self._edits = edits
-        self._panel = context.parts.fork
+        self._act = act
 
     def clicked(self, message_id: str, act: str) -> None:
         """Do what a button of a prompt says."""
@@ -49,139 +40,7 @@ class BranchActions:
             case "retry":
                 self._context.run(self._context.gate.led(self._edits.ask_retry(tab, prompt)))
             case "fork":
-                self._context.run(self._context.gate.led(self._ask_fork(tab, message_id, beside=False)))
-
-    # --- forks
-
-    async def fork(self, argument: str = "") -> None:
-        """Fork at the browsed message, or at the leaf: `side` by side, or in a new tab; `--dir PATH` elsewhere."""
-        if (tab := self._context.seen) is None:
-            return
-        where, _, named = argument.partition(_DIRECTORY)
-        if where.strip() not in ("", _SIDE) or (_DIRECTORY in argument and not named.strip()):
-            self._context.say(
-                f"Unknown argument: /fork {argument}. Usage: /fork [side] [--dir PATH]", wrong=True
-            )
-            return
-        directory: str | None = None
-        if named:
-            find = partial(existing_directory, named.strip(), base=tab.conversation.record.cwd)
-            try:
-                directory = await asyncio.to_thread(find)
-            except CommandRefused as refused:
-                self._context.say(str(refused), wrong=True)
-                return
-        await self._ask_fork(tab, self._edits.here(), beside=where.strip() == _SIDE, directory=directory)
-
-    async def ask_fork_at(self, message_id: str) -> None:
-        """Ask for a fork at a message, whether or not the message is on the screen."""
-        if tab := self._context.tab:
-            await self._ask_fork(tab, message_id, beside=False)
-
-    async def fork_beside(self) -> None:
-        """Fork into a tab of its own, which stands side by side where there is room."""
-        await self.fork(_SIDE)
-
-    async def _ask_fork(
-        self, tab: Tab, message_id: str | None, *, beside: bool, directory: str | None = None
-    ) -> None:
-        context = self._context
-        if tab.untouched:
-            context.say("Nothing to fork yet.")
-            return
-        message = context.parts.transcript.record(message_id)
-        at_prompt = message is not None and message.is_prompt
-        if message is not None and at_prompt and message.parent_id is None:
-            context.say(context.keys.said(_BEFORE_THE_FIRST))
-            return
-        here, place = self._edits.here(), context.place()
-        price = await self._price_of_fork(tab, message if at_prompt else None, message_id)
-        what = (
-            "Fork before this prompt" if at_prompt else "Fork from here" if message_id else "Fork this branch"
-        )
-        if directory is not None:
-            what = f"{what} into {safe_line(directory)}"
-        if tab is not context.tab or place != context.place():  # its keys would take what is typed
-            context.say(WENT_ON)
-            return
-        elsewhere = "side by side" if context.panes.room else "in a new tab"
-        while True:
-            only_beside = tab.at_work
-            beside = beside or only_beside
-            note = "The prompt goes into the composer." if at_prompt else ""
-            note = "The running turn continues here." if only_beside else note
-            other = "in this tab" if beside else elsewhere
-            short = other.removeprefix("in ").removeprefix("a ")
-            key = await self._panel.ask(
-                ForkQuestion(
-                    f"{what} {elsewhere if beside else 'in this tab'}?",
-                    price,
-                    "Fork",
-                    () if only_beside else (ForkOption("s", other.capitalize(), short.capitalize()),),
-                    note,
-                )
-            )
-            if key != "s":
-                break
-            beside = not beside
-        if key != ENTER or tab is not context.tab:
-            self._edits.back_to(here)
-            return
-        context.write_here()
-        await self._fork(tab, message_id, beside=beside, directory=directory)
-
-    async def _price_of_fork(self, tab: Tab, prompt: Message | None, message_id: str | None) -> str:
-        if prompt is not None:
-            point = prompt.parent_id
-        else:
-            point = await tab.window.leaf.fork_point(message_id)
-        try:
-            return (await tab.conversation.chain.price(tab.window, leaf_id=point, apart=True)).words
-        except ReadOnly:  # another client's conversation can be forked all the same
-            return _PRICED_LATER
-
-    async def fork_at(self, tab: Tab, message_id: str | None, *, beside: bool) -> None:
-        """Fork at a message, or at the leaf, without asking."""
-        await self._fork(tab, message_id, beside=beside)
-
-    async def _fork(
-        self, tab: Tab, message_id: str | None, *, beside: bool, directory: str | None = None
-    ) -> None:
-        way = self._context.drafts.set_out(None if beside else tab)
-        with self._context.drafts.under_way(way):
-            await self._fork_on(way, tab, message_id, beside=beside, directory=directory)
-
-    async def _fork_on(
-        self,
-        way: UnplacedDraft,
-        tab: Tab,
-        message_id: str | None,
-        *,
-        beside: bool,
-        directory: str | None,
-    ) -> None:
-        context = self._context
-        if not beside:
-            self._edits.restore_draft(tab)
-        if tab is context.presenter.shown:
-            tab.scroll = context.parts.transcript.position()
-        context.say("Forking …")
-        draft, files = tab.draft, tab.draft_files
-        shown, price = await context.tabs.fork(tab, at=message_id, beside=beside, cwd=directory)
-        stayed, where = "", "Forked in this tab; the original is in the history"
-        if shown is not tab:
-            await self._tabs.show_beside(shown, way)
-            where = "Forked" if context.tabs.panes.of(shown) else "Forked into another tab"
-        else:
-            if not tab.draft.strip() and not tab.draft_files:
-                tab.draft, tab.draft_files = draft, files
-                await self._edits.keep(tab)
-            elif draft.strip() and tab.draft != draft:
-                stayed = _DRAFT_STAYED
-            await self._shown_anew(tab, way)
-            context.run(tab.window.prepare())
-        context.parts.hints.hush()
-        context.panes.say(f"{where}. Your next prompt: {price.words}.{stayed}")
+                self._context.run(self._context.gate.led(self._act(FORK, at=message_id, wish="")))
 
     # --- from branch to branch
 
@@ -247,7 +106,7 @@ class BranchActions:
     async def move(self, tab: Tab, move: Callable[[], Awaitable[bool]], way: UnplacedDraft) -> bool:
         """As ``elsewhere``, for an action that is under way already."""
         context = self._context
-        self._edits.restore_draft(tab)
+        tab.leave_edit()
         if tab is context.presenter.shown:
             tab.scroll = context.parts.transcript.position()
         await context.tabs.keep(tab)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 
 from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.files import AlongActions
@@ -22,7 +22,14 @@ _NOTHING_BEFORE = "Nothing to fork before that checkpoint."
 class CheckpointActions:
     """Actions on the checkpoints of the active tab."""
 
-    def __init__(self, context: ChatContext, branches: BranchActions, along: AlongActions) -> None:
+    def __init__(
+        self,
+        context: ChatContext,
+        branches: BranchActions,
+        along: AlongActions,
+        act: Callable[..., Awaitable[None]],
+    ) -> None:
+        self._act = act
         self._context = context
         self._along = along
         self._branches = branches
@@ -94,7 +101,8 @@ class CheckpointActions:
         if checkpoint.message_id is None:
             self._context.say(_NOTHING_BEFORE)
         else:  # a turn that runs goes on in its tab
-            await self._branches.fork_at(tab, checkpoint.message_id, beside=beside or tab.at_work)
+            at, beside = checkpoint.message_id, beside or tab.at_work
+            await self._act("catena.acts.branches:fork_at", message_id=at, beside=beside)
 
     async def _set_frequency(self, tab: Tab, argument: str) -> None:
         try:

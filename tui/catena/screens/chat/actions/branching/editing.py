@@ -10,6 +10,7 @@ from catena.mentions.prompt_files import with_mentions_of
 from catena.screens.chat.actions.agent import settings as choices
 from catena.screens.chat.actions.branching.files import AlongActions, along_choices
 from catena.screens.chat.actions.prompting.prompts import BUSY
+from catena.screens.chat.actions.surface import WENT_ON
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.panels.fork import ENTER, FILES, SHOW, ForkOption, ForkQuestion
 from catena.settings.agents import find_agent
@@ -17,7 +18,7 @@ from catena.text.formats import joined
 from catena.text.safe_text import safe_line
 from catena.workspace.files_along import FILES_STAY
 from catena.workspace.outgoing import OutgoingText, Stage
-from catena.workspace.tab import Editing, LeftEdit, Tab
+from catena.workspace.tab import Editing, Tab
 from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.port.port import AgentSpec
@@ -28,7 +29,6 @@ _NO_PROMPT = "No prompts here yet."
 _LEFT_CHANGED = "Your draft is back. Edit that prompt again to get your changes."
 _STOPS = "Stops the running turn."
 _FILES_STAY = f"{FILES_STAY.capitalize()}."
-WENT_ON = "You moved on, so nothing was done. Press the key again."
 _DRAFT_LEFT = "Your draft stays on the earlier branch; press {previous_version} while browsing to go back."
 
 
@@ -139,7 +139,7 @@ class EditActions:
         return self._attach_files(editing, files, left=left is not None)
 
     def _begin(self, tab: Tab, editing: Editing) -> None:
-        self.restore_draft(tab)
+        tab.leave_edit()
         tab.editing = editing
 
     async def _attach_files(self, editing: Editing, outgoing: OutgoingText, *, left: bool) -> None:
@@ -173,7 +173,7 @@ class EditActions:
             return False
         context.drafts.write()
         changed, read_at = tab.editing.differs, tab.editing.read_at
-        context.drafts.rewrite(tab, lambda: self.restore_draft(tab))
+        context.drafts.rewrite(tab, tab.leave_edit)
         if tab is context.presenter.shown:
             context.parts.transcript.restore_position(read_at)
         else:
@@ -184,17 +184,6 @@ class EditActions:
         if changed:
             context.say(_LEFT_CHANGED)
         return True
-
-    @staticmethod
-    def restore_draft(tab: Tab) -> None:
-        """Restore the draft and its attachments in place of an edited prompt."""
-        if (editing := tab.editing) is None:
-            return
-        if editing.differs:
-            tab.left_edits[editing.prompt.id] = LeftEdit(editing.text, editing.files)
-        else:
-            tab.left_edits.pop(editing.prompt.id, None)
-        tab.editing = None
 
     async def keep(self, tab: Tab) -> None:
         """Save the draft, the scroll position and the attachments."""
@@ -282,7 +271,7 @@ class EditActions:
                 f"Retry this prompt with {safe_line(tab.title_of(spec))}?" if spec else "Retry this prompt?",
                 price.words,
                 "Retry",
-                (ForkOption("a", "Retry with another agent", "Other agent"), *along_choices(along)),
+                (ForkOption("agent", "Retry with another agent", "Other agent"), *along_choices(along)),
                 " ".join(filter(None, (_STOPS if tab.at_work else "", _FILES_STAY if along.stay else ""))),
             )
 
@@ -297,7 +286,7 @@ class EditActions:
                 along.choose_next()
             elif along.plan is not None:
                 await self._along.show_plan(tab, along.plan)
-        if key == "a":
+        if key == "agent":
             spec = await choices.choose_agent(
                 context.app,
                 "Retry with which agent?",

@@ -43,6 +43,7 @@ class HistoryActions:
         context: ChatContext,
         tabs: TabActions,
         branches: BranchActions,
+        act: Callable[..., Awaitable[None]],
         edits: EditActions,
         trees: TreeActions,
         do: Callable[[str], Awaitable[None]],
@@ -50,6 +51,7 @@ class HistoryActions:
         self._context = context
         self._tabs = tabs
         self._branches = branches
+        self._act = act
         self._edits = edits
         self._trees = trees
         self._do_command = do
@@ -230,7 +232,8 @@ class HistoryActions:
         match choice.act:
             case "fork":
                 at = choice.hit.message_id if choice.hit else None
-                await self._branches.fork_at(tab, at, beside=was_open or tab.at_work)
+                beside = was_open or tab.at_work
+                await self._act("catena.acts.branches:fork_at", message_id=at, beside=beside)
             case "edit":
                 above = await self._edits.prompt_at(tab, choice.hit.message_id if choice.hit else None)
                 if above is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.files import AlongActions
@@ -89,8 +89,14 @@ class TreeActions:
     """Actions on the tree of the active tab."""
 
     def __init__(
-        self, context: ChatContext, tabs: TabActions, branches: BranchActions, along: AlongActions
+        self,
+        context: ChatContext,
+        tabs: TabActions,
+        branches: BranchActions,
+        along: AlongActions,
+        act: Callable[..., Awaitable[None]],
     ) -> None:
+        self._act = act
         self._context = context
         self._along = along
         self._tabs = tabs
@@ -135,7 +141,7 @@ class TreeActions:
             case "go":
                 await self._go(tab, node, choice.files)
             case "fork":
-                await self._branches.ask_fork_at(node.end_id)
+                await self._act("catena.acts.branches:fork", at=node.end_id, wish="")
             case "quote":
                 quotes = [
                     quote(choice.tree, each, await tab.conversation.tree.turn_messages(each))
