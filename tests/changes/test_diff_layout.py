@@ -6,9 +6,8 @@ import random
 
 import pytest
 
-from catena.screens.changes.layout import DiffLayout
-from catena.screens.changes.quoting import quote_of
-from catena.screens.changes.shown_lines import place_words
+from catena.screens.changes.hunk_view import DiffLayout
+from catena.screens.changes.shown_lines import place_words, quote_of
 from catena.transcript.drawing.lines import Line, line_of
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.messages import diff as drawing
@@ -67,7 +66,7 @@ def test_w29_only_what_is_in_sight_is_drawn(monkeypatch: pytest.MonkeyPatch) -> 
         drawn.append(len(rows))
         return drawing.draw_diff(rows, *arguments, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("catena.screens.changes.layout.draw_diff", counting)
+    monkeypatch.setattr("catena.screens.changes.hunk_view.draw_diff", counting)
     for side_by_side in (False, True):
         drawn.clear()
         layout = laid_out(diff, 140, side_by_side=side_by_side)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from catena.app.services import mcp_servers
 from catena.errors import InvalidSettings
-from catena.settings.servers import mcp_servers
 from catena.settings.settings import parse_settings
 from catena.settings.tables.projects import additional_directories
 from catena_acp.mcp.server import Transport

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.screens.comparison.words import changed_files, shared_part
+from catena.screens.comparison.screen import changed_files, shared_part
 from catena_acp.changes.changed_file import By, FileContents, FileState, OnDisk
 from catena_acp.changes.hunks import diffs_of_files
 from catena_acp.changes.reading import ChangeScope, Since

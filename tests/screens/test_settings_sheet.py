@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from catena.screens.history.picker import HistoryScreen
-from catena.screens.settings.rows import about, listed_settings, setting_row
-from catena.screens.settings.screen import SettingsScreen
+from catena.screens.settings.screen import SettingsScreen, about, listed_settings, setting_row
 from catena.settings.definitions import Applies, SettingKind
 from catena.settings.effective import effective_settings
 from catena.settings.file.document import SettingsDocument

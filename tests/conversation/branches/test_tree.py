@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from catena.screens.comparison.words import branch_part, said_on, shared_part
+from catena.screens.comparison.screen import branch_part, said_on, shared_part
 from catena.screens.tree.layout import TreeLayout, TreeLine
 from catena.screens.tree.rows import matches, quote, tree_row
 from catena.widgets.row_list import Row

@@ -15,18 +15,16 @@ import pytest
 from rich.cells import cell_len
 
 from catena.terminal.control.graphics import (
+    MOST_CELLS,
     MOST_ROWS,
+    PLACEHOLDER,
     QUERIES,
     ImageDrawing,
     draws_placeholders,
     fitting,
-    transmission,
-)
-from catena.terminal.control.placeholders import (
-    MOST_CELLS,
-    PLACEHOLDER,
     is_placeholder,
     placeholder_row,
+    transmission,
 )
 from catena.terminal.control.replies import (
     CellSizeReply,

@@ -10,8 +10,7 @@ import pytest
 from textual import events
 from textual.message import Message
 
-from catena.terminal.input_events import InputEvents
-from catena.terminal.input_sequences import PATIENCE, PastedText, TerminalInput
+from catena.terminal.input_sequences import PATIENCE, InputEvents, PastedText, TerminalInput
 from support.screen.terminal import EMPTY_BOX, Place
 from support.walks.length import walks
 

@@ -13,7 +13,7 @@ import pytest
 from rich.color import ColorSystem
 from rich.style import Style
 
-from catena.terminal.painter.looks import Looks
+from catena.terminal.painter.cells import Looks
 from support.screen.terminal import EXECUTABLE, Place, Terminal
 
 TMUX = """set -g default-terminal tmux-256color

@@ -21,8 +21,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from catena.cells import measure_by_clusters
-from catena.terminal.painter.cells import CellsOfStrips
-from catena.terminal.painter.looks import Looks
+from catena.terminal.painter.cells import CellsOfStrips, Looks
 from catena.terminal.painter.painter import Frame, Painter
 from catena.themes.catalog import DARK, LIGHT, TERMINAL
 from support.counted_work import calls_counted

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catena import __version__
-from catena.app.agent_log import agent_log
-from catena.settings.agents import REHEARSAL, stored_agent
+from catena.settings.agents import REHEARSAL, stored_agent, stored_names
 from catena.settings.replays import replay_budget
-from catena.settings.servers import mcp_servers
 from catena.settings.settings import Settings
-from catena.settings.tables.projects import additional_directories
+from catena.settings.tables.projects import absolute, additional_directories
+from catena.text.safe_text import safe_line
 from catena.workspace.directories import is_directory
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
 from catena_acp.continuity.services import Checkpointing, OpeningWait, WhileIdle
 from catena_acp.conversation.conversations.conversations import Conversations
+from catena_acp.mcp.server import McpServer, ServerOrigin, Transport
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.process_group import Guards
 from catena_acp.protocol.files import FileAccess
@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 2.0
 _BREATH_SECONDS = 0.02  # between two steps, in which others can write
+
+_KEPT_LINES = 300  # of one process
+_LONGEST_LINE = 2_000  # characters
 
 
 async def merge_search_index(
@@ -117,7 +120,7 @@ async def serve_conversations(
             client_version=__version__,
             files=files,
             terminals=terminals,
-            log=agent_log(spec.title),
+            log=_agent_log(spec.title),
             printed=printed,
             guards=guards,
         )
@@ -197,3 +200,37 @@ def _checkpointing(settings: Settings, *, tools: bool) -> Checkpointing:
         else:
             logging.getLogger(__name__).warning("tools for agents are off: the mcp extra is not installed")
     return Checkpointing(Frequency(settings.checkpoints.frequency), settings.checkpoints.keep, server)
+
+
+def _agent_log(title: str) -> Callable[[str], None]:
+    """A writer of lines about one process of an agent; of a flood it writes the first."""
+    logger, lines = logging.getLogger("catena.agents"), 0
+
+    def write(line: str) -> None:
+        nonlocal lines
+        lines += 1
+        if lines <= _KEPT_LINES:
+            logger.warning("%s: %s", safe_line(title), safe_line(line[:_LONGEST_LINE]))
+        elif lines == _KEPT_LINES + 1:
+            logger.warning("%s: more is not logged", safe_line(title))
+
+    return write
+
+
+def mcp_servers(settings: Settings) -> tuple[McpServer, ...]:
+    """The servers of the `[mcp.NAME]` tables, in their order. Raises AgentMissing."""
+    return tuple(
+        McpServer(
+            each.name,
+            Transport.STDIO if each.command else Transport(each.type),
+            ServerOrigin.SETTINGS,
+            command=each.command,
+            env=each.env,
+            url=each.url,
+            headers=each.headers,
+            agents=tuple(stored_names(name, settings) for name in each.agents),
+            projects=tuple(absolute(path) for path in each.projects),
+            enabled=each.enabled,
+        )
+        for each in settings.mcp
+    )

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from catena.keys.sheet_actions import SHEET_PLACES, SHEETS
-
 Row = tuple[str, str, str]  # a name, default keys in one text, and what they do
 
 
@@ -197,6 +195,207 @@ _FINDING: tuple[Row, ...] = (
     ("find_previous", "up", "place before"),
 )
 
+_READING = ("reading", "sheet", "everywhere")
+_LISTING = ("listing", "sheet", "everywhere")
+_FILTERING = ("sheet", "text", "everywhere")
+
+_SHEET_PLACES: tuple[tuple[str, str, tuple[str, ...], bool], ...] = (  # name, title, within, types
+    ("sheet", "In every sheet", ("everywhere",), True),
+    ("reading", "In a page of text", ("sheet", "everywhere"), False),
+    ("listing", "In a list without a filter", ("sheet", "everywhere"), False),
+    ("palette", "In the list of commands", _FILTERING, True),
+    ("history", "In the history", _FILTERING, True),
+    ("acts", "In the menu of the history", ("history", *_FILTERING), False),
+    ("tree", "In the tree", _LISTING, False),
+    ("checkpoints", "In the checkpoints", _LISTING, False),
+    ("sessions", "In the list of sessions", _LISTING, False),
+    ("permissions", "In the permission rules", _LISTING, False),
+    ("background", "In the list of what runs in the background", _LISTING, False),
+    ("servers", "In the MCP servers", _LISTING, False),
+    ("templates", "In the prompt templates", _LISTING, False),
+    ("settings", "In the settings", _LISTING, False),
+    ("changes", "In the changes", ("sheet", "everywhere"), False),
+    ("blame", "In who wrote a file", ("sheet", "everywhere"), False),
+    ("page", "In help, diffs and other pages", _READING, False),
+    ("context", "In the context of a turn", _READING, False),
+    ("comparison", "In the comparison of two branches", _READING, False),
+    ("aside", "In a side question", ("sheet", "everywhere"), False),
+)
+_SHEETS: Mapping[str, tuple[Row, ...]] = {
+    "sheet": (
+        ("leave", "escape", "close, or back"),
+        ("cancel", "ctrl+c", "close; a side question: stop the answer first"),
+        ("row_up", "up", "a row up"),
+        ("row_down", "down", "a row down"),
+        ("page_up", "pageup", "a screenful up"),
+        ("page_down", "pagedown", "a screenful down"),
+    ),
+    "reading": (
+        ("line_up", "k", "a line up"),
+        ("line_down", "j", "a line down"),
+        ("next_page", "space", "a screenful down"),
+        ("close_page", "q", "close"),
+    ),
+    "listing": (
+        ("list_up", "k", "a row up"),
+        ("list_down", "j", "a row down"),
+        ("close_list", "q", "close"),
+    ),
+    "palette": (("palette_complete", "tab", "put the command into the composer"),),
+    "history": (
+        ("wider_scope", "tab", "wider scope"),
+        ("narrower_scope", "shift+tab", "narrower scope"),
+        ("history_acts", "ctrl+k", "everything that can be done with it"),
+        ("history_preview", "ctrl+v", "preview"),
+        ("history_mark", "ctrl+t insert ctrl+space", "mark"),
+        ("mark_up", "shift+up", "mark, and go up"),
+        ("mark_down", "shift+down", "mark, and go down"),
+        ("keep_copies", "ctrl+y", "keep copies of other tools' sessions, when asked"),
+        ("no_copies", "ctrl+n", "keep no copies, when asked"),
+        ("history_rename", "ctrl+r", "rename"),
+        ("history_delete", "ctrl+x", "delete"),
+        ("history_archive", "ctrl+e", "archive; restore from the archive"),
+        ("history_undo", "ctrl+_", "undo"),
+    ),
+    "acts": (
+        ("act_open", "o", "open"),
+        ("act_beside", "s", "open side by side"),
+        ("act_import", "i", "import a copy of another tool's session"),
+        ("act_read", "v", "read without opening"),
+        ("act_fork", "f", "fork"),
+        ("act_edit", "e", "edit the prompt"),
+        ("act_quote", "q", "quote into the composer"),
+        ("act_tree", "t", "show in the tree"),
+        ("act_export", "x", "export as Markdown"),
+        ("act_rename", "r", "rename"),
+        ("act_pin", "p", "pin, or unpin"),
+        ("act_archive", "a", "archive, or restore"),
+        ("act_delete", "d", "delete"),
+        ("act_mark", "m", "mark"),
+        ("act_undo", "u", "undo"),
+    ),
+    "comparison": (
+        ("keep_a", "a", "keep A, and close the tab of B"),
+        ("keep_b", "b", "keep B, and close the tab of A"),
+    ),
+    "tree": (
+        ("tree_go", "enter", "go there"),
+        ("tree_fold", "space", "fold or unfold"),
+        ("tree_top", "g home", "first prompt"),
+        ("tree_end", "G end", "last prompt"),
+        ("tree_branch_above", "[", "previous branch point"),
+        ("tree_branch_below", "]", "next branch point"),
+        ("tree_branch_end", "e", "end of its branch"),
+        ("tree_search", "/", "search"),
+        ("tree_mark", "m", "mark"),
+        ("tree_compare", "d", "compare branches"),
+        ("tree_fork", "f", "fork from there"),
+        ("tree_quote", "q", "quote it into the composer"),
+        ("tree_files", "f4", "files too, when you go there"),
+        ("tree_show_files", "f3", "show what would become of files"),
+    ),
+    "checkpoints": (
+        ("checkpoint_rewind", "enter", "go back to it"),
+        ("checkpoint_fork", "f", "fork there"),
+        ("checkpoint_fork_beside", "F", "fork there in a new tab"),
+        ("checkpoint_name", "r", "name it"),
+        ("checkpoint_remove", "d", "remove it"),
+        ("checkpoint_files", "f4", "files too, when you go back"),
+        ("checkpoint_show_files", "f3", "show what would become of files"),
+    ),
+    "sessions": (
+        ("session_details", "enter", "details"),
+        ("session_check", "p", "check if it loads"),
+        ("session_check_all", "P", "check all"),
+        ("session_continue", "r", "continue from it"),
+        ("session_copy", "y", "copy its session id"),
+        ("session_all", "a", "show internal sessions, too"),
+    ),
+    "permissions": (
+        ("rule_remove", "d", "remove the rule"),
+        ("rule_scope", "s", "this project or this conversation"),
+        ("rule_undo", "u", "undo the last change"),
+    ),
+    "background": (
+        ("background_go", "enter", "go to its call"),
+        ("background_stop", "s", "how to stop it"),
+    ),
+    "servers": (
+        ("server_details", "enter", "details"),
+        ("servers_allow", "a", "see in full what the project's servers are, and allow them"),
+        ("servers_confirm", "y", "allow what is shown in full"),
+        ("servers_refuse", "x", "do not use the project's servers"),
+    ),
+    "templates": (
+        ("template_read", "enter", "read it"),
+        ("template_allow", "a", "allow the project's for catena run"),
+        ("template_refuse", "x", "do not use the project's"),
+    ),
+    "settings": (
+        ("setting_change", "enter", "change it"),
+        ("setting_reset", "d backspace", "back to the default"),
+        ("setting_file", "e", "open it in the file, in your editor"),
+        ("settings_filter", "/", "filter"),
+    ),
+    "changes": (
+        ("next_change", "j", "next file; in its hunks: next hunk"),
+        ("previous_change", "k", "previous file; in its hunks: previous hunk"),
+        ("next_hunk", "n", "next hunk, from file to file"),
+        ("previous_hunk", "p", "previous hunk"),
+        ("next_file", "]", "next file"),
+        ("previous_file", "[", "previous file"),
+        ("changes_top", "g home", "top"),
+        ("changes_end", "G end", "end"),
+        ("changes_enter", "enter right l", "to the hunks; fold or unfold"),
+        ("changes_files", "left h", "back to the files"),
+        ("changes_seen", "space", "mark as seen, and go on"),
+        ("changes_quote", "q", "quote it into the composer"),
+        ("changes_undo", "u", "quote as “Undo this change”"),
+        ("side_by_side", "s", "both versions side by side"),
+        ("copy_hunk", "y", "copy the hunk"),
+        ("copy_patch", "Y", "copy everything as a patch"),
+        ("changes_blame", "b", "who wrote the lines"),
+        ("changes_editor", "o", "open the file in your editor"),
+        ("changes_read", "r", "read the changes again"),
+        ("changes_filter", "/", "filter"),
+        ("changes_scope", "tab", "scope"),
+        ("changes_find", "ctrl+f", "find in all changes"),
+    ),
+    "blame": (
+        ("blame_up", "k", "a line up"),
+        ("blame_down", "j", "a line down"),
+        ("next_turn", "n", "next lines of a turn"),
+        ("previous_turn", "N", "previous lines of a turn"),
+        ("blame_top", "g home", "first line"),
+        ("blame_end", "G end", "last line"),
+        ("blame_open", "enter", "open the conversation at the prompt"),
+        ("blame_quote", "q", "quote the lines into the composer"),
+        ("blame_read", "r", "read the file again"),
+    ),
+    "page": (
+        ("dismiss", "enter d", "close"),
+        ("help_all", "a", "in the help: all keys and commands"),
+        ("details_copy", "y", "in the details of a session: copy its id"),
+    ),
+    "context": (
+        ("turn_before", "left h", "turn before"),
+        ("turn_after", "right l", "turn after"),
+        ("context_fold", "enter space", "fold or unfold the text that was sent"),
+        ("context_copy", "y", "copy the text that was sent"),
+        ("context_close", "c", "close"),
+    ),
+    "aside": (
+        ("aside_ask", "enter a", "ask more"),
+        ("aside_copy", "y", "copy the answer"),
+        ("aside_insert", "i", "put it into the composer"),
+        ("aside_save", "s", "save it to a new file"),
+        ("aside_begin", "n", "new conversation with it as draft"),
+        ("aside_edit", "e", "edit a question"),
+        ("aside_down", "j down", "scroll down"),
+        ("aside_up", "k up", "scroll up"),
+    ),
+}
+
 
 def _actions() -> Mapping[str, KeyAction]:
     rooms: Mapping[str, tuple[Row, ...]] = {
@@ -212,7 +411,7 @@ def _actions() -> Mapping[str, KeyAction]:
         "trouble": _TROUBLE,
         "finding": _FINDING,
         "text": _TEXT,
-        **SHEETS,
+        **_SHEETS,
     }
     return MappingProxyType(
         {
@@ -224,6 +423,6 @@ def _actions() -> Mapping[str, KeyAction]:
 
 
 PLACES: Mapping[str, KeyPlace] = MappingProxyType(
-    {each.name: each for each in (*_CHAT_PLACES, *(KeyPlace(*place) for place in SHEET_PLACES))}
+    {each.name: each for each in (*_CHAT_PLACES, *(KeyPlace(*place) for place in _SHEET_PLACES))}
 )
 ACTIONS: Mapping[str, KeyAction] = _actions()

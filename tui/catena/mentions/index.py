@@ -1,19 +1,29 @@
-"""The files of a conversation's directories, found once in a thread, and those that fit what is typed, best first."""
+"""The files of a conversation's directories, found once in a thread, and those that fit what is typed, best first.
+
+They are git's if it has any, else all but what every tool skips.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import heapq
 import operator
+import os
 import re
+import select
+import stat
+import subprocess
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, compress, islice, repeat
+from pathlib import Path
 
 from catena.mentions.roots import leads_inside, resolved_roots
-from catena.mentions.scan import MOST_FILES, FoundFile, files_below
 
 OFFERED = 50  # rows
 _LOOKED_AT = 400  # of one rank, of which the shortest names are offered
@@ -23,6 +33,35 @@ _RECENT = 50  # files that were changed last
 _RECENTLY = 7 * 24 * 3600.0  # seconds
 _PAUSE = 5  # times as long as the last scan took, until there is another,
 _LONGEST_PAUSE = 10.0  # and at most so many seconds
+
+_MOST_FILES = 200_000  # of all directories of a conversation
+_CHUNK = 1 << 16  # bytes
+_LOOK = 0.1  # seconds until it is looked whether the scan is to end
+
+# What tools make for themselves, and nobody mentions; only where git does not say what is ignored.
+_SKIPPED = frozenset(
+    (
+        *(
+            ".git",
+            ".hg",
+            ".svn",
+            ".DS_Store",
+            ".cache",
+            ".eggs",
+            ".gradle",
+            ".next",
+            ".nox",
+            ".terraform",
+            ".tox",
+        ),
+        *(".mypy_cache", ".pytest_cache", ".ruff_cache", "__pycache__", ".venv", "venv", "node_modules"),
+    )
+)
+
+# A repository's own settings may name a program that git runs for a listing.
+_GIT = ("git", "-c", "core.fsmonitor=false")
+_OF_ANOTHER_PLACE = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"})
+_LISTINGS = (("--cached",), ("--others", "--exclude-standard"))  # what is tracked comes at once
 
 
 class FileTable:
@@ -214,7 +253,7 @@ class FileIndex:
     ) -> tuple[FileTable, FileTable]:
         files: list[FoundFile] = []
         wanted = _FIRST
-        for file in islice(self._files(), MOST_FILES):
+        for file in islice(self._files(), _MOST_FILES):
             files.append(file)
             if publish is not None and len(files) == wanted:
                 publish(self._tables(files))
@@ -225,7 +264,7 @@ class FileIndex:
         inside = partial(leads_inside, roots=resolved_roots(self.roots))
         for at, root in enumerate(self.roots):
             before = f"{root.rstrip('/')}/" if at else ""
-            for file in files_below(root, inside=inside, stopped=self._stopped.is_set):
+            for file in _files_below(root, inside=inside, stopped=self._stopped.is_set):
                 yield FoundFile(before + file.path, file.changed_at) if before else file
 
     def _tables(self, files: Sequence[FoundFile]) -> tuple[FileTable, FileTable]:
@@ -277,3 +316,130 @@ def _with_directories(paths: Iterable[str]) -> Iterator[str]:
         if path not in seen:
             seen.add(path)
             yield path
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file below a root, by its path from there; that of a directory of another repository ends with a slash."""
+
+    path: str
+    changed_at: float
+
+
+def _files_below(
+    root: str, *, inside: Callable[[str], bool], stopped: Callable[[], bool]
+) -> Iterator[FoundFile]:
+    """The files below ``root``, each once: those of its git work tree and of those in it, else all.
+
+    ``inside`` says whether a link leads to a place that may be offered; ``stopped`` ends it early. Names that a
+    prompt could not mention are left out. Directories that cannot be read are skipped.
+    """
+    yield from _listed(f"{root.rstrip('/')}/", "", inside, stopped)
+
+
+def _listed(
+    root: str, below: str, inside: Callable[[str], bool], stopped: Callable[[], bool]
+) -> Iterator[FoundFile]:
+    """The files that git knows below a directory; those that a walk finds where git knows none."""
+    seen: set[str] = set()
+    nested: list[str] = []
+    for name in _tracked_and_new(root + below, stopped):
+        path = below + name
+        if path in seen:
+            continue
+        seen.add(path)
+        if path.endswith("/"):
+            nested.append(path)
+            continue
+        try:
+            found = os.lstat(root + path)
+        except OSError:  # deleted, and still in git's index
+            continue
+        if stat.S_ISDIR(found.st_mode):  # a submodule
+            nested.append(f"{path}/")
+        elif (file := _file(root, path, found, inside)) is not None:
+            yield file
+    if not seen and not stopped():
+        yield from _walked(root, below, inside, stopped)
+    for path in nested:
+        if _mentionable(path):
+            yield FoundFile(path, 0.0)
+            yield from _listed(root, path, inside, stopped)
+
+
+def _tracked_and_new(directory: str, stopped: Callable[[], bool]) -> Iterator[str]:
+    """What git knows below a directory and does not ignore; nothing where it knows nothing."""
+    environment = {name: value for name, value in os.environ.items() if name not in _OF_ANOTHER_PLACE}
+    environment["GIT_OPTIONAL_LOCKS"] = "0"
+    for listing in _LISTINGS:
+        try:
+            git = subprocess.Popen(
+                [*_GIT, "-C", directory, "ls-files", "-z", *listing],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+            )
+        except OSError:
+            return
+        with git:
+            assert git.stdout is not None
+            rest, output = b"", git.stdout.fileno()
+            while not stopped():
+                if not select.select([output], [], [], _LOOK)[0]:
+                    continue
+                if not (data := os.read(output, _CHUNK)):
+                    break
+                *names, rest = (rest + data).split(b"\0")
+                yield from map(os.fsdecode, names)
+            git.kill()
+        if stopped():
+            return
+
+
+def _walked(
+    root: str, below: str, inside: Callable[[str], bool], stopped: Callable[[], bool]
+) -> Iterator[FoundFile]:
+    """The files of a directory without git, the nearest first; work trees in it are listed by git."""
+    places = deque([below])
+    while places and not stopped():
+        place = places.popleft()
+        with suppress(OSError), os.scandir(root + place) as entries:
+            for entry in sorted(entries, key=lambda each: each.name):
+                path = place + entry.name
+                if entry.name in _SKIPPED:
+                    continue
+                with suppress(OSError):
+                    if not entry.is_dir(follow_symlinks=False):
+                        if file := _file(root, path, entry.stat(follow_symlinks=False), inside):
+                            yield file
+                    elif _is_there(f"{entry.path}/.git"):
+                        yield FoundFile(f"{path}/", 0.0)
+                        yield from _listed(root, f"{path}/", inside, stopped)
+                    else:
+                        places.append(f"{path}/")
+
+
+def _file(root: str, path: str, found: os.stat_result, inside: Callable[[str], bool]) -> FoundFile | None:
+    """A file that can be offered: regular, or a link to a place that is inside."""
+    if not _mentionable(path):
+        return None
+    if stat.S_ISLNK(found.st_mode):
+        whole = root + path
+        if not inside(whole):
+            return None
+        return FoundFile(f"{path}/" if Path(whole).is_dir() else path, found.st_mtime)
+    return FoundFile(path, found.st_mtime) if stat.S_ISREG(found.st_mode) else None
+
+
+def _is_there(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except OSError:
+        return False
+    return True
+
+
+def _mentionable(path: str) -> bool:
+    """False for a name that no mention can be written for: with control characters, quotes, or not UTF-8."""
+    return path.isprintable() and '"' not in path

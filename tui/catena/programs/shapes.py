@@ -1,16 +1,23 @@
 """What programs of the person's own are told: JSON in the shape that scripts for Claude Code read, with our fields.
 
-A field that Catena does not know is null or left out, never made up.
+It is made from the facts of a conversation and of the session behind it. A field that Catena does not know is null or
+left out, never made up.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from catena.programs.facts import Facts
+from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.sessions.session_state import option_of_category
-from catena_store.records import ContextSource
+from catena_acp.conversation.conversation import Conversation
+from catena_store.chains import links
+from catena_store.database.database import Database
+from catena_store.errors import StoreError
+from catena_store.records import ContextSource, ConversationRecord, Link
 
 _LONGEST = 20_000  # characters of a text that is passed on
 _SOURCES = {  # of a session's beginning, in the words of those scripts
@@ -118,3 +125,27 @@ def _common(facts: Facts) -> dict[str, Any]:
         "agent": facts.session.agent_title,
         "agent_model": facts.session.model,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a conversation and the session behind it."""
+
+    record: ConversationRecord
+    session: SessionState
+    session_id: str | None = None
+    transcript_path: str | None = None
+
+
+async def facts_of(
+    db: Database, conversation: Conversation, window_id: str, link: Link | None = None
+) -> Facts:
+    """What is known of a window's conversation and the session of a link, else of the one that carries the window."""
+    session = conversation.session(window_id)
+    path = None
+    with contextlib.suppress(StoreError):
+        if link is None and session.link_id:
+            async with db.read() as reader:
+                link = await links.get(reader, session.link_id)
+        path = await conversation.transcript_of(link) if link else None
+    return Facts(conversation.record, session, link.session_id if link else None, path)

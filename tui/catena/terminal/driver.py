@@ -50,8 +50,7 @@ from catena.terminal.control.replies import (
 )
 from catena.terminal.control.sequences import mouse_delays_escape
 from catena.terminal.erasure import erases_with_background
-from catena.terminal.input_events import InputEvents
-from catena.terminal.input_sequences import PastedText, Piece, TerminalInput
+from catena.terminal.input_sequences import InputEvents, PastedText, Piece, TerminalInput
 from catena.terminal.output import ANSWER, TerminalOutput
 from catena.terminal.painter.painter import Frame, Painter, colors_of
 

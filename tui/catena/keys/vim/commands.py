@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from catena.keys.vim.changes import Registers
 from catena.keys.vim.motions import MOTIONS
 from catena.keys.vim.objects import NAMES
-from catena.keys.vim.registers import Registers
 
 OPERATORS = ("d", "c", "y", ">", "<", "g~", "gu", "gU")
 _LINE_OF = {"g~": ("~", "g~"), "gu": ("u", "gu"), "gU": ("U", "gU")}  # the second part that means lines

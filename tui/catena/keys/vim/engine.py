@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from catena.keys.vim.changes import Range, VimChange, joined, put, shifted, swapped
+from catena.keys.vim.changes import Range, Register, Registers, VimChange, joined, put, shifted, swapped
 from catena.keys.vim.characters import (
     BLANK,
     after,
@@ -23,10 +23,8 @@ from catena.keys.vim.characters import (
     whole,
 )
 from catena.keys.vim.commands import Typed, VimCommand, parsed
-from catena.keys.vim.insertion import Insertion, Repeatable
 from catena.keys.vim.motions import MOTIONS, Find, MotionSpan, MotionTarget, Move, search, word_end
 from catena.keys.vim.objects import text_object
-from catena.keys.vim.registers import Register, Registers
 
 _MOST_STEPS = 1000  # that can be undone
 _MOST_CHARACTERS = 1 << 20  # of a text that a count makes
@@ -578,3 +576,41 @@ def _whole_characters(text: str, chosen: Range) -> list[str]:
         characters.append(text[place:end])
         place = end
     return characters
+
+
+@dataclass(frozen=True, slots=True)
+class Inserted:
+    """What was typed in insert mode: characters that were deleted before it, and the text."""
+
+    back: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """Where insert mode began, and how often what is typed is to stand there."""
+
+    text: str
+    at: int
+    times: int = 1
+    lines: bool = False  # each time on a line of its own
+    of_command: bool = True  # which `.` does again
+
+    def typed(self, text: str, cursor: int) -> Inserted | None:
+        """What was typed here, by the text and cursor now; None if something else was done to the text as well."""
+        rest = self.text[self.at :]
+        if not text.endswith(rest) or cursor != len(text) - len(rest):
+            return None
+        before, now = self.text[: self.at], text[: len(text) - len(rest)]
+        pairs = zip(before, now, strict=False)
+        same = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(before), len(now)))
+        return Inserted(self.at - same, now[same:])
+
+
+@dataclass(frozen=True, slots=True)
+class Repeatable:
+    """The change that `.` repeats; ``size``: of what was selected, in lines and in characters of the last one."""
+
+    command: VimCommand
+    inserted: Inserted = Inserted()
+    size: tuple[int, int, bool] | None = None

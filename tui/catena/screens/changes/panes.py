@@ -1,4 +1,4 @@
-"""The two panes of a review: files, and the hunks of the one under the cursor; the keys belong to one of them."""
+"""The two panes of a review: the rows of files, and the hunks of the one under the cursor; one of them has the keys."""
 
 from __future__ import annotations
 
@@ -10,16 +10,23 @@ from textual.containers import Horizontal
 from textual.css.query import NoMatches
 from textual.message import Message
 
-from catena.screens.changes.file_rows import FILE_COLUMNS, file_row
 from catena.screens.changes.hunk_view import HunkView
 from catena.screens.changes.review import Hit, Review
-from catena.widgets.row_list import RowList
-from catena_acp.changes.changed_file import UnreadFile
+from catena.text.changes_text import shown_path, size_words, state_words
+from catena.transcript.drawing.wrapping import shorten, width_of
+from catena.widgets.row_list import Columns, Row, RowList, Tone, Word
+from catena_acp.changes.changed_file import FileState, UnreadFile
 from catena_acp.changes.hunks import FileDiff, FileHunk
 
 BESIDE = 140  # cells of a screen from which on the hunks stand beside the files
 SIDE_BY_SIDE = 120  # … from which on both versions can stand beside each other
 _LEAST_PANE = 112  # cells of a pane for both versions; with less, the files make room
+
+_FILE_COLUMNS = Columns(time=11)  # wide enough before sizes are known, so that nothing moves sideways
+_STATE = 24  # characters
+_MARGINS = 6  # cells before the name, and around the sizes
+_GAP = 2
+_LEAST_NAME = 16  # cells
 
 
 class ReviewPanes(Horizontal):
@@ -88,12 +95,14 @@ class ReviewPanes(Horizontal):
         directory, width = review.changes.directory, rows.size.width
         rows.show(
             [
-                file_row(file, review.diff(file.path), directory, seen=review.is_seen(file.path), width=width)
+                _file_row(
+                    file, review.diff(file.path), directory, seen=review.is_seen(file.path), width=width
+                )
                 for file in files
             ],
             keep=self.path,
             empty="no match" if review.files else "No changes.",
-            columns=FILE_COLUMNS,
+            columns=_FILE_COLUMNS,
         )
         if rows.chosen is not None:
             self._take(rows.chosen.key)
@@ -260,3 +269,24 @@ class ReviewPanes(Horizontal):
         self.hunks.go(event.hunk)
         if event.head:
             self.hunks.fold(event.hunk)
+
+
+def _file_row(file: UnreadFile, diff: FileDiff | None, directory: str, *, seen: bool, width: int) -> Row:
+    """The row of a file in a list of so many cells: its name, what became of it, and how much of it changed."""
+    sizes = size_words(diff.added, diff.removed) if diff is not None else ""
+    words = state_words(diff.file, directory) if diff is not None else _early_words(file)
+    words = words if len(words) <= _STATE else f"{words[: _STATE - 1]}…"
+    taken = _MARGINS + _FILE_COLUMNS.time + (width_of(words) + _GAP if words else 0)
+    return Row(
+        file.path,
+        shorten(shown_path(file.path, directory), max(_LEAST_NAME, width - taken)),
+        note=words,
+        dim=seen,
+        mark=Word("✓", Tone.FAINT) if seen else None,
+        time=sizes,
+    )
+
+
+def _early_words(file: UnreadFile) -> str:
+    """What is known of a file before it is read."""
+    return "" if file.state is FileState.CHANGED else file.state.value

@@ -1,15 +1,17 @@
-"""The changes of one scope while a person looks at them: compared when they are needed, and what of them was seen."""
+"""The changes of one scope, or of a plan, while they are looked at: compared when needed, and what of them was seen."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from catena.text.changes_text import shown_path
 from catena_acp.changes.changed_file import Patch, UnreadFile
 from catena_acp.changes.hunks import FileDiff, diff_of_file
-from catena_acp.changes.reading import Changes
+from catena_acp.changes.reading import Changes, ChangeScope, planned_changes
+from catena_acp.snapshots.restoring import RestorePlan
 
 _BATCH = 8  # files that are compared before someone else may have the processor
 
@@ -120,3 +122,19 @@ class Review:
 def _compared(files: Sequence[UnreadFile]) -> list[tuple[UnreadFile, FileDiff | None]]:
     read = ((file, file.read()) for file in files)
     return [(file, None if changed is None else diff_of_file(changed)) for file, changed in read]
+
+
+class PlannedChanges:
+    """The changes of a plan; what of them was seen is known for as long as it is looked at."""
+
+    def __init__(self, plan: RestorePlan, directory: str) -> None:
+        self._changes = planned_changes(plan, directory)
+
+    async def read(self, leaf_id: str | None, scope: ChangeScope) -> Changes:
+        """The changes."""
+        return self._changes
+
+    async def mark_seen(self, digests: Sequence[str], *, seen: bool) -> None:
+        """Mark hunks as seen, or as not seen."""
+        now = self._changes.seen | set(digests) if seen else self._changes.seen - set(digests)
+        self._changes = replace(self._changes, seen=frozenset(now))

@@ -15,9 +15,8 @@ from textual.events import Resize
 
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.changes.panes import SIDE_BY_SIDE, ReviewPanes
-from catena.screens.changes.quoting import quote_of, quote_of_file
 from catena.screens.changes.review import Hit, Review
-from catena.screens.changes.shown_lines import place_words
+from catena.screens.changes.shown_lines import place_words, quote_of, quote_of_file
 from catena.screens.common.dialog import STYLES, Dialog
 from catena.text.changes_text import left_out_words, scope_words, shown_path, size_words, state_words
 from catena.widgets.fields.text_fields import SafeInput

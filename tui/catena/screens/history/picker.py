@@ -27,18 +27,20 @@ from catena.history.steps import between_keys
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import Dialog
 from catena.screens.history.acts import ActName, ActsMenu, HistoryChoice
-from catena.screens.history.fields import HistoryFilter, TitleField
-from catena.screens.history.keys import KEYS, KEYS_BESIDE, MENU_KEYS, MORE_KEYS
+from catena.screens.history.fields import (
+    HistoryFilter,
+    HistoryHead,
+    QueryCompletions,
+    TitleField,
+    count_words,
+    nothing_found,
+)
 from catena.screens.history.marks import MarkedConversations
-from catena.screens.history.message_search import MessageSearch, Search
-from catena.screens.history.other_sessions import OtherSessions
 from catena.screens.history.preview import Previewed, PreviewPane
-from catena.screens.history.rows.details import RowDetails
-from catena.screens.history.rows.list import HistoryList
+from catena.screens.history.rows.list import HistoryList, RowDetails
 from catena.screens.history.rows.order import RowOrder
 from catena.screens.history.rows.rows import AgentNames, RowLook
-from catena.screens.history.search import HistoryHead, QueryCompletions, count_words, nothing_found
-from catena.screens.history.sources import HistorySources
+from catena.screens.history.sources import HistorySources, MessageSearch, OtherSessions, Search
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import SheetWords
@@ -53,6 +55,32 @@ _AT_ONCE = 1_000  # conversations that are matched in one go; more are matched b
 _FEW = 1_000  # conversations that are read at once, since nobody notices
 _LOOK = 1.5  # seconds between two looks at what others changed
 _LOOKED_AT = 200  # rows, for the widths of columns
+
+_KEYS = (
+    SheetKey("{accept}", "open", "take"),
+    SheetKey("{wider_scope}", "scope", "scope(1)"),
+    SheetKey("{history_acts}", "acts", "acts"),
+    SheetKey("{history_preview}", "preview", "preview"),
+    SheetKey("{history_mark}", "mark", "mark"),
+    SheetKey("{leave}", "close", "leave"),
+)
+_KEYS_BESIDE = tuple(key for key in _KEYS if key.does != "preview")
+_MENU_KEYS = (
+    SheetKey("{accept}", "do it"),
+    SheetKey("{row_up row_down}", "choose"),
+    SheetKey("{leave}", "back", "leave"),
+)
+_MORE_KEYS = (
+    ("{row_up row_down} {page_up} {page_down}", "choose"),
+    ("{mark_up} {mark_down}", "mark, and go on"),
+    ("{history_rename}", "rename"),
+    ("{history_archive}", "archive; restore from the archive"),
+    ("{history_delete}", "delete"),
+    ("{history_undo}", "undo"),
+    ("agent: file: dir: branch:", "only those; they are completed as you type"),
+    ("before: after: cost> is:", "only those of that time, cost or state"),
+    ("todo pinned archived", "only those"),
+)
 
 
 class HistoryScreen(Dialog[HistoryChoice | None]):
@@ -177,7 +205,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
     def help_keys(self) -> Iterator[tuple[str, str]]:
         """Every key of the sheet, and what it does."""
         yield from super().help_keys
-        yield from keys_of(self).hints(MORE_KEYS)
+        yield from keys_of(self).hints(_MORE_KEYS)
 
     # --- reading
 
@@ -466,7 +494,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
 
     @property
     def _foot_keys(self) -> Sequence[SheetKey]:
-        return KEYS_BESIDE if self.has_class("-beside") else KEYS
+        return _KEYS_BESIDE if self.has_class("-beside") else _KEYS
 
     def on_history_list_moved(self) -> None:
         """Preview the row under the cursor."""
@@ -612,7 +640,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         hit = self.row_list.content.hits.get(meant[0].key)
         menu.offer(meant, hit)
         self.set_class(True, "-acting")
-        self.show_keys(*MENU_KEYS)
+        self.show_keys(*_MENU_KEYS)
         self.set_focus(menu)
 
     async def _prices_of(self, entry: HistoryEntry, hit: MessageHit | None) -> ActPrices:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -18,24 +20,27 @@ from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.screens.common.picker import Picker, words_match
 from catena.screens.common.themes import theme_picker
-from catena.screens.settings.rows import ListedSetting, about, listed_settings, setting_row
 from catena.settings.checks import check_names
-from catena.settings.definitions import SettingKind
-from catena.settings.effective import effective_settings
+from catena.settings.definitions import Applies, Group, SettingDefinition, SettingKind, Value
+from catena.settings.effective import Effective, effective_settings
 from catena.settings.file.document import SettingsDocument, read_text
 from catena.settings.file.location import settings_path
 from catena.settings.file.writing import FileValue, SettingChange, file_value, write_setting
-from catena.settings.settings import Settings, parse_settings
+from catena.settings.settings import SETTINGS, TABLES, Settings, parse_settings
 from catena.settings.tables.agents import known_names
 from catena.terminal.programs import EditorFailed, edit_file
+from catena.text.safe_text import safe_line
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
-from catena.widgets.row_list import Row, RowList
+from catena.widgets.row_list import Row, RowList, Tone, Word
 from catena.widgets.sheet_head import SheetWords, Subject
 from catena.widgets.typing_box import EdgeWord, TypingBox
 
 _SHORT = 15  # rows of a terminal below which little is said
 _OVERRIDES = "Written; {} overrides it."
+
+_LONGEST = 24  # characters of a value in a row
+_NOT_SET = "not set"
 
 
 class SettingsScreen(ListScreen[None]):
@@ -307,3 +312,97 @@ class SettingsScreen(ListScreen[None]):
             self.say(str(error))
         else:
             self.post_message(self.Changed(self._settings))
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSetting:
+    """One row: a setting, or the tables of a name, which have no ``definition``."""
+
+    name: str
+    group: Group
+    does: str
+    value: str
+    line: int | None  # of the file, where it is set
+    near: int | None = None  # the line of its table, where it may be set
+    variable: str | None = None
+    definition: SettingDefinition | None = None
+    applies: Applies = Applies.START
+
+    @property
+    def written(self) -> bool:
+        """True where it is edited in the file."""
+        return self.definition is None or self.definition.kind is SettingKind.WRITTEN
+
+
+def listed_settings(
+    settings: Settings, effective: Sequence[Effective], document: SettingsDocument
+) -> list[ListedSetting]:
+    """Every setting in the order of the sheet; ``effective`` says where each value comes from."""
+    known: Mapping[tuple[str, ...], Effective] = {each.key: each for each in effective}
+    return sorted(_listed(settings, known, document), key=lambda each: list(Group).index(each.group))
+
+
+def _listed(
+    settings: Settings, known: Mapping[tuple[str, ...], Effective], document: SettingsDocument
+) -> Iterator[ListedSetting]:
+    for each in SETTINGS:
+        found = known.get(each.key, Effective(each.key, each.value(settings)))
+        yield ListedSetting(
+            each.name,
+            each.group,
+            each.does,
+            _value_words(found.value),
+            found.line,
+            document.line_of(each.key),
+            found.variable,
+            each,
+            each.applies,
+        )
+    for table in TABLES:
+        names = table.names(settings)
+        line = document.line_of((table.name,)) if names else None
+        words = _value_words(names)
+        yield ListedSetting(table.name, table.group, table.does, words, line, applies=table.applies)
+
+
+def _value_words(value: Value) -> str:
+    """A value, in words."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return _NOT_SET
+        case tuple():
+            return f"{len(value)}: {', '.join(value)}" if value else "none"
+        case _:
+            return str(value)
+
+
+def _source_words(setting: ListedSetting, path: Path) -> str:
+    """Where a value comes from; "" for a default, since most are."""
+    if setting.variable:
+        return setting.variable
+    return f"{path.name}:{setting.line}" if setting.line else ""
+
+
+def setting_row(setting: ListedSetting, path: Path, trouble: str = "") -> Row:
+    """The row of a setting; ``trouble``: why its last change was not written."""
+    value = safe_line(setting.value)
+    return Row(
+        setting.name,
+        setting.name,
+        note=safe_line(trouble or setting.does),
+        mark=Word("!", Tone.FAILURE) if trouble else None,
+        columns=(Word(_source_words(setting, path), Tone.FAINT),),
+        time=value if len(value) <= _LONGEST else f"{value[: _LONGEST - 1]}…",
+        group=setting.group.value,
+    )
+
+
+def about(setting: ListedSetting, path: Path, *, short: bool = False) -> str:
+    """What is said of the setting under the cursor; ``short``: there are few rows."""
+    if short:
+        return setting.does
+    source = _source_words(setting, path)
+    now = f"{setting.value} ({source})" if source else setting.value
+    return f"{setting.name}: {setting.does}. Now {now}; a change holds {setting.applies.value}."

@@ -11,9 +11,8 @@ import re
 from collections.abc import Iterator
 from enum import StrEnum
 
-from catena.terminal.control.placeholders import MOST_CELLS
-
 QUERY_ID = 31
+
 # The size of a cell in pixels, and whether the terminal takes images: it answers in that order.
 QUERIES = f"\x1b[16t\x1b_Gi={QUERY_ID},s=1,v=1,a=q,t=d,f=24;AAAA\x1b\\"
 ABANDON = "\x1b_Gm=0,q=2;\x1b\\"  # ends an image that was not sent to its end
@@ -22,6 +21,19 @@ MOST_ROWS = 20
 _PIECE = 4096  # characters of base64 in one command
 _KITTY = re.compile(r"kitty\((\d+)\.(\d+)")
 _KITTY_SINCE = (0, 28)
+
+PLACEHOLDER = "\U0010eeee"
+
+# The first of kitty's rowcolumn-diacritics.txt, in its order: the n-th one is row or column n.
+_ACCENTS = (
+    "\u0305\u030d\u030e\u0310\u0312\u033d\u033e\u033f\u0346\u034a\u034b\u034c\u0350\u0351\u0352\u0357\u035b\u0363"
+    "\u0364\u0365\u0366\u0367\u0368\u0369\u036a\u036b\u036c\u036d\u036e\u036f\u0483\u0484\u0485\u0486\u0487\u0592"
+    "\u0593\u0594\u0595\u0597\u0598\u0599\u059c\u059d\u059e\u059f\u05a0\u05a1\u05a8\u05a9\u05ab\u05ac\u05af\u05c4"
+    "\u0610\u0611\u0612\u0613\u0614\u0615\u0616\u0617\u0657\u0658\u0659\u065a\u065b\u065d\u065e\u06d6\u06d7\u06d8"
+    "\u06d9\u06da\u06db\u06dc\u06df\u06e0\u06e1\u06e2\u06e4\u06e7\u06e8\u06eb\u06ec\u0730\u0732\u0733\u0735\u0736"
+)
+MOST_CELLS = len(_ACCENTS)  # of a row, and of a column
+is_placeholder = re.compile(f"{PLACEHOLDER}[{_ACCENTS}]{{2}}").fullmatch
 
 
 class ImageDrawing(StrEnum):
@@ -61,3 +73,8 @@ def transmission(number: int, png: bytes, columns: int, rows: int) -> Iterator[s
 def deletion(number: int) -> str:
     """The command that frees an image and all of its places."""
     return f"\x1b_Ga=d,d=I,i={number},q=2\x1b\\"
+
+
+def placeholder_row(row: int, columns: int) -> str:
+    """The characters of a row of an image, each with both of its numbers, so that any of them may be drawn alone."""
+    return "".join(f"{PLACEHOLDER}{_ACCENTS[row]}{_ACCENTS[column]}" for column in range(columns))

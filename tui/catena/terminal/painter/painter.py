@@ -13,8 +13,7 @@ from rich.console import Console
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
-from catena.terminal.painter.cells import ASCII, CellRow, CellsOfStrips, blank_row, is_sure
-from catena.terminal.painter.looks import Look, Looks
+from catena.terminal.painter.cells import ASCII, CellRow, CellsOfStrips, Look, Looks, blank_row, is_sure
 
 _FEWEST_MOVED = 3  # rows that have to move together before the terminal is told to move them
 _NARROWEST_MOVED = 20  # cells of a widget whose rows are moved between margins

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from catena.terminal.control.placeholders import PLACEHOLDER, placeholder_row
+from catena.terminal.control.graphics import PLACEHOLDER, placeholder_row
 from catena.text.strips.safe_strips import safe_segments
 from catena.transcript.drawing.lines import ImageRow, Line
 from catena.transcript.drawing.render_options import COLUMN, NARROW, ColumnLayout, Palette, RenderOptions

@@ -62,7 +62,7 @@ class StatusRow(Static):
 
     async def _told(self) -> dict[str, Any] | None:
         from catena.programs import shapes
-        from catena.programs.facts import facts_of
+        from catena.programs.shapes import facts_of
 
         tabs, tab = self._tabs, self._pane.tab if self._pane is not None else None
         if tabs is None or tab is None:

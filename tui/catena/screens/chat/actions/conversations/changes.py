@@ -51,7 +51,7 @@ class ChangesActions:
 
     async def planned(self, tab: Tab, plan: RestorePlan) -> None:
         """Review what files would become by a plan."""
-        from catena.screens.changes.planned import PlannedChanges
+        from catena.screens.changes.review import PlannedChanges
 
         reader = PlannedChanges(plan, tab.conversation.record.cwd)
         chosen: list[BlamePlace] = []
