@@ -174,6 +174,16 @@ class FileIndex:
     def __contains__(self, path: str) -> bool:
         return path in self._open or path in self._hidden
 
+    @property
+    def looking(self) -> bool:
+        """True from when a scan is due until it has ended."""
+        return not self._scanned.is_set()
+
+    def due(self) -> None:
+        """Note that somebody waits for the next scan, unless that comes only after a rest."""
+        if time.monotonic() >= self._rest_until:
+            self._scanned.clear()
+
     def stop(self) -> None:
         """End a scan early."""
         self._stopped.set()
@@ -208,7 +218,7 @@ class FileIndex:
             self._scanned.set()
 
     async def scanned(self, seconds: float) -> None:
-        """Wait until all was looked at once, or for so long."""
+        """Wait until the scan that is due has ended, or for so long."""
         try:
             async with asyncio.timeout(seconds):
                 await self._scanned.wait()

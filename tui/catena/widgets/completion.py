@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from catena.text.fits import Fit, Fits
 from catena.widgets.commands import CommandWords
 from catena.widgets.row_list import Row, RowList
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 
 _READ = 2_000  # entries of one directory
 _OFFERED = 200
-_BEGINS = 500.0  # points of what begins as it is typed; what only has its letters gets fewer
 _FILES = ("/attach ",)  # what takes a path
 _DIRECTORIES = ("/cd ", "/add-dir ")  # what takes that of a directory
 PATH = "path:"  # the keys of rows that are paths
@@ -118,6 +119,7 @@ class CompletionList(RowList):
         """``commands`` are Catena's own."""
         super().__init__(id=id)
         self._commands = commands
+        self._typed = ""  # what the rows fit
 
     def use(self, commands: Sequence[CommandWords]) -> None:
         """Offer these commands from the next key on: their keys were changed."""
@@ -134,27 +136,24 @@ class CompletionList(RowList):
         agent_commands: Sequence[AgentCommand],
         directory: str,
         templates: Sequence[Template] = (),
-        *,
-        keep: bool = False,
     ) -> None:
-        """Show what ``text`` can become; relative paths in it are below ``directory``.
-
-        With ``keep`` the cursor stays on its row.
-        """
-        chosen = self.chosen if keep and self.is_open else None
+        """Show what ``text`` can become; relative paths in it are below ``directory``."""
         rows = completions(text, self._commands, agent_commands, templates)
         if not rows and text.startswith("/attach "):
             rows = path_rows(text, directory)
+        self._offer(rows, text)
+
+    def offer_files(self, paths: Sequence[str], typed: str) -> None:
+        """Show files that fit what is typed."""
+        self._offer(file_rows(paths, typed), typed)
+
+    def _offer(self, rows: Sequence[Row], typed: str) -> None:
+        """Show rows, the best first; only a person who moved the cursor since they typed finds it where it was."""
+        keep = self.kept if self.is_open and typed == self._typed else None
+        self._typed = typed
         self.set_class(bool(rows), "-open")
         if rows:
-            self.show(rows, keep=chosen.key if chosen else None)
-
-    def offer_files(self, paths: Sequence[str], typed: str, *, keep: bool) -> None:
-        """Show files that fit what is typed; with ``keep`` the cursor stays on its row."""
-        chosen = self.chosen if keep and self.is_open else None
-        self.set_class(bool(paths), "-open")
-        if paths:
-            self.show(file_rows(paths, typed), keep=chosen.key if chosen else None)
+            self.show(rows, keep=keep)
 
     @property
     def chosen_file(self) -> str | None:
@@ -205,27 +204,28 @@ def completions(
             template.name, "the project has a template" if template.of_project else "you have a template"
         )
     agents = [((each.name,), _agent_row(each, hidden_by=by.get(each.name, ""))) for each in agent_commands]
-    ranked = [each for group in (own, prompts, agents) for each in _ranked(text[1:], group)]
-    # What begins as it is typed stands before what only has its letters, whose ever it is: Enter takes the first.
-    return [row for _, row in sorted(ranked, key=lambda each: each[0] < _BEGINS)]
+    # A better fit stands before a worse one, whosever it is: Enter takes the first.
+    ranked = (
+        *_ranked(text[1:], own, 0),
+        *_ranked(text[1:], prompts, 1),
+        *_ranked(text[1:], agents, 2),
+    )
+    return [row for _, row in sorted(ranked, key=operator.itemgetter(0))]
 
 
-def _ranked(typed: str, candidates: Sequence[tuple[tuple[str, ...], Row]]) -> list[tuple[float, Row]]:
-    """The candidates that fit, best first, with their points."""
+def _ranked(
+    typed: str, candidates: Sequence[tuple[tuple[str, ...], Row]], group: int
+) -> Iterator[tuple[tuple[float, ...], Row]]:
+    """The candidates that fit, each with its rank: the lower, the better."""
     if not typed:
-        return [(_BEGINS, row) for _, row in candidates]
-    from textual.fuzzy import FuzzySearch
-
-    search = FuzzySearch()
-
-    def score(name: str, other: bool) -> float:
-        if name.startswith(typed):
-            # Whoever begins to type another name than the one in the list sees it behind those that begin so.
-            return (2 * _BEGINS if other and name != typed else 3 * _BEGINS) - len(name)
-        return search.match(typed, name)[0]
-
-    scored = [(max(score(name, name != names[0]) for name in names), row) for names, row in candidates]
-    return [each for each in sorted(scored, key=lambda each: -each[0]) if each[0] > 0]
+        yield from (((group,), row) for _, row in candidates)
+        return
+    fits = Fits(typed)
+    for names, row in candidates:
+        # Whoever begins to type another name than the one in the list sees it behind those that begin so.
+        rank = min((fit, group, name != names[0], loose) for name in names for fit, loose in (fits(name),))
+        if rank[0] is not Fit.NONE:
+            yield rank, row
 
 
 def _own_row(command: CommandWords) -> Row:

@@ -262,6 +262,7 @@ class RowList(ScrollView, can_focus=False):
         self._groups = _Groups()
         self._empty = empty
         self._styles = ToneStyles()
+        self._moved = False  # by the person, among the rows that are shown
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -277,6 +278,11 @@ class RowList(ScrollView, can_focus=False):
     def chosen(self) -> Row | None:
         """The row under the cursor."""
         return self._rows[self.cursor] if 0 <= self.cursor < len(self._rows) else None
+
+    @property
+    def kept(self) -> str | None:
+        """The key of the row that the person moved to; None if they did not move."""
+        return self.chosen.key if self._moved and self.chosen else None
 
     @property
     def page_length(self) -> int:
@@ -304,6 +310,7 @@ class RowList(ScrollView, can_focus=False):
         self._lay_out()
         keys = rows.keys if isinstance(rows, RowsOnDemand) else [row.key for row in rows]
         at = keys.index(keep) if keep in keys else 0
+        self._moved = self._moved and keep in keys
         if at == self.cursor:
             self._post_moved()
         self.cursor = at
@@ -318,6 +325,7 @@ class RowList(ScrollView, can_focus=False):
         """Move the cursor; it stops at both ends, and a single step goes around."""
         if not self._rows:
             return
+        self._moved = True
         target = self.cursor + step
         if abs(step) == 1:
             target %= len(self._rows)

@@ -126,7 +126,8 @@ class CommandPalette(Picker):
             return rows
         every = [*self._own, *self._announced]
         named = fuzzy_match(text, every)
-        described = [row for row in words_match(text, every) if row not in named]
+        keys = {row.key for row in named}
+        described = [row for row in words_match(text, every) if row.key not in keys]
         return [replace(row, group="") for row in [*named, *described]]
 
     def take(self, key: str) -> None:

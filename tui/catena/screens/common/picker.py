@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from operator import itemgetter
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,6 +14,7 @@ from textual.widgets import Static
 from catena.keys.bindings import bindings, priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import ListScreen
+from catena.text.fits import Fit, Fits
 from catena.text.safe_text import safe
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
@@ -24,11 +27,18 @@ Match = Callable[[str, Sequence[Row]], Sequence[Row]]
 
 
 def words_match(text: str, rows: Sequence[Row]) -> Sequence[Row]:
-    """The rows that contain every word of ``text``, in the order of the rows."""
+    """The rows that contain every word of ``text``: first those of that name, or that begin so, then as they stand."""
     words = text.casefold().split()
     if not words:
         return rows
-    return [row for row in rows if _has(_text(row), words)]
+    return _best_first(text, [row for row in rows if _has(_text(row), words)])
+
+
+def _best_first(text: str, rows: Sequence[Row]) -> Sequence[Row]:
+    """The rows, the best fit of their names first; without groups if that parts them."""
+    fits = Fits(text.lstrip("/"))
+    ranked = sorted(rows, key=lambda row: min(fits(name)[0] for name in (row.key, row.label.lstrip("/"))))
+    return ranked if ranked == list(rows) else [replace(row, group="") for row in ranked]
 
 
 def _has(text: str, words: Sequence[str]) -> bool:
@@ -43,13 +53,11 @@ def _text(row: Row) -> str:
 
 def fuzzy_match(text: str, rows: Sequence[Row]) -> Sequence[Row]:
     """The rows whose label has the letters of ``text`` in order, best first."""
-    from textual.fuzzy import FuzzySearch
-
-    if not text:
+    if not (text := text.lstrip("/")):
         return rows
-    search = FuzzySearch()
-    scored = [(search.match(text, row.label)[0], index) for index, row in enumerate(rows)]
-    return [rows[index] for score, index in sorted(scored, key=lambda each: (-each[0], each[1])) if score > 0]
+    fits = Fits(text)
+    ranked = sorted(((fits(row.label.lstrip("/")), row) for row in rows), key=itemgetter(0))
+    return [row for (fit, _), row in ranked if fit is not Fit.NONE]
 
 
 class Picker(ListScreen[str | None]):
@@ -120,9 +128,10 @@ class Picker(ListScreen[str | None]):
         self.show_rows(await later())
 
     def show_rows(self, rows: Sequence[Row]) -> None:
-        """Replace the rows; the cursor stays at its row."""
+        """Replace the rows; the cursor stays where the person moved it, or on the row to begin at."""
         self.set_rows(rows)
-        self._refilter(self.chosen_key)
+        filtered = self.query_one("#filter", SafeInput).value.strip()
+        self._refilter(self.row_list.kept or (None if filtered else self._keep))
 
     def set_rows(self, rows: Sequence[Row]) -> None:
         """Take these rows, without showing them."""

@@ -421,6 +421,8 @@ class ChatArea(Vertical):
         self._working = working
         self._away_changed()
         self.prompt.hints.drop_untrue()
+        session = tab.session if tab is not None else None
+        self.prompt.commands_announced(session.commands if session is not None else None)
         self._hint()
         self.chat.actions.edits.price_anew()
         self.chat.actions.trouble.price()

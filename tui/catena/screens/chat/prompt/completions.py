@@ -56,18 +56,16 @@ class Completions:
         text: str,
         agent_commands: Sequence[AgentCommand],
         directory: str,
-        templates: Sequence[Template] = (),
-        *,
-        keep: bool = False,
+        templates: Sequence[Template],
     ) -> None:
         """Show which commands ``text`` can become, as `CompletionList.offer` has it."""
         if text.startswith("/") or self._made is not None:
-            self.list.offer(text, agent_commands, directory, templates, keep=keep)
+            self.list.offer(text, agent_commands, directory, templates)
 
-    def offer_files(self, paths: Sequence[str], typed: str, *, keep: bool) -> None:
-        """Show files that fit what is typed; with ``keep`` the cursor stays on its row."""
+    def offer_files(self, paths: Sequence[str], typed: str) -> None:
+        """Show files that fit what is typed."""
         if paths or self._made is not None:
-            self.list.offer_files(paths, typed, keep=keep)
+            self.list.offer_files(paths, typed)
 
     def move(self, step: int) -> None:
         """Choose another one."""

@@ -38,6 +38,7 @@ class MentionCompletion:
         self._changed = changed
         self._index: FileIndex | None = None
         self._mention: Unfinished | None = None
+        self._given_up = False  # looking for its files takes long
 
     @property
     def active(self) -> bool:
@@ -46,8 +47,13 @@ class MentionCompletion:
 
     @property
     def looking(self) -> bool:
-        """True while a mention is being written, and its files are looked for for the first time."""
-        return self._mention is not None and self._index is not None and not self._index.complete
+        """True while a mention is being written, its files are looked for, and a key waits for them."""
+        return (
+            self._mention is not None
+            and self._index is not None
+            and self._index.looking
+            and not self._given_up
+        )
 
     def offer(self) -> None:
         """Offer files for the mention before the cursor, if there is one; look at the directories where it begins."""
@@ -63,6 +69,8 @@ class MentionCompletion:
             index.published = self._published
             self._index = index
         if was is None:
+            self._given_up = False
+            index.due()
             self._look(index)
         self._show()
 
@@ -79,11 +87,14 @@ class MentionCompletion:
             self._offered.close()
         self._changed()
 
-    async def found(self) -> None:
-        """Wait until the files are found, but not long, and offer them."""
+    async def found(self) -> bool:
+        """Wait until the files are found, and offer them; False if that takes long, and then no key waits any more."""
         if self.looking and self._index is not None:
             await self._index.scanned(_PATIENCE)
+            self._given_up = self.looking
             self._show()
+            return not self._given_up
+        return True
 
     def take(self, path: str) -> bool:
         """Put a path in the place of what is typed of it, a directory to be gone into; False if that is gone."""
@@ -121,15 +132,15 @@ class MentionCompletion:
         return unfinished(line, column)
 
     def _published(self) -> None:
-        """Offer what is found by now; the cursor stays on its row."""
+        """Offer what is found by now."""
         if self._mention is not None and self._composer.is_attached:
-            self._show(keep=True)
+            self._show()
             self._changed()
 
-    def _show(self, *, keep: bool = False) -> None:
+    def _show(self) -> None:
         mention, index = self._mention, self._index
         if mention is None or index is None:
             return
         whole = mention.without_lines in index and not mention.typed.endswith("/")
         paths = [] if whole else index.best(mention.typed)  # of a whole path nothing is missing
-        self._offered.offer_files(paths, mention.typed, keep=keep)
+        self._offered.offer_files(paths, mention.typed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -39,8 +40,10 @@ if TYPE_CHECKING:
     from catena.mentions.index import FileIndex
     from catena.screens.chat.prompt.dropped_files import DroppedFiles
     from catena.widgets.row_list import RowList
+    from catena_acp.port.session_events import AgentCommand
 
 _WONDERED_AT = 0.5  # seconds after Enter without an effect
+_PATIENCE = 0.8  # seconds that a key waits for the agent's commands; the gate waits a second
 _READ_FOR = 0.3  # seconds at least between the Enter that fills in a template and the one that sends it
 
 
@@ -80,7 +83,9 @@ class PromptArea(Centred):
             None  # attached at once, and the text with their paths
         )
         self._closed_on: str | None = None  # the text beside which the completions were closed
-        self.templates = TemplateReading(chat.templates, self._templates_read)
+        self.templates = TemplateReading(chat.templates, self._commands_read)
+        self._announced: Sequence[AgentCommand] | None = None  # the agent's commands
+        self._known = asyncio.Event()  # they are, or nobody waits for them any more
         self._filled_in: tuple[str, float] | None = None  # the text of a template, and when it came
         self.attached = AttachmentBar(id="attached")
         self.shell = ShellPanel(id="shell")
@@ -210,7 +215,8 @@ class PromptArea(Centred):
         self._completions_changed()
 
     def _completions_changed(self) -> None:
-        self.composer.completing = self.completion.is_open or self.mentions.looking
+        expected = self.templates.expected and self._may_name_template(self.composer.text)
+        self.composer.completing = self.completion.is_open or self.mentions.looking or expected
         self.post_message(self.HintsStale())
 
     # Sending.
@@ -225,9 +231,6 @@ class PromptArea(Centred):
             return
         if (shell := self.shell_command) is not None:
             self._run_shell(shell, text)
-            return
-        if self._may_name_template(text) and self.templates.expected:
-            self.run_worker(self.chat.led(self._enter_with_templates(text)))
             return
         if self._fill_in(text):
             return
@@ -304,30 +307,52 @@ class PromptArea(Centred):
         slash = split_slash(text)
         return slash is not None and slash_command(slash[0]) is None
 
-    async def _enter_with_templates(self, text: str) -> None:
-        """Submit a text once the templates are read; one that was changed meanwhile stays."""
-        stood = self.composer.text
-        read = await self.templates.come()
-        if self.composer.text != stood:
+    def commands_announced(self, commands: Sequence[AgentCommand] | None) -> None:
+        """Offer other commands of the agent than before; None while it has not announced any."""
+        if commands is self._announced:
             return
-        if read:
-            self._enter(text)
+        self._announced = commands
+        if commands is None:
+            self._known.clear()
         else:
-            again = "Your prompt templates take long to read. Press {Send} again to send this as it stands."
-            self.hints.say(self._keys.said(again))
+            self._known.set()
+        self._commands_read()
 
-    def _templates_read(self) -> None:
-        """Offer the templates, unless the person has closed the list meanwhile."""
+    def _commands_read(self) -> None:
+        """Offer what can be named now, unless the person has closed the list meanwhile."""
         if self.composer.text.startswith("/") and self.composer.text != self._closed_on:
-            self._offer_commands(keep=True)
-            self._completions_changed()
+            self._offer_commands()
+        self._completions_changed()
 
-    def _offer_commands(self, *, keep: bool = False) -> None:
-        tab = self.chat.tab
-        session = tab.session if tab else None
-        announced = (session.commands or ()) if session else ()
-        text = self.composer.text
-        self.completion.offer(text, announced, self._roots[0], self.templates.known, keep=keep)
+    def _offer_commands(self) -> None:
+        self.completion.offer(self.composer.text, self._announced or (), self._roots[0], self.templates.known)
+
+    async def _all_known(self) -> bool:
+        """Wait until everything is known that the text could become; False, and said, if that takes long.
+
+        For an agent that has not announced its commands nobody waits long, and only once.
+        """
+        if not await self.mentions.found():
+            self._say_slow("Your files take long to list. Press {Send} again to take the file that is shown.")
+            return False
+        if not self._may_name_template(self.composer.text):
+            return True
+        if self.templates.expected and not await self.templates.come():
+            self._say_slow(
+                "Your prompt templates take long to read. Press {Send} again to send this as it stands."
+            )
+            return False
+        if self.completion.is_open:
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    await self._known.wait()
+            except TimeoutError:
+                self._known.set()
+        return True
+
+    def _say_slow(self, words: str) -> None:
+        self.hints.say(self._keys.said(words))
+        self._completions_changed()
 
     def _say_what_waits(self) -> None:
         if self.chat.text_waits:
@@ -450,7 +475,8 @@ class PromptArea(Centred):
     async def on_composer_completion_taken(self, event: Composer.CompletionTaken) -> None:
         """Take a completion; with Enter it is run at once, if it is complete."""
         event.stop()
-        await self.mentions.found()
+        if not await self._all_known():
+            return
         if self.completion.is_open:
             self._complete(run=event.run)
         elif event.run and not self.composer.blank:

@@ -1,0 +1,54 @@
+"""What Enter takes of what is typed at the end of a real pty, at any pace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.screen.terminal import EMPTY_BOX, Place, Terminal
+
+PACES = (0.0, 0.08)  # seconds a key: all in one write, and a quick typist
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(tmp_path)
+    place.without_parking()
+    prompts = place.config / "prompts"
+    prompts.mkdir()
+    for name in ("planning", "decode", "a-plan", "markdown-table"):
+        (prompts / f"{name}.md").write_text(f"say the template {name}")
+    for name in ("previewing.py", "reviewing.py", "src/view.py", "src/viewer.py"):
+        path = place.project / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+    for at in range(3_000):  # more than what is shown at once while files are looked for
+        (place.project / f"a{at}view.txt").write_text("")
+    return place
+
+
+def typed(terminal: Terminal, text: str, pace: float) -> None:
+    for key in text if pace else (text,):
+        terminal.write(key)
+        terminal.pump(pace)
+
+
+@pytest.mark.parametrize("pace", PACES)
+def test_u01_enter_takes_the_best_match_of_the_whole_word_at_any_pace(place: Place, pace: float) -> None:
+    with place.catena("--agent", "rehearsal") as terminal:
+        terminal.wait_for("Understudy")
+        terminal.wait_for(EMPTY_BOX + r"[^\n]*@ files")
+        for word, taken in (
+            ("/plann", r"│ say the template planning"),
+            ("/mdtab", r"│ say the template markdown-table"),
+            ("@view", r"│ @src/view\.py "),
+            ("@reviewing", r"│ @reviewing\.py "),
+        ):
+            typed(terminal, f"{word}\r", pace)
+            terminal.wait_for(taken)
+            terminal.press("ctrl+c")
+            terminal.wait_for(EMPTY_BOX)
+        for word in ("/plan", "/code", "/markdown"):
+            typed(terminal, f"{word}\r", pace)
+            terminal.wait_for(rf"▌ {word}\s")

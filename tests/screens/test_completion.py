@@ -1,0 +1,90 @@
+"""The list of completions: which row Enter takes, whatever is known when."""
+
+from __future__ import annotations
+
+import random
+
+from textual.app import ComposeResult
+
+from catena.screens.chat.commands.table import SLASH_COMMANDS
+from catena.screens.common.picker import fuzzy_match, words_match
+from catena.settings.templates import Template
+from catena.text.fits import Fit, Fits
+from catena.widgets.completion import CompletionList, completions
+from catena.widgets.row_list import Row
+from catena_acp.port.session_events import AgentCommand
+from support.screen.themed import ThemedApp
+from support.walks.length import walks
+
+SYLLABLES = ("re", "view", "er", "plan", "ning", "code", "mo", "del", "-", "fork", "s")
+
+
+class Lists(ThemedApp):
+    """Two lists: one that learns on the way, and one that knew everything at once."""
+
+    def compose(self) -> ComposeResult:
+        """Both lists."""
+        yield CompletionList(SLASH_COMMANDS, id="learning")
+        yield CompletionList(SLASH_COMMANDS, id="knowing")
+
+
+def named(random_: random.Random) -> str:
+    return "".join(random_.choices(SYLLABLES, k=random_.randint(1, 3)))
+
+
+def template(name: str) -> Template:
+    return Template(name, "say so")
+
+
+def test_u01_a_whole_name_stands_before_a_beginning_before_a_part_whosever_the_command_is() -> None:
+    agent = [AgentCommand(name, "", None) for name in ("review", "plan", "ide", "code-review")]
+    own = [template("reviewer"), template("planning")]
+
+    def keys(typed: str) -> list[str]:
+        return [row.key for row in completions(typed, SLASH_COMMANDS, agent, own)]
+
+    assert keys("/review") == ["agent:review", "template:reviewer", "agent:code-review"]
+    assert keys("/plan")[:2] == ["agent:plan", "template:planning"]
+    assert keys("/ide")[:2] == ["agent:ide", "own:side"]
+    assert keys("/view")[:2] == ["template:reviewer", "agent:review"]
+
+
+def test_u01_pickers_put_a_whole_name_before_a_beginning_before_a_part() -> None:
+    rows = [Row(each, each) for each in ("copilot", "pipeline", "pi", "opusplan", "opus", "gpt-opus")]
+    for match in (words_match, fuzzy_match):
+        assert [row.key for row in match("pi", rows)][:3] == ["pi", "pipeline", "copilot"]
+        assert [row.key for row in match("opus", rows)] == ["opus", "opusplan", "gpt-opus"]
+    grouped = [Row("agent-two", "Two", note="one", group="Ready"), Row("one", "One", group="Other")]
+    assert [row.key for row in words_match("one", grouped)] == ["one", "agent-two"]
+    assert Fits("op")("Opus")[0] is Fit.BEGINS
+
+
+async def test_u01_what_arrives_later_puts_enter_where_a_pause_would_have_put_it() -> None:
+    for seed in range(walks(3)):
+        random_ = random.Random(seed)
+        async with Lists().run_test() as pilot:
+            learning = pilot.app.query_one("#learning", CompletionList)
+            knowing = pilot.app.query_one("#knowing", CompletionList)
+            for _ in range(40):
+                agent = [AgentCommand(named(random_), "", None) for _ in range(6)]
+                own = [template(named(random_)) for _ in range(6)]
+                word = f"/{named(random_)}"
+                for end in range(1, len(word) + 1):
+                    known = random_.randint(0, 6), random_.randint(0, 6)
+                    learning.offer(word[:end], agent[: known[0]], ".", own[: known[1]])
+                learning.offer(word, agent, ".", own)
+                knowing.offer(word, agent, ".", own)
+                assert learning.is_open is knowing.is_open, word
+                if not knowing.is_open:
+                    continue
+                assert learning.chosen == knowing.chosen, word
+                learning.move(1)
+                moved = learning.chosen
+                learning.offer(word, [AgentCommand(word[1:], "", None), *agent], ".", own)
+                assert moved is not None and learning.chosen is not None
+                assert learning.chosen.key == moved.key, "a person who moved stays"
+                files = [f"{named(random_)}.py" for _ in range(9)]
+                learning.offer_files(files[:4], word)
+                learning.offer_files(files, f"{word}v")
+                learning.offer_files(list(reversed(files)), f"{word}v")
+                assert learning.chosen_file == files[-1]
