@@ -97,6 +97,8 @@ async def test_g04_files_chosen_with_the_key_go_back_before_the_edit_is_sent_and
         await person.sees("say instead")
         await person.browse()
         await person.press("u")
+        await person.is_asked()
+        await person.press("enter")
         await person.sees("Undone: ", "say second", "2 files came along.")
         await person.done()
         assert files(project) == AFTER

@@ -62,6 +62,8 @@ async def test_m16_a_tab_beside_the_place_says_where_it_is_and_end_goes_there(tm
         await person.sees("say beside")
         await person.sees_no("elsewhere")
         await person.press("shift+tab", "u")
+        await person.is_asked()
+        await person.press("enter")
         await person.sees("say two")
 
 
@@ -91,5 +93,7 @@ async def test_m16_a_tab_that_is_open_says_at_once_that_another_one_went_on(tmp_
         await person.sees("say two")
         await person.sees_no("elsewhere")
         await person.press("shift+tab", "u")
+        await person.is_asked()
+        await person.press("enter")
         await person.sees_no("say two")
         assert first.elsewhere is None

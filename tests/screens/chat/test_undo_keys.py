@@ -60,6 +60,8 @@ async def test_k11_u_while_browsing_undoes_and_says_so_with_draft_and_branch_bac
 
         await person.browse()
         await person.press("u")
+        await person.is_asked()
+        await person.press("enter")
         screen = await person.sees("  second", "Undone: the rewind.")
         assert "/redo to redo" in screen
         await person.done()
@@ -185,6 +187,8 @@ async def test_k11_a_prompt_that_is_being_edited_is_not_lost_to_undo(tmp_path: P
         await person.until(lambda: person.tab.editing is None, "the edit to be left")
         await person.browse()
         await person.press("u")
+        await person.is_asked()
+        await person.press("enter")
         await person.sees("Undone: the title “Mine”")
 
 

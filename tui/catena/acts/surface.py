@@ -55,6 +55,7 @@ class Question:
     options: Sequence[QuestionOption] = ()
     note: str = ""  # whole sentences
     seen: bool = False  # it is seen on a screen, and can be undone: only who gets lines is asked
+    stays: bool = False  # who was browsing goes on with that
     free: bool = False  # nothing is replayed, and it can be undone: it is done unasked
 
 

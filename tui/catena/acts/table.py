@@ -235,6 +235,15 @@ ACTS: tuple[ActRow, ...] = (
         lines=Front(),
     ),
     ActRow(
+        "ask-undo",
+        "undo, after a question",
+        "catena.acts.undo:ask_undo",
+        key="{undo} while browsing",
+        leads=True,
+        by_name=False,
+        screen=Front(),
+    ),
+    ActRow(
         "redo", "redo what was undone", "catena.acts.undo:redo", moves=True, screen=Front(), lines=Front()
     ),
     ActRow(

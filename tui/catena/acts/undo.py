@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from catena.acts.surface import Done, Here, Refused, Report, ReportRow
+from catena.acts.surface import Done, Here, Question, Refused, Report, ReportRow
 from catena.text.formats import time_or_day
 from catena.workspace.undo import (
     NOTHING,
@@ -23,6 +23,16 @@ from catena_store.ids import utc_now
 async def undo(on: Here) -> Done:
     """Undo the newest act of the tab or on a closed one."""
     return await _step(on, on.tabs.undoing.undo, undone, NOTHING)
+
+
+async def ask_undo(on: Here) -> Done:
+    """Undo the newest act after asking: a key may be part of a word that was meant for elsewhere."""
+    refuse_in_edit(on)
+    newest = next((done for done in await on.tabs.undoing.acts(on.at) if not done.entry.undone), None)
+    if newest is None:
+        raise Refused(NOTHING)
+    await on.surface.ask(Question(f"Undo {what(newest)}?", "Undo", stays=True))
+    return await undo(on)
 
 
 async def redo(on: Here) -> Done:

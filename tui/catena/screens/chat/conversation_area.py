@@ -67,7 +67,7 @@ class ConversationArea(Vertical):
             quote="quote",
             context="act('context')",
             turn_changes="act('turn-changes')",
-            undo="act('undo')",
+            undo="act('ask-undo')",
             tree="act('tree')",
             edit="act('edit')",
             retry="act('again')",

@@ -406,13 +406,10 @@ class TabPresenter:
             kept = problem_of_notice(newest[-1])
             tab.trouble.restore(kept, agent=(tab.agent, tab.profile), leaf_id=newest[-1].id)
         transcript = self._parts.transcript
-        browsed = transcript.current is not None
         if not anew:
             transcript.leave_branch()
         transcript.show(page.rows, more_above=page.more_above, below=page.below, scroll=scroll)
         transcript.set_siblings(page.siblings)
-        if anew and browsed and transcript.current is None:  # what was browsed is not loaded any more
-            transcript.browse_edge(1)
         self._draw_events()
         # Looked at with the next frame: between the drawing and the caller no key may come.
         self._over = self._over or not anew
@@ -471,10 +468,7 @@ class TabPresenter:
         if step > 0 and self._end is None:
             self._end = dict(list(self._rows.items())[-END:])
         self._rows = {id: row for id, row in self._rows.items() if row.depth in kept}
-        browsed = transcript.current is not None
         transcript.cut(kept, below=transcript.below + (len(gone) if step > 0 else 0))
-        if browsed:
-            transcript.browse(True)
 
     async def load(self, message_id: str, tab: Tab) -> bool:
         """Load the rows around a message of a tab unless it is loaded; False where it is not on its branch."""

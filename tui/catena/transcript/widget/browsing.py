@@ -25,17 +25,34 @@ class BrowsableTranscript(TranscriptView):
     """Transcript view with a message in focus; during the choice of a prompt all others are dim."""
 
     PROMPT_ACTS: ClassVar[tuple[str, ...]] = ("edit", "retry", "fork")  # buttons of a prompt
+    _browsing = False
     _choosing = False
     _hovered: str | None = None  # the message below the pointer
     _edited: str | None = None  # the prompt that is in the composer to be sent again
 
     def browse(self, on: bool) -> None:
         """Focus the newest message on the screen, or end browsing."""
-        if not on:
+        self._browsing = on
+        if on:
+            self._take_along()
+        else:
             self.choosing = False
             self.current = None
-        elif self.current is None:
-            self.browse_edge(1)
+
+    def _take_along(self) -> None:
+        """Keep the focus on a message in sight, whatever has moved the view: the nearest one, or a prompt to choose."""
+        seen = [row.entry for row in self._viewport.rows if row.part != IN_GAP]
+        entry = self._column.entry(self.current or "")
+        if not self._browsing or not seen or entry in seen:
+            return
+        if self.choosing:
+            seen = [each for each in seen if is_prompt(each.message)] or seen
+        above = entry is not None and entry.ordinal < seen[0].ordinal
+        self.current = seen[0 if above else -1].message.id
+
+    def _sync(self) -> None:
+        self._take_along()
+        super()._sync()
 
     @property
     def idle_at_end(self) -> bool:

@@ -78,11 +78,13 @@ class ScreenSurface:
         key = await context.parts.fork.ask(
             ForkQuestion(question.title, question.price, question.yes, options, question.note)
         )
-        if key is None or self._tab is not context.tab:
+        done = key is not None and self._tab is context.tab
+        if not done or question.stays:
             self._actions.edits.back_to(self._browsed)
-            raise Cancelled
-        if not any(each.again for each in question.options if each.key == key):
+        elif not any(each.again for each in question.options if each.key == key):
             context.write_here()
+        if key is None or not done:
+            raise Cancelled
         self._place = context.place()
         return "yes" if key == ENTER else key
 

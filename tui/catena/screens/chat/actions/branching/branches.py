@@ -79,7 +79,7 @@ class BranchActions:
         if not moved:
             context.say("This is the newest version." if step > 0 else "This is the oldest version.")
         elif browsed and tab is context.seen and (beside := transcript.prompt_below(prompt.parent_id)):
-            transcript.focus_message(beside.id)
+            transcript.move_to(beside.id)
 
     async def to_end(self) -> None:
         """Go to the end of the transcript, and follow it; where the conversation went on elsewhere, to there."""
