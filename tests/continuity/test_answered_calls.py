@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from catena.transcript.messages.tool_call import ToolCall
+from catena.text.call_text import glyph_of, notes_of
 from catena_acp.continuity.turns.reducer import Change, Insert, Op, Reducer
 from catena_acp.permissions.subject import unresolved_subject
 from catena_acp.port.session_events import ToolCallChanged
+from catena_acp.spoken.call import Call
 from catena_store.records import Kind
 from support.conversations.rehearsed import World
 from support.screen.transcript import Writer
@@ -64,8 +65,8 @@ def test_w01_a_rejected_call_is_rejected_whatever_its_agent_makes_of_that(said: 
         turn.tell(said)
     turn.end()
     assert turn.data["status"] == "rejected"
-    call = ToolCall.of(Writer().row(Kind.TOOL, "rm -r", data=turn.data))
-    assert (call.glyph, call.failed, call.seconds) == ("◌", False, None)
+    call = Call.of(Writer().row(Kind.TOOL, "rm -r", data=turn.data))
+    assert (glyph_of(call), call.failed, call.seconds) == ("◌", False, None)
 
 
 def test_w01_a_rejection_that_is_noted_after_the_agents_own_word_counts() -> None:
@@ -83,8 +84,8 @@ def test_v05_a_rejected_call_is_never_done_and_says_that_its_agent_calls_it_so(f
     turn.answer(allowed=False)
     turn.tell("completed")
     assert turn.data["status"] == "rejected"
-    call = ToolCall.of(Writer().row(Kind.TOOL, "rm -r", data=turn.data))
-    assert (call.glyph, call.notes) == ("◌", ("rejected, and the agent reports it as done",))
+    call = Call.of(Writer().row(Kind.TOOL, "rm -r", data=turn.data))
+    assert (glyph_of(call), notes_of(call)) == ("◌", ("rejected, and the agent reports it as done",))
 
 
 def test_w01_a_call_asked_for_twice_is_what_the_last_answer_makes_of_it() -> None:
@@ -103,7 +104,7 @@ def test_w01_the_time_in_which_a_call_waited_for_the_person_is_not_its_own() -> 
     turn.answer(allowed=True)
     turn.pass_time(2)
     turn.tell("completed")
-    assert ToolCall.of(Writer().row(Kind.TOOL, "rm -r", data=turn.data)).seconds == 2
+    assert Call.of(Writer().row(Kind.TOOL, "rm -r", data=turn.data)).seconds == 2
 
 
 async def test_w01_another_agent_is_told_that_a_rejected_call_was_not_done(tmp_path: Path) -> None:

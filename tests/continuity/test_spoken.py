@@ -52,7 +52,7 @@ def row(of: Kind, /, text: str = "", state: MessageState = MessageState.FINAL, *
         (row(Kind.THOUGHT, "hm", words=True), Thought("hm", words=True)),
         (
             row(Kind.TOOL, title="Run ls", kind="execute"),
-            Call.from_data({"title": "Run ls", "kind": "execute"}),
+            Call({"title": "Run ls", "kind": "execute"}, state=MessageState.FINAL),
         ),
         (row(Kind.PLAN, entries=[{"text": "one"}, 7]), Plan((PlanStep("one", "pending"),))),
         (row(Kind.NOTICE, "by the way", detail="one\ntwo"), Notice("by the way", ("one", "two"))),

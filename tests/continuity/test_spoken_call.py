@@ -40,25 +40,34 @@ def test_a_stored_tool_call_reads_back_as_the_one_that_was_told() -> None:
         raw_output=["ok"],
     )
     data = changed_tool({}, call, NOW)
-    assert call_of("t1", Call.from_data(data)) == call
+    assert call_of("t1", Call(data)) == call
 
 
 @pytest.mark.parametrize(
-    ("data", "record"),
+    ("data", "title", "places", "content"),
     [
-        ({}, Call("", "", "", "", (), None, None, None)),
+        ({}, "", (), None),
         (
             {"title": 5, "kind": None, "status": ["completed"], "name": {}, "locations": "x", "content": 7},
-            Call("", "", "", "", (), 7, None, None),
+            "",
+            (),
+            7,
         ),
         (
             {"title": "Look", "locations": [{"path": "/a", "line": "3"}, "/b", {"line": 4}]},
-            Call("Look", "", "", "", (ToolPlace("/a", None), ToolPlace("", 4)), None, None, None),
+            "Look",
+            (ToolPlace("/a", None), ToolPlace("", 4)),
+            None,
         ),
     ],
 )
-def test_what_is_no_text_or_no_list_is_read_as_empty(data: dict[str, Any], record: Call) -> None:
-    assert Call.from_data(data) == record
+def test_what_is_no_text_or_no_list_is_read_as_empty(
+    data: dict[str, Any], title: str, places: tuple[ToolPlace, ...], content: object
+) -> None:
+    call = Call(data)
+    assert (call.title, call.places, call.content) == (title, places, content)
+    assert (call.kind, call.status, call.name) == ("", "", "")
+    assert (call.raw_input, call.raw_output) == (None, None)
 
 
 def test_parts_of_a_wrong_shape_are_read_as_far_as_they_go() -> None:
@@ -69,7 +78,7 @@ def test_parts_of_a_wrong_shape_are_read_as_far_as_they_go() -> None:
         {"type": "picture", "kind": "image", "description": "a cat"},
         "nothing",
     ]
-    assert Call.from_data({"content": content}).blocks == (
+    assert Call({"content": content}).blocks == (
         Diff("", "", None),
         OutputBlock(""),
         TerminalBlock("listing", "t", "listing"),
@@ -86,7 +95,7 @@ def test_parts_of_a_wrong_shape_are_read_as_far_as_they_go() -> None:
     ],
 )
 def test_a_tool_call_is_called_by_its_title_else_by_its_kind(data: dict[str, Any], label: str) -> None:
-    assert Call.from_data(data).head == label
+    assert Call(data).head == label
 
 
 def test_w07_a_diff_stays_where_the_end_of_its_call_is_a_sentence_alone() -> None:

@@ -41,7 +41,7 @@ class Row:
 
     @property
     def output(self) -> str | None:
-        (part,) = Call.from_data(self.data).terminals
+        (part,) = Call(self.data).terminals
         return part.coloured
 
 
@@ -63,14 +63,14 @@ def test_w11_a_call_has_the_newest_of_its_terminal_and_nothing_of_others() -> No
 def test_w11_a_call_that_comes_after_its_terminals_end_has_all_of_it() -> None:
     row = Row()
     row.take(TerminalChanged("t1", "all of it", 7, 3, None, over=True), call("completed", "t1"))
-    (part,) = Call.from_data(row.data).terminals
+    (part,) = Call(row.data).terminals
     assert (part.coloured, part.hidden_lines, part.exit_code, part.signal) == ("all of it", 7, 3, "")
 
 
 def test_w11_what_comes_after_a_call_is_over_changes_its_output_alone() -> None:
     row = Row()
     row.take(call("in_progress", "t1"), call("completed"), TerminalChanged("t1", "late", signal="SIGTERM"))
-    (part,) = Call.from_data(row.data).terminals
+    (part,) = Call(row.data).terminals
     assert (part.coloured, part.signal, row.data["status"], row.state) == (
         *("late", "SIGTERM", "completed"),
         MessageState.FINAL,
@@ -88,7 +88,7 @@ def test_w11_an_agent_that_takes_its_terminal_out_of_the_call_is_believed() -> N
     row = Row()
     row.take(call("in_progress", "t1"), TerminalChanged("t1", "shown"))
     row.take(ToolCallChanged("call", content=(ToolText("summary"),)), TerminalChanged("t1", "more"))
-    assert Call.from_data(row.data).blocks == (OutputBlock("summary"),)
+    assert Call(row.data).blocks == (OutputBlock("summary"),)
 
 
 def test_w11_a_turn_remembers_some_terminals_and_not_any_number() -> None:
@@ -107,5 +107,5 @@ def test_w11_colours_are_no_part_of_the_text_and_a_signal_is_a_name() -> None:
         "signal": "<b>",
         "exit_code": "3",
     }
-    (part,) = Call.from_data({"content": [stored]}).terminals
+    (part,) = Call({"content": [stored]}).terminals
     assert (part.text, part.coloured, part.signal, part.exit_code) == ("red", stored["output"], "", None)

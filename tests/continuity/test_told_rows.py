@@ -89,7 +89,7 @@ def test_p04_calls_without_a_secret_are_masked_by_one_look_at_each() -> None:
         "raw_input": {"to": "ben", "text": "come at nine", "more": ["a", "b", "c", {"d": "e"}]},
         "content": [{"type": "text", "text": result}],
     }
-    record = Call.from_data(data)
+    record = Call(data)
 
     def work(mask: Mask) -> int:
         told_call(record, mask)

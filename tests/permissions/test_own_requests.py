@@ -67,7 +67,7 @@ def client(place: Path) -> AbstractAsyncContextManager[Desk]:
 
 async def calls(desk: Desk) -> list[tuple[str, list[str], bool]]:
     rows = [row for row in await desk.branch() if row.kind is Kind.TOOL]
-    calls = [(row.text, Call.from_data(row.data)) for row in rows]
+    calls = [(row.text, Call(row.data)) for row in rows]
     return [(text, list(call.notes), call.unlike) for text, call in calls]
 
 

@@ -57,7 +57,7 @@ def updated(*updates: dict[str, Any]) -> ToolCallChanged:
         for event in events_of({"sessionUpdate": "tool_call_update", "toolCallId": "t", **update}):
             assert isinstance(event, ToolCallChanged)
             data = changed_tool(data, event, "2026-11-28T00:00:00Z")
-    return completed_call(asked({}), call_of("t", Call.from_data(data)))
+    return completed_call(asked({}), call_of("t", Call(data)))
 
 
 PATCH = (

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from rich.style import Style
 
+from catena.text.call_text import change_of
 from catena.text.formats import duration_text
 from catena.transcript.drawing.output_colours import fit_runs, runs_of
 from catena.transcript.drawing.render_options import Palette, RenderOptions
-from catena.transcript.messages.diff import change_of, changed_words, draw_diff
+from catena.transcript.messages.diff import changed_words, draw_diff
 from catena.transcript.messages.prompt import Siblings
 from catena.transcript.model.column import Column
 from catena.transcript.model.entry import Entry

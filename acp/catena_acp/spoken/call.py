@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from catena_acp.port.images import ImageNote
@@ -20,7 +21,7 @@ from catena_acp.spoken.blocks import (
     text_in,
 )
 from catena_acp.terminals.screen_text import without_colours
-from catena_store.records import LOOKING_KINDS, Message
+from catena_store.records import LOOKING_KINDS, Message, MessageState
 
 _SIGNAL = re.compile("SIG[A-Z0-9+]{1,12}")
 _EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "exit", "code", "returncode")
@@ -42,48 +43,89 @@ class AnswerByRule:
     allowed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call:
-    """A stored tool call; a text that is missing, or is none, is empty."""
+    """A stored tool call, each field read when it is asked for; a text that is missing, or is none, is empty."""
 
-    title: str
-    kind: str  # read, edit, delete, move, search, execute, think, fetch, switch_mode, other, …
-    status: str  # pending, in_progress, completed, failed, cancelled, rejected, unknown, …
-    name: str
-    places: tuple[ToolPlace, ...]
-    content: Any  # as it is stored; ``blocks`` reads it
-    raw_input: Any
-    raw_output: Any
-    subagent_of: str = ""  # the id of the tool call that started the subagent that made this one
-    doubt: str = ""  # why the rest may not be all that it is about
-    background: str = ""  # the agent's id of the work that went on after the call had returned
-    data: Mapping[str, Any] = field(
-        default_factory=dict, compare=False, repr=False
-    )  # all of it, as it is stored
+    data: Mapping[str, Any]
+    text: str = ""  # of its message
+    state: MessageState = MessageState.OPEN
 
     @classmethod
     def of(cls, message: Message) -> Call:
-        """Read a tool call's message."""
-        return cls.from_data(message.data)
+        """The call of a tool call's message."""
+        return cls(message.data, message.text, message.state)
 
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Call:
-        """Read the data of a tool call's message."""
-        get = data.get
-        return cls(
-            title=text_in(get("title")),
-            kind=text_in(get("kind")),
-            status=text_in(get("status")),
-            name=text_in(get("name")),
-            places=tuple(map(_place, entries_in(places))) if (places := get("locations")) else (),
-            content=get("content"),
-            raw_input=get("raw_input"),
-            raw_output=get("raw_output"),
-            subagent_of=text_in(get("subagent_of")),
-            doubt=text_in(get("doubt")),
-            background=text_in(get("background")),
-            data=data,
-        )
+    @property
+    def title(self) -> str:
+        return text_in(self.data.get("title"))
+
+    @property
+    def kind(self) -> str:
+        """Read, edit, delete, move, search, execute, think, fetch, switch_mode, other, …, as the protocol has them."""
+        return text_in(self.data.get("kind"))
+
+    @property
+    def status(self) -> str:
+        """Pending, in_progress, completed, failed, cancelled, rejected, unknown, …"""
+        return text_in(self.data.get("status"))
+
+    @property
+    def name(self) -> str:
+        return text_in(self.data.get("name"))
+
+    @property
+    def places(self) -> tuple[ToolPlace, ...]:
+        return tuple(map(_place, entries_in(self.data.get("locations"))))
+
+    @property
+    def content(self) -> Any:
+        """The content as it is stored; ``blocks`` reads it."""
+        return self.data.get("content")
+
+    @property
+    def raw_input(self) -> Any:
+        return self.data.get("raw_input")
+
+    @property
+    def raw_output(self) -> Any:
+        return self.data.get("raw_output")
+
+    @property
+    def subagent_of(self) -> str:
+        """The id of the tool call that started the subagent that made this one."""
+        return text_in(self.data.get("subagent_of"))
+
+    @property
+    def doubt(self) -> str:
+        """Why the rest may not be all that it is about."""
+        return text_in(self.data.get("doubt"))
+
+    @property
+    def background(self) -> str:
+        """The agent's id of the work that went on after the call had returned."""
+        return text_in(self.data.get("background"))
+
+    @property
+    def failed(self) -> bool:
+        """True if it failed; agents call a command completed that ended, whatever its exit code."""
+        return self.status == "failed" or (self.status == "completed" and bool(self.exit_code))
+
+    @property
+    def running(self) -> bool:
+        return self.state is MessageState.OPEN and self.status == "in_progress"
+
+    @property
+    def rejected(self) -> bool:
+        """True if its permission request was."""
+        return self.status == "rejected"
+
+    @property
+    def ending(self) -> str:
+        """How its command ended, if not well: `exit 1`, `SIGKILL`, which may be what the agent wanted."""
+        if code := self.exit_code:
+            return f"exit {code}"
+        return next((each.signal for each in self.terminals if each.signal), "")
 
     @property
     def starts_subagent(self) -> bool:
@@ -101,9 +143,9 @@ class Call:
         """The call in a few words: its title, else its kind."""
         return self.title or self.kind or "a tool call"
 
-    @property
+    @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """The content, read anew each time: most readers want only the call's line."""
+        """The content, not read until it is asked for: most readers want only the call's line."""
         return tuple(map(_block, entries_in(self.content)))
 
     @property
@@ -127,8 +169,8 @@ class Call:
 
     @property
     def seconds(self) -> float | None:
-        """How long it took, if that is known."""
-        return seconds_in(self.data)
+        """How long it took, if it was done and that is known."""
+        return None if self.rejected else seconds_in(self.data)
 
     @property
     def exit_code(self) -> int | None:

@@ -273,7 +273,7 @@ def spoken_of(message: Message) -> Spoken:
                 text, bool(data.get("words")), message.state is MessageState.OPEN, seconds_in(data)
             )
         case Kind.TOOL:
-            return Call.from_data(data)
+            return Call.of(message)
         case Kind.PLAN:
             return Plan.of(message)
         case Kind.NOTICE:

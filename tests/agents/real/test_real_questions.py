@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from catena.transcript.messages.tool_call import ToolCall
+from catena.text.call_text import object_of
 from catena.workspace.questions.permission_words import title_words
 from catena.workspace.questions.subject_lines import subject_lines
 from catena_acp.agents.catalog import command_spec
@@ -71,8 +71,8 @@ class Person:
             await self.desk.window.say(f"TOOLNAMED {tool} {json.dumps(arguments)}")
             await self.desk.window.wait_idle()
         row = [row for row in await self.desk.branch() if row.kind is Kind.TOOL][-1]
-        assert not Call.from_data(row.data).unlike, row.data
-        return "\n".join(self.read), ToolCall.of(row).object
+        assert not Call(row.data).unlike, row.data
+        return "\n".join(self.read), object_of(Call.of(row))
 
 
 async def test_v02_what_stands_on_a_question_and_a_row_is_what_a_real_agent_does(agent: RealAgent) -> None:

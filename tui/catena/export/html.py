@@ -16,6 +16,18 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from catena.export.contents import ExportPart, Head
+from catena.text.call_text import (
+    change_of,
+    glyph_of,
+    locations_of,
+    notes_of,
+    object_of,
+    raw_of,
+    relative,
+    size_of,
+    texts_of,
+    verb_of,
+)
 from catena.text.formats import duration_text
 from catena.text.safe_text import safe, safe_line
 from catena.themes.colours import Grounds, ThemeColours
@@ -24,13 +36,12 @@ from catena.transcript.drawing.highlight import MAX_CHARACTERS, MAX_LINES, lex
 from catena.transcript.markdown.code import language_of
 from catena.transcript.markdown.markdown import parser, references_in
 from catena.transcript.markdown.splitter import split
-from catena.transcript.messages.diff import change_of, changed_words
-from catena.transcript.messages.tool_call import ToolCall, relative
+from catena.transcript.messages.diff import changed_words
 from catena_acp.continuity.tool_calls.subagents import NestedRow, nested
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.diff import DiffLine
 from catena_acp.port.elicitation.addresses import address_of
-from catena_acp.port.session_events import ToolDiff
+from catena_acp.spoken.blocks import Diff
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import (
     Answer,
@@ -162,8 +173,7 @@ class HtmlRenderer:
             return
         calls = counted(sum(each.message.kind is Kind.TOOL for each in row) - 1, "call")
         inner = "\n".join(block for each in row.inner for block in self._row(each, ""))
-        call = ToolCall.of(row.message, self._directory)
-        yield _tool(call, self._directory, f'<div class="inner">{inner}</div>', calls)
+        yield _tool(Call.of(row.message), self._directory, f'<div class="inner">{inner}</div>', calls)
 
     def _message(self, message: Message, versions: str) -> Iterator[str]:
         match spoken_of(message):
@@ -178,8 +188,8 @@ class HtmlRenderer:
             case Thought(text) as thought:
                 if text.strip():
                     yield _thought(thought)
-            case Call():
-                yield _tool(ToolCall.of(message, self._directory), self._directory)
+            case Call() as call:
+                yield _tool(call, self._directory)
             case Plan() as plan:
                 yield _plan(plan)
             case Divider(compacted="", head=head) | Seam(drawn=True, head=head):
@@ -272,10 +282,9 @@ def _thought(thought: Thought) -> str:
     )
 
 
-def _tool(call: ToolCall, directory: str, inner: str = "", calls: str = "") -> str:
+def _tool(call: Call, directory: str, inner: str = "", calls: str = "") -> str:
     """A tool call; ``inner`` is what the subagent that it started said and did, in so many ``calls``."""
-    changes = [change_of(diff.old, diff.new) for diff in call.diffs]
-    added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
+    added, removed = size_of(call.diffs)
     right = [
         f'<span class="time">{calls}</span>' if calls else "",
         f'<span class="plus">+{added}</span>' if added else "",
@@ -284,8 +293,8 @@ def _tool(call: ToolCall, directory: str, inner: str = "", calls: str = "") -> s
         f'<span class="time">{duration_text(call.seconds)}</span>' if call.seconds is not None else "",
     ]
     line = (
-        f'<span class="mark">{call.glyph}</span><span class="verb">{call.verb}</span>'
-        f'<span class="object">{_line(call.object)}</span><span class="right">{"".join(right)}</span>'
+        f'<span class="mark">{glyph_of(call)}</span><span class="verb">{verb_of(call)}</span>'
+        f'<span class="object">{_line(object_of(call, directory))}</span><span class="right">{"".join(right)}</span>'
     )
     body = "".join(_work(call, directory)) + inner
     failing = " failing" if call.failed else ""
@@ -297,18 +306,19 @@ def _tool(call: ToolCall, directory: str, inner: str = "", calls: str = "") -> s
     )
 
 
-def _work(call: ToolCall, directory: str) -> Iterator[str]:
-    yield from (f'<p class="named">{_line(note)}</p>' for note in call.notes)
-    if len(call.locations) > 1:
-        yield _output("\n".join(call.locations))
-    for diff in call.diffs:
-        if len(call.diffs) > 1:
+def _work(call: Call, directory: str) -> Iterator[str]:
+    yield from (f'<p class="named">{_line(note)}</p>' for note in notes_of(call))
+    if len(locations := locations_of(call, directory)) > 1:
+        yield _output("\n".join(locations))
+    diffs, texts = call.diffs, texts_of(call)
+    for diff in diffs:
+        if len(diffs) > 1:
             yield f'<p class="named">{_line(relative(diff.path, directory))}</p>'
         yield _diff(diff)
-    for text in call.texts:
+    for text in texts:
         yield _output(text)
-    if not (call.diffs or call.texts):
-        for label, value in (("input", call.raw_input), ("output", call.raw_output)):
+    if not (diffs or texts):
+        for label, value in raw_of(call):
             if value.strip():
                 yield f'<p class="named">{label}</p>{_output(value)}'
 
@@ -318,7 +328,7 @@ def _output(text: str) -> str:
     return f'<pre class="out">{_text(text.strip(chr(10)))}</pre>'
 
 
-def _diff(diff: ToolDiff) -> str:
+def _diff(diff: Diff) -> str:
     hunks = change_of(diff.old, diff.new).hunks
     blocks: list[str] = []
     for hunk in hunks:

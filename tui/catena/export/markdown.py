@@ -12,11 +12,20 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from catena.export.contents import ExportPart, Head
+from catena.text.call_text import (
+    change_of,
+    glyph_of,
+    notes_of,
+    object_of,
+    raw_of,
+    relative,
+    size_of,
+    texts_of,
+    verb_of,
+)
 from catena.text.formats import duration_text
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.markdown.splitter import split
-from catena.transcript.messages.diff import change_of
-from catena.transcript.messages.tool_call import ToolCall, relative
 from catena_acp.continuity.tool_calls.subagents import NestedRow, nested
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.spoken.call import Call
@@ -101,7 +110,7 @@ class MarkdownRenderer:
         if not row.inner:
             yield from self._message(row.message)
             return
-        line, blocks = self._call(ToolCall.of(row.message, self._directory))
+        line, blocks = self._call(Call.of(row.message))
         calls = counted(sum(each.message.kind is Kind.TOOL for each in row) - 1, "call")
         inner = [block for each in row.inner for block in self._row(each) if block]
         yield folded(f"{line} · {calls}", [*blocks, *inner])
@@ -119,8 +128,8 @@ class MarkdownRenderer:
             case Thought(text):
                 if text.strip():
                     yield folded("Thought", [fenced(text.strip("\n"))])
-            case Call():
-                line, blocks = self._call(ToolCall.of(message, self._directory))
+            case Call() as call:
+                line, blocks = self._call(call)
                 yield folded(line, blocks) if blocks else f"- {escaped(line)}"
             case Plan() as plan:
                 yield "\n".join(_plan(plan))
@@ -153,27 +162,27 @@ class MarkdownRenderer:
         if not whole and text:
             yield quoted(text)
 
-    def _call(self, call: ToolCall) -> tuple[str, list[str]]:
+    def _call(self, call: Call) -> tuple[str, list[str]]:
         """The line of a tool call, and what it did."""
-        added = sum(change_of(diff.old, diff.new).added for diff in call.diffs)
-        removed = sum(change_of(diff.old, diff.new).removed for diff in call.diffs)
+        added, removed = size_of(call.diffs)
         words = [
-            f"{call.glyph} {call.verb}",
-            call.object,
+            f"{glyph_of(call)} {verb_of(call)}",
+            object_of(call, self._directory),
             " ".join(filter(None, (f"+{added}" if added else "", f"−{removed}" if removed else ""))),
             call.ending,
             duration_text(call.seconds) if call.seconds is not None else "",
         ]
         line = " · ".join(word for word in words if word)
-        blocks: list[str] = [escaped(note) for note in call.notes]
+        blocks: list[str] = [escaped(note) for note in notes_of(call)]
         for diff in call.diffs:
             unified = "\n".join(change_of(diff.old, diff.new).unified(relative(diff.path, self._directory)))
             blocks.append(fenced(unified or "no difference", "diff"))
-        blocks += [fenced(text.strip("\n")) for text in call.texts]
-        if not (call.diffs or call.texts):
+        texts = texts_of(call)
+        blocks += [fenced(text.strip("\n")) for text in texts]
+        if not (call.diffs or texts):
             blocks += [
                 fenced(raw.strip("\n"), "json" if raw.lstrip()[:1] in "{[" else "")
-                for raw in (call.raw_input, call.raw_output)
+                for _, raw in raw_of(call)
                 if raw.strip()
             ]
         return line, blocks

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from catena.text.formats import title_of
-from catena_acp.spoken.call import Call
+from catena_acp.spoken.call import Call, seconds_in
 from catena_store.records import Kind, Message, MessageState
 
 LONGEST_WAIT = 2.0  # seconds in which nothing happens
@@ -143,7 +143,7 @@ class _Clock:
 
     def _call(self, message: Message) -> Iterator[Step]:
         self._wait(message.created_at)
-        took = Call.of(message).seconds or 0.0
+        took = seconds_in(message.data) or 0.0
         if took > 0:
             yield Step(self._at, message.created_at, _begun(message))
             self._at += min(took, LONGEST_WAIT)

@@ -11,7 +11,6 @@ from catena.linear.context import LinearContext
 from catena.linear.numbering import BranchNumbers
 from catena.linear.sentences import SentenceCutter, SpokenLine
 from catena.text.safe_text import safe, safe_line
-from catena.transcript.messages.tool_call import ToolCall
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble, words_of
 from catena_acp.continuity.conversation_events import (
@@ -118,8 +117,7 @@ class Narrator:
             found = await messages.page(reader, tab.leaf_id, _LAST_ROWS)
         for row in found:
             if row.kind is Kind.TOOL and row.state is MessageState.OPEN:
-                call = ToolCall.of(row, tab.conversation.record.cwd)
-                self._running[row.id] = f"in {call.verb} {call.object}"
+                self._running[row.id] = rows.doing_words(Call.of(row), tab.conversation.record.cwd)
                 self._tools += 1
 
     async def _number(self, leaf_id: str | None) -> None:
@@ -351,25 +349,23 @@ class Narrator:
 
     def _tool(self, message: Message, *, begins: bool = False) -> None:
         context, number = self._context, self._context.numbers.of(message.id)
-        record = Call.of(message)
-        of_subagent = bool(record.subagent_of)
-        if number is None or (of_subagent and not context.verbose):
+        call = Call.of(message)
+        if number is None or (call.subagent_of and not context.verbose):
             return
         directory = context.here.conversation.record.cwd
-        call = ToolCall.of(message, directory)
-        over = message.state is not MessageState.OPEN or record.status in _OVER
+        over = message.state is not MessageState.OPEN or call.status in _OVER
         if not over:
             if begins:
-                self._running[message.id] = f"in {call.verb} {call.object}"
+                self._running[message.id] = rows.doing_words(call, directory)
                 if context.verbose:
-                    self._line(rows.tool_line(call, number, record.status or "pending"))
+                    self._line(rows.tool_line(call, number, directory))
             return
         if not (begins or message.id in self._running):
             return  # said before
         self._running.pop(message.id, None)
-        if context.quiet and not (call.failed or call.ending or call.rejected or call.notes):
+        if context.quiet and not (call.failed or call.ending or call.rejected or any(call.notes)):
             return
-        self._line(rows.tool_line(call, number, record.status))
+        self._line(rows.tool_line(call, number, directory))
         if context.verbose:
             self._lines(rows.tool_details(call, directory, most=_DIFF_LINES))
         else:

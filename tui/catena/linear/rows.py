@@ -8,13 +8,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from catena.linear.sentences import SpokenLine, spoken_lines
+from catena.text.call_text import (
+    UNLIKE,
+    AnyDiff,
+    change_of,
+    glyph_of,
+    locations_of,
+    notes_of,
+    object_of,
+    raw_text,
+    relative,
+    rule_of,
+    size_of,
+    texts_of,
+    verb_of,
+)
 from catena.text.formats import duration_parts, size_in_words
 from catena.text.image_text import image_facts
 from catena.text.safe_text import safe, safe_line
-from catena.transcript.messages.tool_call import UNLIKE, ToolCall, relative
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.diff import DiffLine, line_diff
-from catena_acp.port.session_events import ToolDiff
+from catena_acp.diff import DiffLine
+from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import Prompt
 from catena_store.records import Message
 
@@ -164,69 +178,73 @@ def spoken(text: str) -> str:
     return _ABOUT.sub("about ", text.replace(" · ", ", "))
 
 
-def tool_line(call: ToolCall, number: int, status: str = "") -> str:
+def doing_words(call: Call, directory: str) -> str:
+    """What is being done: `in Run make`."""
+    return f"in {verb_of(call)} {object_of(call, directory)}"
+
+
+def tool_line(call: Call, number: int, directory: str) -> str:
     """A tool call in one line: what it did to what, how many lines it changed, how it ended."""
-    pieces = [f"{call.verb} {_shortened(call.object)}".strip()]
-    if call.diffs and not (call.failed or status in ("cancelled", "rejected")):  # else nothing was changed
-        pieces.append(size_words(*changed_lines(call.diffs)))
-    pieces.append(_state_words(call, status))
-    if call.seconds is not None and call.seconds >= 10:
-        pieces.append(duration_words(call.seconds))
+    pieces = [f"{verb_of(call)} {_shortened(object_of(call, directory))}".strip()]
+    diffs, seconds = call.diffs, call.seconds
+    if diffs and not (call.failed or call.status in ("cancelled", "rejected")):  # else nothing was changed
+        pieces.append(size_words(*size_of(diffs)))
+    pieces.append(_state_words(call))
+    if seconds is not None and seconds >= 10:
+        pieces.append(duration_words(seconds))
     if call.background:
         pieces.append("goes on in the background")
     return f"Tool {number}: {', '.join(filter(None, pieces))}"
 
 
-def failure_lines(call: ToolCall) -> Iterator[str]:
+def failure_lines(call: Call) -> Iterator[str]:
     """The first words of a call that failed."""
     if call.failed or call.ending:
-        said = (line.strip() for line in safe(call.body).splitlines())
+        said = (line.strip() for line in _body_of(call))
         lines = [line for line in said if line and not line.startswith("$ ")]
         yield from (f"Output: {_shortened(line)}" for line in lines[:_FAILURE_LINES])
 
 
-def note_lines(call: ToolCall) -> Iterator[str]:
+def note_lines(call: Call) -> Iterator[str]:
     """Where what a call did is not what the person was asked for."""
-    yield from (f"Note: {spoken(note[0].upper() + note[1:])}" for note in call.notes)
+    yield from (f"Note: {spoken(note[0].upper() + note[1:])}" for note in notes_of(call))
 
 
-def tool_details(call: ToolCall, directory: str, *, most: int | None = None) -> Iterator[str]:
+def tool_details(call: Call, directory: str, *, most: int | None = None) -> Iterator[str]:
     """Everything about a tool call: what it was called with, what it changed, what it said."""
     yield from note_lines(call)
-    if call.rule:
-        yield f"Note: Answered by your rule: {call.rule}"
-    if len(call.locations) > 1:
-        yield f"Files: {', '.join(call.locations)}"
+    if rule := rule_of(call):
+        yield f"Note: Answered by your rule: {rule}"
+    if len(locations := locations_of(call, directory)) > 1:
+        yield f"Files: {', '.join(locations)}"
     yield from change_lines(call.diffs, directory, most=most)
-    body = [line.rstrip() for line in safe(call.body).splitlines()]
+    body = [line.rstrip() for line in _body_of(call)]
     if body:
         yield f"Output: {counted(len(body), 'line')}"
         yield from cut((set_in(line) for line in body if line.strip()), most)
     yield from image_lines(call)
-    if not body and not call.diffs and call.raw_output:
+    if not body and not call.diffs and (brought := raw_text(call.raw_output)):
         yield "Output:"
-        yield from cut((set_in(line) for line in safe(call.raw_output).splitlines() if line.strip()), most)
+        yield from cut((set_in(line) for line in safe(brought).splitlines() if line.strip()), most)
 
 
-def image_lines(call: ToolCall) -> Iterator[str]:
+def _body_of(call: Call) -> list[str]:
+    return safe("\n".join(texts_of(call)).strip("\n")).splitlines()
+
+
+def image_lines(call: Call) -> Iterator[str]:
     """The images of a tool call; a file can be made of them."""
     for image in call.images:
         yield f"Image: {image_facts(image)}. /save N FILE writes it."
 
 
-def changed_lines(diffs: Sequence[ToolDiff]) -> tuple[int, int]:
-    """How many lines changes add and remove."""
-    compared = [line_diff(safe(diff.old or ""), safe(diff.new)) for diff in diffs]
-    return sum(each.added for each in compared), sum(each.removed for each in compared)
-
-
-def change_lines(diffs: Sequence[ToolDiff], directory: str, *, most: int | None = None) -> Iterator[str]:
+def change_lines(diffs: Sequence[AnyDiff], directory: str, *, most: int | None = None) -> Iterator[str]:
     """Changes of files as sentences: a line for each line that was added or removed.
 
     Paths below ``directory`` are relative to it.
     """
     for diff in diffs:
-        compared = line_diff(safe(diff.old or ""), safe(diff.new))
+        compared = change_of(diff.old, diff.new)
         new = ", a new file" if diff.old is None else ""
         yield f"Change: {relative(diff.path, directory)}{new}, {size_words(compared.added, compared.removed)}"
         lines = (line for hunk in compared.hunks for line in hunk.lines if line.sign != " ")
@@ -280,18 +298,19 @@ def plan_details(entries: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield f"Step {number}, {words.get(status, 'to do')}: {text}"
 
 
-def _state_words(call: ToolCall, status: str) -> str:
+def _state_words(call: Call) -> str:
     if call.ending:
         return f"failed, {call.ending}"
     if call.failed:
         return "failed"
     if call.running:
         return "running"
-    if call.glyph == UNLIKE:
+    glyph = glyph_of(call)
+    if glyph == UNLIKE:
         return "not what was asked for"
-    if call.glyph == "✓":
+    if glyph == "✓":
         return "done"
-    return _STATES.get(status, "outcome unknown")
+    return _STATES.get(call.status, "outcome unknown")
 
 
 def _shortened(text: str) -> str:

@@ -37,7 +37,7 @@ class BackgroundTask:
     @property
     def last_line(self) -> str:
         """The last line of what the call has put out, as far as the agent tells; hostile text."""
-        blocks = Call.from_data(self.data).blocks
+        blocks = Call(self.data).blocks
         texts = [block.text for block in blocks if type(block) is OutputBlock]
         lines = [line for text in texts for line in text.splitlines() if line.strip(" `")]
         return lines[-1].strip() if lines else ""

@@ -264,7 +264,7 @@ class Reducer:
         started_by = call.subagent_of or known.get("subagent_of")
         if not started_by:
             return ""
-        return Call.from_data(self.tool(started_by) or {}).head
+        return Call(self.tool(started_by) or {}).head
 
     def carry(self, tool_call_id: str, row_id: str, data: Mapping[str, Any]) -> None:
         """Take over the row of an earlier call, which later updates of that change."""
@@ -606,4 +606,4 @@ def _said_by(said: TextChunk | OtherContent) -> dict[str, Any]:
 
 def _subject(tool_call_id: str, tool: _Tool) -> RequestSubject:
     """What a tool call is about, as it was told so far."""
-    return unresolved_subject(call_of(tool_call_id, Call.from_data(tool.data)))
+    return unresolved_subject(call_of(tool_call_id, Call(tool.data)))

@@ -98,7 +98,7 @@ def with_outputs(data: Mapping[str, Any], shown: Mapping[str, TerminalChanged]) 
 
 def terminals_of(data: Mapping[str, Any]) -> frozenset[str]:
     """The ids of the terminals whose output belongs to the call."""
-    return frozenset(terminal.id for terminal in Call.from_data(data).terminals)
+    return frozenset(terminal.id for terminal in Call(data).terminals)
 
 
 def _with_output(entry: dict[str, Any], shown: Mapping[str, TerminalChanged]) -> dict[str, Any]:

@@ -443,7 +443,7 @@ class RunningTurn:
         """What a request is about, with what was reported of its call before; made here, once."""
         call_id = event.tool_call.tool_call_id
         data = self.reducer.tool(call_id)
-        known = call_of(call_id, Call.from_data(data)) if data else None
+        known = call_of(call_id, Call(data)) if data else None
         return await asyncio.to_thread(subject_of, completed_call(event.tool_call, known), self._before.cwd)
 
     async def _is_answered_by_rule(self, event: PermissionRequested, subject: RequestSubject) -> bool:

@@ -311,7 +311,7 @@ def _named(calls: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _name(call: Mapping[str, Any]) -> str:
-    lines = Call.from_data(call).head.splitlines()
+    lines = Call(call).head.splitlines()
     words = " ⏎ ".join(" ".join(line.split()) for line in lines if line.strip())
     words = words if len(words) <= _LONGEST_NAME else f"{words[: _LONGEST_NAME - 1].rstrip()}…"
     return f"`{words}`"

@@ -347,7 +347,7 @@ class Aside:
         """Reading is allowed, once; everything else is refused, and that is said."""
         call_id = ask.tool_call.tool_call_id
         known = self._rows.tool(call_id)
-        call = completed_call(ask.tool_call, call_of(call_id, Call.from_data(known)) if known else None)
+        call = completed_call(ask.tool_call, call_of(call_id, Call(known)) if known else None)
         subject = subject_of(call, self._context.record.cwd)
         reading = only_reads(subject) or (subject.kind == "think" and not subject.mentions)
         if reading and (option := option_of(ask.options, allow=True)):

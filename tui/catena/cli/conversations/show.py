@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 from catena.cli.outcome import outcome
 from catena.errors import ExitStatus
 from catena.settings.agents import titles_in_settings
+from catena.text.call_text import NO_VERB, UNLIKE, notes_of, object_of, verb_of
 from catena.text.json_shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
 from catena.text.safe_text import safe, safe_line
 from catena.text.usage import Spending, spending, spending_shape
-from catena.transcript.messages.tool_call import NO_VERB, UNLIKE, ToolCall
 from catena_acp.continuity.tool_calls.subagents import nested
 from catena_acp.spoken.blocks import TerminalBlock
 from catena_acp.spoken.call import Call
@@ -308,7 +308,7 @@ def _block(message: Message, directory: str) -> str | None:
         case Answer(text) | Thought(text, words=True):
             return _with_state(message, safe(text).strip("\n"))
         case Call() as call:
-            return _tool_line(call, ToolCall.of(message, directory))
+            return _tool_line(call, directory)
         case Divider(text) | Seam(text):
             return f"╌╌ {safe_line(text)} ╌╌"
         case Notice(text):
@@ -324,12 +324,12 @@ def _with_state(message: Message, text: str) -> str:
     return f"{text}\n({words})" if words else text
 
 
-def _tool_line(call: Call, shown: ToolCall) -> str:
+def _tool_line(call: Call, directory: str) -> str:
     unlike = call.unlike and call.status == "completed"
     mark = UNLIKE if unlike else _TOOL_MARKS.get(call.status, "·")
-    verb = "" if shown.verb == NO_VERB else f"{shown.verb} "
-    line = f"{mark} {verb}{shown.object or 'tool call'}"
-    notes = (f"  {note}" for note in shown.notes)
+    verb = "" if (verb := verb_of(call)) == NO_VERB else f"{verb} "
+    line = f"{mark} {verb}{object_of(call, directory) or 'tool call'}"
+    notes = (f"  {note}" for note in notes_of(call))
     return "\n".join((line, *notes, *(row for terminal in call.terminals for row in _ended(terminal))))
 
 

@@ -13,11 +13,11 @@ from catena.acts.surface import Refused
 from catena.linear import rows
 from catena.linear.commands.prompts import numbered_message
 from catena.linear.context import LinearContext, ListRow
+from catena.text.call_text import raw_text
 from catena.text.chain_text import link_facts, next_line
 from catena.text.changes_text import note_words, scope_words, shown_path, state_words
 from catena.text.formats import from_home
 from catena.text.safe_text import safe, safe_line
-from catena.transcript.messages.tool_call import ToolCall
 from catena.workspace.branch_search import MOST_HITS
 from catena_acp.changes.changed_file import UnreadFile
 from catena_acp.changes.hunks import diff_of_file
@@ -99,12 +99,12 @@ class ReadingCommands:
                 )
             case Kind.TOOL:
                 directory = context.here.conversation.record.cwd
-                call = ToolCall.of(row, directory)
-                out.line(rows.tool_line(call, number, Call.of(row).status))
+                call = Call.of(row)
+                out.line(rows.tool_line(call, number, directory))
                 if whole:
-                    if call.raw_input:
+                    if given := raw_text(call.raw_input):
                         out.line("Input:")
-                        out.lines(rows.set_in(line) for line in safe(call.raw_input).splitlines())
+                        out.lines(rows.set_in(line) for line in safe(given).splitlines())
                     out.lines(rows.tool_details(call, directory))
                 else:
                     out.lines(rows.note_lines(call))

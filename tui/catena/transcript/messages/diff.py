@@ -11,11 +11,11 @@ from functools import lru_cache
 from rich.segment import Segment
 from rich.style import Style
 
-from catena.text.safe_text import safe
+from catena.text.call_text import change_of
 from catena.transcript.drawing.lines import Line, line_of, on_ground
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.drawing.wrapping import Run, fit, width_of, wrap_runs
-from catena_acp.diff import DiffLine, Hunk, LineDiff, line_diff
+from catena_acp.diff import DiffLine, Hunk
 
 SIDE_BY_SIDE = 116  # cells of text from which both versions stand beside each other
 _NUMBER = 5  # cells of a line number, which ends beside its sign
@@ -24,12 +24,6 @@ _SIGNS = {"+": "+", "-": "−", " ": " "}
 Words = Mapping[
     int, Sequence[tuple[int, int]]
 ]  # by index of a line: the ranges that differ from its counterpart
-
-
-@lru_cache(maxsize=16)
-def change_of(old: str | None, new: str) -> LineDiff:
-    """Compare two versions of a file as they are drawn; ``old`` is None for a new file."""
-    return line_diff(safe(old or ""), safe(new))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +35,7 @@ class Excerpt:
 
 
 @lru_cache(maxsize=64)
-def excerpt_of(old: str | None, new: str, most: int, context: int = 1) -> Excerpt:
+def excerpt_of(old: str | None, new: str | None, most: int, context: int = 1) -> Excerpt:
     """Choose at most ``most`` rows: changed lines first, then ``context`` unchanged ones around them."""
     change = change_of(old, new)
     for around in range(context, -1, -1):

@@ -6,16 +6,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.style import Style
 
+from catena.text.call_text import FILE_KINDS, AnyDiff, relative
 from catena.text.safe_text import BREAK, safe, safe_line
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import width_of, wrap_runs
-from catena.transcript.messages.tool_call import FILE_KINDS, relative
 from catena.transcript.messages.tool_rows import draw_excerpt, draw_more, excerpt_rows
 from catena_acp.diff import DiffLine
 from catena_acp.permissions.parts import PartRole
 from catena_acp.permissions.subject import RequestSubject
-from catena_acp.port.session_events import ToolDiff
 
 _LONGEST = 4_000  # characters of one argument
 _CONTEXT = 3  # unchanged lines around a change
@@ -23,7 +22,7 @@ _BEFORE_LINE = 14  # cells, at most, of numbers and signs before a changed line
 _ALL = 1_000_000  # rows
 
 
-def draw_changes(diffs: Sequence[ToolDiff], options: RenderOptions, *, most: int | None = None) -> list[Line]:
+def draw_changes(diffs: Sequence[AnyDiff], options: RenderOptions, *, most: int | None = None) -> list[Line]:
     """Draw the changes of a call: all of them, or what is worth most in ``most`` rows, and how many are left out."""
     if most is None:
         rows, _ = excerpt_rows(diffs, _ALL, context=_CONTEXT)
@@ -35,7 +34,7 @@ def draw_changes(diffs: Sequence[ToolDiff], options: RenderOptions, *, most: int
     return lines + (draw_more(hidden, True, options) if hidden else [])
 
 
-def hides_changes(diffs: Sequence[ToolDiff], options: RenderOptions, most: int) -> bool:
+def hides_changes(diffs: Sequence[AnyDiff], options: RenderOptions, most: int) -> bool:
     """True if not all of the changes have room in ``most`` rows, or the end of a line has none."""
     rows, hidden = excerpt_rows(diffs, max(1, most), context=_CONTEXT)
     room = options.width - _BEFORE_LINE

@@ -12,6 +12,21 @@ from typing import NamedTuple
 from rich.segment import Segment
 from rich.style import Style
 
+from catena.text.call_text import (
+    AnyDiff,
+    change_of,
+    glyph_of,
+    locations_of,
+    notes_of,
+    object_of,
+    outputs_of,
+    raw_of,
+    raw_text,
+    relative,
+    rule_of,
+    size_of,
+    verb_of,
+)
 from catena.text.formats import duration_text, taken_text
 from catena.text.image_text import image_words
 from catena.text.safe_text import safe
@@ -19,13 +34,12 @@ from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_o
 from catena.transcript.drawing.output_colours import fit_runs, runs_of
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import Run, shorten, total_cells, width_of, wrap_runs
-from catena.transcript.messages.diff import change_of, counts, draw_diff, draw_gap, excerpt_of
+from catena.transcript.messages.diff import counts, draw_diff, draw_gap, excerpt_of
 from catena.transcript.messages.images import image_part
 from catena.transcript.messages.parts import LINES, Part, one_row, text_parts
-from catena.transcript.messages.tool_call import ToolCall, relative
 from catena_acp.diff import DiffLine
-from catena_acp.port.session_events import ToolDiff
-from catena_acp.spoken.call import seconds_between
+from catena_acp.spoken.blocks import Diff
+from catena_acp.spoken.call import Call, seconds_between
 from catena_acp.terminals.screen_text import without_colours
 from catena_store.records import Message
 
@@ -60,19 +74,19 @@ class _Tail(NamedTuple):
 
 
 def draw_tool_line(
-    call: ToolCall, message: Message, shown: Shown, goes_on: bool, options: RenderOptions
+    call: Call, what: str, more: _More, shown: Shown, goes_on: bool, options: RenderOptions
 ) -> Line:
-    """Draw the line of a tool call, which was read from its message; ``goes_on``: its work does in the background."""
+    """Draw the line of a tool call about ``what``; ``goes_on``: its work does in the background."""
     palette = options.palette
-    right: list[Run] = counts(*_sizes(call.diffs), options)
+    right: list[Run] = counts(*size_of(call.diffs), options)
     if shown is Shown.ASKED:
         return draw_call_line(
-            _ASKED, palette.asking, call.verb, palette.heading_2, call.object, "", right, "", options
+            _ASKED, palette.asking, verb_of(call), palette.heading_2, what, "", right, "", options
         )
     fold = ""
     if shown is Shown.ALL:
         fold = "▾"
-    elif call.has_details and (shown is Shown.LINE or options.short or not _has_preview(call)):
+    elif more.details and (shown is Shown.LINE or options.short or not more.preview):
         fold = "▸"
     if call.ending:
         right.append((call.ending, palette.error))
@@ -80,7 +94,8 @@ def draw_tool_line(
         right = [("rejected", palette.faint)]  # nothing was changed
     if call.background:
         right.append(("in background", palette.running) if goes_on else ("background ended", palette.faint))
-    time = "" if call.seconds is None or call.background else taken_text(call.seconds)
+    seconds = call.seconds
+    time = "" if seconds is None or call.background else taken_text(seconds)
     if call.running and options.now is not None:
         elapsed = seconds_between(call.started_at, options.now())
         time = "" if elapsed is None or elapsed < 1 else duration_text(elapsed, precise=False)
@@ -88,11 +103,11 @@ def draw_tool_line(
     mark_style = palette.failed if call.failed else palette.running if running else palette.muted
     verb_style = palette.failed if call.failed else palette.muted
     return draw_call_line(
-        "◐" if goes_on else call.glyph,
+        "◐" if goes_on else glyph_of(call),
         mark_style,
-        call.verb,
+        verb_of(call),
         verb_style,
-        call.object,
+        what,
         fold,
         right,
         time,
@@ -102,17 +117,17 @@ def draw_tool_line(
 
 def draw_group_line(messages: Sequence[Message], folded: bool, options: RenderOptions) -> Line:
     """Draw the line that stands for several calls of one kind."""
-    calls = [ToolCall.of(message, options.directory) for message in messages]
+    calls = [Call.of(message) for message in messages]
     palette = options.palette
-    running = next((call for call in calls if call.running or call.glyph == "○"), None)
+    running = next((call for call in calls if call.running or glyph_of(call) == "○"), None)
     seconds = [call.seconds for call in calls if call.seconds is not None]
     time = taken_text(sum(seconds)) if seconds and running is None else ""
     return draw_call_line(
-        running.glyph if running else calls[0].glyph,
+        glyph_of(running or calls[0]),
         palette.running if running and running.running else palette.muted,
-        calls[0].verb,
+        verb_of(calls[0]),
         palette.muted,
-        _group_words(calls),
+        _group_words(calls, options.directory),
         "▸" if folded else "▾",
         [],
         time,
@@ -120,14 +135,14 @@ def draw_group_line(messages: Sequence[Message], folded: bool, options: RenderOp
     )
 
 
-def _group_words(calls: Sequence[ToolCall]) -> str:
+def _group_words(calls: Sequence[Call], directory: str) -> str:
     """What a group of calls was about: `4 files in auth`."""
     match calls[0].kind:
         case "read":
-            files = _files(calls)
+            files = _files(calls, directory)
             return files.pop() if len(files) == 1 else _files_words(files)
         case "edit":
-            files = _files(calls)
+            files = _files(calls, directory)
             return f"{files.pop()} {len(calls)} times" if len(files) == 1 else _files_words(files)
         case "execute":
             return f"{len(calls)} commands"
@@ -137,8 +152,8 @@ def _group_words(calls: Sequence[ToolCall]) -> str:
             return f"{len(calls)} pages"
 
 
-def _files(calls: Sequence[ToolCall]) -> set[str]:
-    return {_LINE_NUMBER.sub("", call.object) for call in calls}
+def _files(calls: Sequence[Call], directory: str) -> set[str]:
+    return {_LINE_NUMBER.sub("", object_of(call, directory)) for call in calls}
 
 
 def _files_words(files: Collection[str]) -> str:
@@ -190,97 +205,115 @@ _LEAST_OBJECT = 16  # cells of an object that is shortened for the time
 
 
 def tool_parts(
-    message: Message,
+    call: Call,
+    message_id: str,
     *,
     shown: Shown,
     raw: bool,
-    directory: str,
     options: RenderOptions,
     goes_on: bool = False,
-    head: Callable[[ToolCall, RenderOptions], Line] | None = None,
+    head: Callable[[Call, str, RenderOptions], Line] | None = None,
 ) -> Iterator[Part]:
     """Make the parts of a tool call: its line, and below it what ``shown`` says; ``raw``: input and output as sent.
 
     ``head`` draws another line than that of a usual call.
     """
-    call = ToolCall.of(message, directory)  # once: it may name thousands of places
-    line = one_row(
-        partial(head, call) if head else partial(draw_tool_line, call, message, shown, goes_on), ""
-    )
+    directory = options.directory
+    what, outputs = object_of(call, directory), outputs_of(call)  # once: it may name thousands of places
+    more = _More.of(call, outputs)
+    drawn = partial(head, call, what) if head else partial(draw_tool_line, call, what, more, shown, goes_on)
+    line = one_row(drawn, "")
     line.opens = True
     yield line
     if raw:
         yield from _raw_parts(call, options)
         return
     if shown is not Shown.ASKED:
-        yield from (_preview(partial(_draw_output, [note], False), note, 1) for note in call.notes)
+        yield from (_preview(partial(_draw_output, [note], False), note, 1) for note in notes_of(call))
     if shown in (Shown.LINE, Shown.ASKED):
         return
-    if call.rule:
-        yield _preview(partial(_draw_output, [call.rule], False), call.rule, 1)
+    if rule := rule_of(call):
+        yield _preview(partial(_draw_output, [rule], False), rule, 1)
     if shown is Shown.SOME:
-        if _has_preview(call):
-            yield from _preview_parts(call, directory)
-        yield from _image_parts(call, message)
+        if more.preview:
+            yield from _preview_parts(call, outputs, directory)
+        yield from _image_parts(call, message_id)
         return
-    if len(call.locations) > 1:
-        yield from _body_parts("\n".join(call.locations), options)
-    for diff in call.diffs:
-        yield from _diff_parts(diff, named=len(call.diffs) > 1, directory=directory)
-    if call.hidden_lines:
-        yield _label(f"{call.hidden_lines:,} line{'s' if call.hidden_lines != 1 else ''} above are not kept")
-    for output in call.outputs:
+    if len(locations := locations_of(call, directory)) > 1:
+        yield from _body_parts("\n".join(locations), options)
+    diffs = call.diffs
+    for diff in diffs:
+        yield from _diff_parts(diff, named=len(diffs) > 1, directory=directory)
+    if hidden := _hidden_lines(call):
+        yield _label(f"{hidden:,} line{'s' if hidden != 1 else ''} above are not kept")
+    for output in outputs:
         yield from _output_parts(output.strip("\n"), options)
-    yield from _image_parts(call, message)
-    if not (call.diffs or call.texts or call.images or call.has_terminal or head):
+    yield from _image_parts(call, message_id)
+    if not (diffs or outputs or call.images or call.terminals or head):
         yield from _raw_parts(call, options)
 
 
-def hides_some(message: Message, *, short: bool) -> bool:
+def hides_some(call: Call, *, short: bool) -> bool:
     """Return whether more of a tool call can be shown than is at first."""
-    call = ToolCall.of(message)
-    if short or not _has_preview(call):
-        return call.has_details
-    if call.diffs:
-        rows = sum(len(hunk.lines) for diff in call.diffs for hunk in change_of(diff.old, diff.new).hunks)
-        return rows > len(excerpt_rows(call.diffs)[0]) or bool(call.texts)
-    return _tail_of(call).hidden > 0
+    outputs = outputs_of(call)
+    more, diffs = _More.of(call, outputs), call.diffs
+    if short or not more.preview:
+        return more.details
+    if diffs:
+        rows = sum(len(hunk.lines) for diff in diffs for hunk in change_of(diff.old, diff.new).hunks)
+        return rows > len(excerpt_rows(diffs)[0]) or bool(outputs)
+    return _tail_of(call, outputs).hidden > 0
 
 
-def _has_preview(call: ToolCall) -> bool:
-    """Return whether some of a call's work is shown without being asked for: changes, output and failures."""
-    return bool(call.diffs or (call.texts and (call.kind == "execute" or call.has_terminal or call.failed)))
+class _More(NamedTuple):
+    """What there is of a call below its line."""
+
+    details: bool  # anything but what it was called with
+    preview: bool  # changes, output of commands and failures, some of which is shown without being asked for
+
+    @classmethod
+    def of(cls, call: Call, outputs: Sequence[str]) -> _More:
+        diffs = call.diffs
+        said = bool(outputs) and (call.kind == "execute" or bool(call.terminals) or call.failed)
+        other = call.images or rule_of(call) or any(call.notes) or raw_text(call.raw_output)
+        places = sum(bool(place.path) for place in call.places)
+        return cls(bool(diffs or outputs or other or places > 1), bool(diffs) or said)
+
+
+def _hidden_lines(call: Call) -> int:
+    """Lines of terminals, above their outputs, that are not kept."""
+    return sum(each.hidden_lines for each in call.terminals)
 
 
 # What is shown at first
 
 
-def _preview_parts(call: ToolCall, directory: str) -> Iterator[Part]:
-    if call.diffs:
-        rows, hidden = excerpt_rows(call.diffs)
+def _preview_parts(call: Call, outputs: Sequence[str], directory: str) -> Iterator[Part]:
+    diffs = call.diffs
+    if diffs:
+        rows, hidden = excerpt_rows(diffs)
         copied = "\n".join(row.sign + row.text for row in rows if isinstance(row, DiffLine))
         yield _preview(partial(draw_excerpt, rows, directory), copied, len(rows))
     else:
-        tail = _tail_of(call)
+        tail = _tail_of(call, outputs)
         hidden = tail.hidden
         if tail.error:
             yield _preview(partial(_draw_output, [tail.error], True), tail.error, 1)
     if hidden:
-        on_code = bool(call.diffs)
-        more = _preview(partial(draw_more, hidden, on_code), "", 1)
+        more = _preview(partial(draw_more, hidden, bool(diffs)), "", 1)
         more.opens = True
         yield more
-    if not call.diffs and tail.last:
+    if not diffs and tail.last:
         failed = call.failed and not tail.error and len(tail.last) == 1
         copied = without_colours("\n".join(tail.last))
         yield _preview(partial(_draw_output, tail.last, failed), copied, len(tail.last))
 
 
-def _image_parts(call: ToolCall, message: Message) -> Iterator[Part]:
+def _image_parts(call: Call, message_id: str) -> Iterator[Part]:
     for note in call.images:
         words = image_words(note, "o")
         yield _preview(partial(_draw_output, [words], False), words, 1)
-        yield image_part(message.id, note, lambda options: options.second_axis)
+        yield image_part(message_id, note, lambda options: options.second_axis)
 
 
 def _preview(draw: partial[list[Line]], copied: str, rows: int) -> Part:
@@ -292,7 +325,7 @@ def _unless_short(draw: partial[list[Line]], options: RenderOptions) -> list[Lin
 
 
 def excerpt_rows(
-    diffs: Sequence[ToolDiff], most: int = DIFF_ROWS, *, context: int = 1
+    diffs: Sequence[AnyDiff], most: int = DIFF_ROWS, *, context: int = 1
 ) -> tuple[list[DiffLine | str | None], int]:
     """Choose at most ``most`` rows of a call's diffs, each file named where there are several; and how many are left.
 
@@ -346,15 +379,14 @@ def _draw_output(rows: Sequence[str], failed: bool, options: RenderOptions) -> l
     return lines
 
 
-def _tail_of(call: ToolCall) -> _Tail:
+def _tail_of(call: Call, outputs: Sequence[str]) -> _Tail:
     """Choose the most telling lines of an output."""
-    tail = _kept_tail_of(call)
-    return tail._replace(hidden=tail.hidden + call.hidden_lines)
+    tail = _kept_tail_of("\n".join(outputs).strip("\n"), failed=call.failed)
+    return tail._replace(hidden=tail.hidden + _hidden_lines(call))
 
 
-def _kept_tail_of(call: ToolCall) -> _Tail:
-    body = call.coloured_body
-    if not call.failed:
+def _kept_tail_of(body: str, *, failed: bool) -> _Tail:
+    if not failed:
         rows, above = _last_rows(body, _TAIL)
         return _Tail("", above, rows)
     rows, above = _last_rows(body, _TAIL_OF_FAILURE)
@@ -411,18 +443,13 @@ def _draw_coloured(rows: Sequence[str], options: RenderOptions) -> list[Line]:
     return add_prefix(lines, LinePrefix(lead, lead, Style.null()))
 
 
-def _raw_parts(call: ToolCall, options: RenderOptions) -> Iterator[Part]:
-    if not (call.raw_input or call.raw_output):
+def _raw_parts(call: Call, options: RenderOptions) -> Iterator[Part]:
+    raw = raw_of(call)
+    if not raw:
         yield _label("no further details")
-    for label, value in (("input", call.raw_input), ("output", call.raw_output)):
-        if value:
-            yield _label(label)
-            yield from _body_parts(value.strip("\n"), options)
-
-
-def _sizes(diffs: Sequence[ToolDiff]) -> tuple[int, int]:
-    changes = [change_of(diff.old, diff.new) for diff in diffs]
-    return sum(change.added for change in changes), sum(change.removed for change in changes)
+    for label, value in raw:
+        yield _label(label)
+        yield from _body_parts(value.strip("\n"), options)
 
 
 def _label(text: str) -> Part:
@@ -435,7 +462,7 @@ def _name_line(text: str, options: RenderOptions) -> Line:
     return line_of((lead, Style.null()), (shorten(text, room), options.palette.faint), text="")
 
 
-def _diff_parts(diff: ToolDiff, *, named: bool, directory: str) -> Iterator[Part]:
+def _diff_parts(diff: Diff, *, named: bool, directory: str) -> Iterator[Part]:
     hunks = change_of(diff.old, diff.new).hunks
     if named:
         yield _label(relative(diff.path, directory))

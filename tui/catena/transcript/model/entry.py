@@ -28,7 +28,6 @@ from catena.transcript.messages.subagent import (
     SubagentWork,
     draw_subagent_line,
 )
-from catena.transcript.messages.tool_call import ToolCall
 from catena.transcript.messages.tool_rows import Shown, draw_group_line, hides_some, tool_parts
 from catena.transcript.model.heights import Heights
 from catena_acp.continuity.tool_calls.subagents import is_words
@@ -254,8 +253,8 @@ class Entry:
 
     def toggled(self, *, short: bool) -> bool:
         """Return whether it is folded after the person folds it, or unfolds it."""
-        if self.message.kind is Kind.TOOL and not self.touched and not self.delegates:
-            return not hides_some(self.message, short=short)
+        if isinstance(self.said, Call) and not self.touched and not self.delegates:
+            return not hides_some(self.said, short=short)
         return not self.folded
 
     def set_folded(self, folded: bool) -> None:
@@ -371,8 +370,8 @@ class Entry:
                 return chain(self.answer.parts, self._trailing_parts(self.answer))
             case Thought() as thought:
                 return self._thought_parts(thought)
-            case Call():
-                return self._tool_parts(message, options)
+            case Call() as call:
+                return self._tool_parts(call, options)
             case Plan(steps) as plan:
                 copied = plan_text(plan)
                 size = sum(len(safe_line(step.text)) for step in steps)
@@ -398,7 +397,7 @@ class Entry:
         if has_footer(message):
             yield Part(partial(draw_footer, message), "", size=0, breaks=0)
 
-    def _tool_parts(self, message: Message, options: RenderOptions) -> Iterator[Part]:
+    def _tool_parts(self, call: Call, options: RenderOptions) -> Iterator[Part]:
         if self.hidden:
             return
         if self.group:
@@ -408,10 +407,10 @@ class Entry:
             if self.group_folded:
                 return
         yield from tool_parts(
-            message,
+            call,
+            self.message.id,
             shown=Shown.LINE if self._report_is_below else self.shown,
             raw=self.raw,
-            directory=options.directory,
             options=options,
             goes_on=self.goes_on,
             head=self._draw_subagent_line if self.delegates and not self.asked else None,
@@ -425,11 +424,11 @@ class Entry:
             type(block) is OutputBlock and said.text.strip() in block.text for block in self.said.blocks
         )
 
-    def _draw_subagent_line(self, call: ToolCall, options: RenderOptions) -> Line:
+    def _draw_subagent_line(self, call: Call, what: str, options: RenderOptions) -> Line:
         below = list(self.below)
         work = SubagentWork.of([entry.message for entry in below])
         asks = any(entry.asked for entry in below)
-        return draw_subagent_line(call, self.message, work, self.folded, asks, options)
+        return draw_subagent_line(call, what, work, self.folded, asks, options)
 
     def _thought_parts(self, thought: Thought) -> Iterator[Part]:
         if not thought.words:

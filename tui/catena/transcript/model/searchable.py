@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from catena.text.call_text import object_of, texts_of
 from catena.text.safe_text import safe_line
-from catena.transcript.messages.tool_call import ToolCall
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import Answer, Divider, Notice, Plan, Prompt, Seam, Thought, Unknown, spoken_of
 from catena_store.records import Message
@@ -34,9 +34,8 @@ class TextPattern:
 def searchable_text(message: Message, detail: str = "") -> str:
     """Return the searchable text of a message; ``detail`` is the prior context of a seam, if it is known."""
     match spoken_of(message):
-        case Call():
-            call = ToolCall.of(message)
-            return "\n".join((call.object, *call.texts, *(diff.new for diff in call.diffs)))
+        case Call() as call:
+            return "\n".join((object_of(call), *texts_of(call), *(diff.new or "" for diff in call.diffs)))
         case Plan(steps):
             return "\n".join(safe_line(step.text) for step in steps)
         case Seam(text) | Divider(text, compacted=""):

@@ -6,18 +6,16 @@ import re
 from collections.abc import Iterator
 from textwrap import indent
 
+from catena.text.call_text import object_of, raw_of, texts_of, verb_of
 from catena.text.safe_text import safe_line
 from catena.transcript.markdown.markdown import parser
 from catena.transcript.markdown.splitter import split
 from catena.transcript.messages.answer import parse_fence
 from catena.transcript.messages.notices import plan_text
-from catena.transcript.messages.tool_call import ToolCall
 from catena.transcript.model.entry import Entry
 from catena_acp.diff import line_diff
-from catena_acp.port.session_events import ToolDiff
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import Answer, Divider, Notice, Plan, Prompt, Seam, Thought, Unknown
-from catena_store.records import Kind
 
 _LONG = 48_000  # characters parsed at once
 _MAY_HOLD_CODE = re.compile(r"```|~~~| {4}|\t")
@@ -37,11 +35,10 @@ def _own_text(entry: Entry) -> str:
         case Answer() | Thought():
             growing = entry.answer is not None and entry.answer.growing
             return entry.answer.text if growing and entry.answer is not None else message.text
-        case Call():
-            call = ToolCall.of(message)
-            diffs = [_unified(diff) for diff in call.diffs]
-            raw = [] if diffs or call.texts else [text for text in (call.raw_input, call.raw_output) if text]
-            return "\n".join((f"{call.verb} {call.object}".strip(), *diffs, *call.texts, *raw))
+        case Call() as call:
+            diffs = ["\n".join(line_diff(diff.old, diff.new or "").unified(diff.path)) for diff in call.diffs]
+            work = [*diffs, *texts_of(call)] or [text for _, text in raw_of(call)]
+            return "\n".join((f"{verb_of(call)} {object_of(call)}".strip(), *work))
         case Plan() as plan:
             return plan_text(plan)
         case Seam(text) | Divider(text, compacted=""):
@@ -54,10 +51,8 @@ def _own_text(entry: Entry) -> str:
 
 def code_blocks_of(entry: Entry) -> list[str]:
     """Return the code blocks of a message in order, each without its last newline."""
-    message = entry.message
-    if message.kind is Kind.TOOL:
-        call = ToolCall.of(message)
-        return [*(diff.new for diff in call.diffs), *call.texts]
+    if isinstance(call := entry.said, Call):
+        return [*(diff.new or "" for diff in call.diffs), *texts_of(call)]
     text = text_of(entry)
     return _code_in(text) if len(text) < _LONG else list(_code_in_pieces(text))
 
@@ -78,7 +73,3 @@ def _code_in_pieces(text: str) -> Iterator[str]:
             yield "\n".join(parse_fence(source)[1])
         elif not piece.plain and len(source) < _LONG and _MAY_HOLD_CODE.search(source) is not None:
             yield from _code_in(source)
-
-
-def _unified(diff: ToolDiff) -> str:
-    return "\n".join(line_diff(diff.old, diff.new).unified(diff.path))

@@ -47,7 +47,7 @@ def note_words(asked: PermissionOpened) -> Iterator[str]:
 
 def title_words(subject: RequestSubject) -> str:
     """The title of a call; in quotes, as the agent's words, if it is not what the call is about."""
-    from catena.transcript.messages.tool_call import without_verb
+    from catena.text.call_text import without_verb
 
     call, title = subject.call, call_line(subject.words.title)
     if not title:
@@ -69,7 +69,7 @@ def _is_backed(subject: RequestSubject, named: str) -> bool:
 
 def question_words(subject: RequestSubject, directory: str) -> str:
     """The question in one sentence: about the files or the command of a call, else in the agent's words, as such."""
-    from catena.transcript.messages.tool_call import relative, without_verb
+    from catena.text.call_text import relative, without_verb
     from catena_acp.permissions.deeds import deeds_of
 
     call = subject.call
