@@ -18,6 +18,7 @@ from bench.subject import AGENT_COMMAND, Subject
 from bench.terminal import percentile
 from catena.history.listing import HistoryListing
 from catena.history.query import HistoryQuery
+from catena.history.ranking import Quality, spans
 from catena.history.reading import HistoryReader
 from catena.settings.replays import replay_budget
 from catena.settings.settings import Settings
@@ -247,7 +248,8 @@ async def _history_keys(folder: Path) -> Figures:
                 began = time.thread_time()
                 matches = listing.match(HistoryQuery.parse(text[:length], now=BEGINNING))
                 for match in matches[:40]:
-                    _ = match.name_spans, match.cwd_spans
+                    spans(match.entry.name, match.words, fuzzy=match.quality is Quality.FUZZY)
+                    spans(match.entry.cwd, match.words)
                 times.append((time.thread_time() - began) * 1e3)
         return {
             "first_page_ms": first * 1e3,

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from bench.streaming import Figures
 from bench.words import markdown
-from catena_acp.conversation.adoption.adoption import adopt_session
+from catena_acp.conversation.adoption.adoption import adopt_transcript
 from catena_acp.transcripts.session import ForeignSession
-from catena_acp.transcripts.sources import Scanner, places
+from catena_acp.transcripts.sources import Scanner, places, read_session
 from catena_store.database.database import Database
 from catena_store.ids import new_id
 
@@ -43,7 +43,7 @@ async def _listed(home: Path, store: Path) -> Figures:
     again = time.perf_counter()
     async with Database.open(store) as db:
         opened = time.perf_counter()
-        await adopt_session(db, found[0], new_id=new_id)
+        await adopt_transcript(db, await asyncio.to_thread(read_session, found[0]), new_id)
         adopted = time.perf_counter()
     return {
         "listed_ms": (listed - began) * 1e3,

@@ -14,7 +14,6 @@ from catena.workspace.moved_directories import moved_directories
 from catena_acp.continuity.conversation_events import PromptReturned
 from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.errors import StillAtWork
-from catena_store.conversations import conversations
 from catena_store.records import ContextSource, Kind, TurnEnvironment
 from catena_store.windows import queue
 from support.clients.command_line import Catena, newest, run, shown
@@ -65,8 +64,10 @@ async def test_h12_a_conversation_continues_in_another_directory_which_has_a_his
         assert (await read_there(desk, there / "note.txt"))["status"] == "completed"
         assert [link.cwd for link in await desk.links()] == [str(world.project), str(there)]
         async with desk.db.read() as reader:
-            former = await conversations.former_directories(reader, desk.conversation.id)
-        assert [cwd for cwd, _ in former] == [str(world.project)]
+            former = await reader.all(
+                "SELECT cwd FROM former_directory WHERE conversation_id = ?", (desk.conversation.id,)
+            )
+        assert former == [(str(world.project),)]
         undo = ConversationUndo(desk.db, desk.conversations)
         step = await undo.undo(Scope(desk.window_id, None))
         assert step and desk.conversation.record.cwd == str(world.project)

@@ -9,10 +9,10 @@ from catena.history.foreign import ForeignReader
 from catena.history.listing import HistoryListing
 from catena.history.query import HistoryQuery
 from catena.history.scopes import HistoryScope
-from catena_acp.conversation.adoption.adoption import adopt_session
 from catena_acp.transcripts.copies import Copies
 from catena_store.ids import new_id
 from support.storage.rows import store
+from support.transcripts.adopted import adopt_session
 from support.transcripts.homes import CLAUDE, CLAUDE_FORK, CODEX, GEMINI, Home, said
 
 NOW = datetime(2026, 11, 24, tzinfo=UTC)

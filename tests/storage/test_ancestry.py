@@ -121,7 +121,6 @@ async def test_a_climb_gives_what_a_walk_from_row_to_row_gives(tmp_path: Path, s
             for id in path:
                 behind = path[path.index(id) + 1 :]
                 assert read.unknown_to(id) == (len({*spoken} & {*behind}), len({*tools} & {*behind}))
-            assert [row.id for row in await messages.tools_between(tx, None, leaf, 3)] == tools[-3:]
             every_tool = [id for id in branch if forest.rows[id].kind is Kind.TOOL]
             assert [row.id for row in await messages.newest_tools(tx, leaf, 3)] == every_tool[-3:]
             bottom = chance.randrange(len(branch))
@@ -131,9 +130,6 @@ async def test_a_climb_gives_what_a_walk_from_row_to_row_gives(tmp_path: Path, s
             other = chance.choice(every)
             shared = [id for id in branch if id in forest.branch(other)]
             assert await ancestry.meeting(tx, leaf, other) == (shared[-1] if shared else None)
-            after = chance.choice(path) if path else None
-            between = [id for id in tools if after is None or id in path[path.index(after) + 1 :]]
-            assert [row.id for row in await messages.tools_between(tx, after, leaf)] == between
             for conversation in ("c1", "c2"):
                 newest = await ancestry.newest_below(tx, leaf, conversation)
                 assert newest == forest.newest_below(leaf, conversation)
@@ -195,7 +191,6 @@ QUESTIONS: Mapping[str, Question] = {
     "a row far above": lambda r, leaf: ancestry.contains(r, leaf, "m1"),
     "the path": lambda r, leaf: ancestry.path(r, leaf, ["m1", "m500", leaf]),
     "the counts": lambda r, leaf: messages.count_between(r, "m3", leaf),
-    "the newest tool calls, of none": lambda r, leaf: messages.tools_between(r, None, leaf, 60),
     "the newest tool calls of all the branch": lambda r, leaf: messages.newest_tools(r, leaf, 2_000),
     "where two branches part": lambda r, leaf: ancestry.meeting(r, leaf, "first"),
     "the newest messages": lambda r, leaf: messages.spoken_between(r, None, leaf, 20),

@@ -17,7 +17,7 @@ import pytest
 
 from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.continuity.routing.prior_context import Budget
-from catena_acp.conversation.adoption.adoption import Adopter, adopt_file, adopt_session
+from catena_acp.conversation.adoption.adoption import Adopter, adopt_file
 from catena_acp.conversation.adoption.rows import preview
 from catena_acp.conversation.inspection.price import price_when_closed
 from catena_acp.conversation.inspection.todos import left_open_on
@@ -36,6 +36,7 @@ from support.agents.model import Said, Transcript, Upstream
 from support.conversations.modelled import answering, client, how
 from support.conversations.rehearsed import Desk, open_window
 from support.storage.rows import new_conversation, store
+from support.transcripts.adopted import adopt_session
 from support.transcripts.homes import (
     CLAUDE,
     CLAUDE_FORK,

@@ -104,10 +104,6 @@ class TranscriptBuilder:
         self._calls[call_id] = self._row(Kind.TOOL, "", at, call_id, tool_calls.begun(name, arguments, at))
         self._calls[call_id].text = str(self._calls[call_id].data["title"])
 
-    def knows_call(self, call_id: str) -> bool:
-        """True if there is a tool call of this id."""
-        return call_id in self._calls
-
     def show_call(self, call_id: str, data: dict[str, Any], at: datetime | None) -> None:
         """Add a tool call with the data of its row, or give it other data."""
         if call_id not in self._calls:

@@ -182,14 +182,6 @@ async def set_directory(tx: Writer, id: str, cwd: str) -> None:
     await _change(tx, id, "cwd = ?", cwd)
 
 
-async def former_directories(r: Reader, id: str) -> list[tuple[str, datetime]]:
-    """The directories that a conversation worked in before, oldest first, and until when."""
-    found = await r.all(
-        "SELECT cwd, until FROM former_directory WHERE conversation_id = ? ORDER BY id", (id,)
-    )
-    return [(cwd, from_milliseconds(until)) for cwd, until in found]
-
-
 async def directories_in_use(r: Reader) -> list[str]:
     """The directories of all conversations that lists show, the most recently used first."""
     found = await r.all(

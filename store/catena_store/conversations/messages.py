@@ -233,17 +233,23 @@ async def spoken_between(r: Reader, after: str | None, leaf: str | None, limit: 
     )
 
 
-async def tools_between(r: Reader, after: str | None, leaf: str | None, limit: int = 200) -> list[Message]:
-    """The newest tool rows on (after, leaf] below the last barrier, oldest first; ``after`` is a row of the branch.
-
-    Those of subagents are left out, as they are not counted: the call that started one stands for them.
-    """
-    return await _tools(r, after, leaf, limit, "a.barrier_id", _COUNTS, f"AND {_IS_COUNTED}")
-
-
 async def newest_tools(r: Reader, leaf: str | None, limit: int) -> list[Message]:
     """The newest tool rows of the branch, those of subagents included, oldest first, barriers crossed."""
-    return await _tools(r, None, leaf, limit, "0", "1", "")
+    return await _walk(
+        r,
+        """
+        WITH RECURSIVE branch (id, taken) AS (
+            SELECT a.tool_id, 0
+              FROM message m CROSS JOIN ancestry a ON a.id = m.id WHERE m.uid = ?1 AND ?2 > 0
+            UNION ALL
+            SELECT p.tool_id, b.taken + 1
+              FROM branch b CROSS JOIN ancestry a ON a.id = b.id CROSS JOIN ancestry p ON p.id = a.parent_id
+             WHERE b.id > 0 AND b.taken + 1 < ?2
+        )
+        """,
+        "b.id > 0",
+        (leaf, limit),
+    )
 
 
 async def tools_of_turns(r: Reader, turn_ids: Collection[str], text: str, limit: int) -> list[Message]:
@@ -256,35 +262,7 @@ async def tools_of_turns(r: Reader, turn_ids: Collection[str], text: str, limit:
     return [rows.message(row) for row in reversed(found)]
 
 
-# Of the row `a` below the row `p`, and of the row of a walk.
 _SHORTEST = 4  # letters of an id that name a message
-_COUNTS = "(a.tools > p.tools)"
-_IS_COUNTED = (
-    "(SELECT a.tools > coalesce((SELECT tools FROM ancestry p WHERE p.id = a.parent_id), 0)"
-    " FROM ancestry a WHERE a.id = b.id)"
-)
-
-
-async def _tools(
-    r: Reader, after: str | None, leaf: str | None, limit: int, top: str, counts: str, which: str
-) -> list[Message]:
-    return await _walk(
-        r,
-        f"""
-        WITH RECURSIVE branch (id, above, taken) AS (
-            SELECT a.tool_id,
-                   max({top}, coalesce((SELECT id FROM message WHERE uid = ?1), 0)), 0
-              FROM message m CROSS JOIN ancestry a ON a.id = m.id WHERE m.uid = ?2 AND ?3 > 0
-            UNION ALL
-            SELECT p.tool_id, b.above, b.taken + {counts}
-              FROM branch b CROSS JOIN ancestry a ON a.id = b.id CROSS JOIN ancestry p ON p.id = a.parent_id
-             WHERE b.id > b.above AND b.taken + {counts} < ?3
-        )
-        """,
-        f"b.id > b.above {which}",
-        (after, leaf, limit),
-    )
-
 
 # Of the row `m`: a tool call that only looks at something. Every MCP tool counts as acting, and every subagent.
 _LOOKS = (

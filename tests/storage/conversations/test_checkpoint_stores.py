@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from catena_store.conversations.checkpoint_stores import FileCheckpoints, MemoryCheckpoints, SqliteCheckpoints
+from catena_store.conversations.checkpoint_stores import MemoryCheckpoints, SqliteCheckpoints
 from catena_store.conversations.checkpoints import (
     MOST_CHARACTERS,
     Checkpoint,
     CheckpointStore,
 )
 from catena_store.errors import CheckpointImmutable, LabelTaken, NotAPointer, NotFound
+from support.storage.file_checkpoints import FileCheckpoints
 from support.storage.rows import START, new_conversation, say_much, store
 
 KINDS = ("sqlite", "memory", "files")

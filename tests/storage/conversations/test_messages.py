@@ -214,8 +214,7 @@ async def test_what_was_spoken_between_two_rows_is_the_newest_of_it_and_crosses_
 async def test_tool_calls_between_two_rows_are_listed_and_counted_apart(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await a_tree(tx)
-        assert ids(await messages.tools_between(tx, None, "a2")) == ["x1"]
-        assert ids(await messages.tools_between(tx, "a1", "a2")) == []
+        assert ids(await messages.newest_tools(tx, "a2", 5)) == ["x1"]
         assert await messages.count_between(tx, None, "a2") == (4, 1)
         assert await messages.count_between(tx, "x1", "a2") == (3, 0)
         assert await messages.count_between(tx, None, "a3") == (2, 0)
@@ -288,7 +287,7 @@ async def test_m03_every_walk_and_look_up_goes_through_an_index(tmp_path: Path) 
         await messages.last_turn(read, "a3")
         await messages.page(read, "a3", 5)
         await messages.spoken_between(read, "u1", "a3", 5)
-        await messages.tools_between(read, None, "a3")
+        await messages.newest_tools(read, "a3", 200)
         await messages.told_between(read, None, "a3", characters=1_000, longest=100, each=10, calls=1_000)
         await messages.count_between(read, None, "a3")
         await branches.siblings(read, "u2")

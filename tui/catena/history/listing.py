@@ -16,10 +16,8 @@ from catena.history.query import HistoryQuery, Known, QueryFacts
 from catena.history.ranking import (
     LEAST_LETTERS,
     Quality,
-    Span,
     folded,
     letters_in_order,
-    spans,
 )
 from catena.history.scopes import HistoryScope, Repositories
 from catena.history.steps import at_once
@@ -51,21 +49,6 @@ class HistoryMatch:
     def key(self) -> str:
         """The key of its entry."""
         return self.entry.key
-
-    @property
-    def name_spans(self) -> tuple[Span, ...]:
-        """Where the words stand in the entry's name."""
-        return spans(self.entry.name, self.words, fuzzy=self.quality is Quality.FUZZY)
-
-    @property
-    def cwd_spans(self) -> tuple[Span, ...]:
-        """Where they stand in its directory."""
-        return spans(self.entry.cwd, self.words)
-
-    @property
-    def prompt_spans(self) -> tuple[Span, ...]:
-        """Where they stand in its last prompt."""
-        return spans(self.entry.last_prompt, self.words)
 
 
 @dataclass(frozen=True)
@@ -138,7 +121,6 @@ class HistoryListing:
         self._changes = 0  # of what the order is made of
         self._found: tuple[tuple[str, ...], list[int]] | None = None  # places in the order, by the last words
         self._opened: frozenset[str] = frozenset()
-        self._own_sessions: frozenset[str] = frozenset()
         self._counts: Mapping[
             str, int
         ] = {}  # of our conversations by directory, while not all of them are here
@@ -194,17 +176,9 @@ class HistoryListing:
         self._opened = opened
         self.put([each for each in self._entries.values() if each.opened != (each.key in self._opened)])
 
-    def set_own_sessions(self, sessions: Collection[str]) -> None:
-        """Say which sessions are links of ours: a foreign entry of one of them is our conversation, and is left out."""
-        self._own_sessions = frozenset(sessions)
-        self._directories.clear()
-        for entry in self._entries.values():
-            self._tally(entry, 1)
-        self._disorder()
-
     def _tally(self, entry: HistoryEntry | None, step: int) -> None:
-        """Count an entry in its directory, if it is listed."""
-        if entry is not None and not (entry.foreign and entry.session in self._own_sessions):
+        """Count an entry in its directory."""
+        if entry is not None:
             self._directories[entry.cwd, entry.foreign] += step
 
     @property
@@ -359,7 +333,7 @@ class HistoryListing:
             if not at % _STEP:
                 yield
             texts = self._texts.get(each.key)
-            if texts is None or (each.foreign and each.session in self._own_sessions):
+            if texts is None:
                 continue
             ordered.entries.append(each)
             ordered.names.append(texts[0])

@@ -123,14 +123,6 @@ class HistoryQuery:
             )
         )
 
-    @property
-    def shows_archived(self) -> bool:
-        """True where the archived entries are asked for by name."""
-        return any(
-            each.kind is FilterKind.ARCHIVED or (each.kind is FilterKind.STATE and each.value == "archived")
-            for each in self.filters
-        )
-
     def passes(self, entry: HistoryEntry, facts: QueryFacts | None = None) -> bool:
         """True where every filter lets the entry pass; words are not looked at."""
         return all(_passes(each, entry, facts) for each in self.filters if not each.problem)

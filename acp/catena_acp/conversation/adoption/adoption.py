@@ -25,7 +25,7 @@ from catena_acp.conversation.titles import readable_title
 from catena_acp.errors import NotAdopted
 from catena_acp.transcripts.lines import UnreadableTranscript
 from catena_acp.transcripts.session import ForeignSession, ForeignTranscript, Tool
-from catena_acp.transcripts.sources import read_file, read_session
+from catena_acp.transcripts.sources import read_file
 from catena_store.chains import links
 from catena_store.conversations import conversations
 from catena_store.database.database import Database, Writer
@@ -50,15 +50,6 @@ class Adopted:
     new: bool  # False where one of ours held it before
     messages: int = 0  # prompts and answers that were added
     left_out: tuple[str, ...] = ()  # in words
-
-
-async def adopt_session(
-    db: Database, session: ForeignSession, *, new_id: Callable[[], str], adopter: Adopter | None = None
-) -> Adopted:
-    """The conversation of a session; the one that holds it where there is one. Raises NotAdopted, StoreError."""
-    if held := await holder(db, session):
-        return Adopted(await undeleted(db, held), new=False)
-    return await adopt_transcript(db, await read(lambda: read_session(session)), new_id, adopter)
 
 
 async def adopt_file(
