@@ -149,15 +149,17 @@ def test_w30_a_project_s_template_is_allowed_only_once_its_text_was_read_out(tmp
     said = lines_told(
         catena,
         "/templates allow theirs",
-        "/templates allow theirs",
+        "y",
         "! printf 'say Other.' > .catena/prompts/theirs.md",
         "/templates allow theirs",
+        "n",
     )
-    again = "Catena: That is what it says. The same line again allows it: /templates allow theirs"
-    allowed = said.index("Catena: Allowed until it changes.")
-    assert said[allowed - 2 : allowed] == ["say First.", again]
+    asked = said.index("Allow this template for catena run?")
+    assert said[asked - 1] == "say First."
+    allowed = said.index("Catena: Allowed for catena run, until the file changes.", asked)
     changed = said.index("say Other.", allowed)
-    assert said[changed + 1] == again
+    assert said[changed + 1] == said[asked]
+    assert not [line for line in said[changed:] if line.startswith("Catena: Allowed")]
     assert catena("run", "--agent", "rehearsal", "/theirs").status == 2
 
 

@@ -32,6 +32,25 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         await person.say("write notes.txt one")
         await person.idle()
         assert await told("/files") == ["File: notes.txt · changed 1 time"]
+        assert await told("/changes") == [
+            "Changes on this branch: 1 file",
+            "Changes on this branch: notes.txt · changes not reported",
+        ]
+        assert await told("/changes look") == ["! No changes since your last look."]
+        (whole, line) = await told("/blame notes.txt")
+        assert whole == "Blame: notes.txt, 1 line" and line.startswith("Blame: line 1 · Unknown: ")
+        assert await told("/blame nothing.txt") == [f"! {shown}/nothing.txt: No such file or directory"]
+        assert "Context: Messages in session: none of this conversation" in await told("/context")
+        (count, session) = await told("/chain")
+        assert count == "Sessions: 1 session, newest last" and "next: would be used" in session
+        assert await told("/background") == ["! Nothing runs in the background."]
+        assert await told("/permissions") == [
+            "! No rules: every request asks. An answer with “Always” makes one."
+        ]
+        assert await told("/mcp") == ["! No MCP servers: [mcp.NAME] in the settings adds one."]
+        assert await told("/mcp allow") == ["! This project has no .mcp.json."]
+        assert await told("/templates") == ["! There are no prompt templates."]
+        assert await told("/next-question") == ["! No tab asks."]
         assert await told("/checkpoint here") == ["Saved checkpoint “here”: /rewind here returns here."]
         assert await told("/label") == ["! /label LABEL names the newest checkpoint."]
         assert await told("/label there") == ["Newest checkpoint renamed to “there”."]

@@ -41,6 +41,11 @@ class RuleScope(IntEnum):
     PROJECT = 2
     SETTINGS = 3
 
+    @property
+    def place(self) -> str:
+        """The scope in words."""
+        return ("this conversation", "this project", "settings file")[self - 1]
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -52,6 +57,11 @@ class Rule:
     scope: RuleScope
     id: str = ""  # of one in the store
     project: str = ""  # absolute: it holds in this directory and below; "" for every one
+
+    @property
+    def words(self) -> str:
+        """The rule in words: `allow edits below auth/`."""
+        return f"{'allow' if self.allow else 'reject'} {rule_text(self)}"
 
 
 @dataclass(frozen=True, slots=True)

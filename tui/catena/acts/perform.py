@@ -19,6 +19,7 @@ def body_of(does: str) -> Callable[..., Awaitable[Done]]:
 async def perform(command: FrontCommand, argument: str, on: Here) -> None:
     """Do an act, say what it says and show what it found. Raises Refused, and whatever the act raises."""
     body = body_of(command.does)
+    argument = argument if command.argument else ""
     await carry_out(body(on, **{command.takes: argument}) if command.takes else body(on), on.surface)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from catena.acts.surface import Done, Here, Refused, Report, ReportRow
+from catena.acts.surface import Done, Here, LiveReport, Refused, Report, ReportRow
 from catena.text.safe_text import safe_line
 from catena.text.usage import Spending, spending, usage_rows
+from catena.workspace.tab import Tab
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.spoken.spoken import Notice, spoken_of
 from catena_store.conversations import messages
@@ -21,6 +22,25 @@ async def usage(on: Here) -> Done:
     spent = await on.tabs.branches.of_branch(on.tab, read)
     rows = [ReportRow(title, values) for title, values in usage_rows(spent)]
     return Done(report=Report("Cost of this conversation", "Usage", rows))
+
+
+async def background(on: Here) -> Done:
+    """Report what runs in the background, and go to the call that began it."""
+    window = on.tab.window
+    if not window.background:
+        raise Refused("Nothing runs in the background.")
+
+    async def read() -> Report:
+        rows = [ReportRow(safe_line(each.title), [safe_line(each.last_line)]) for each in window.background]
+        return Report("In the background", "Background", rows)
+
+    async def go(row: str) -> Done:
+        if not await on.tabs.branches.on_branch(on.tab, row):
+            raise Refused("Its call is not on this branch.")
+        await on.surface.visit(on.tab.conversation.id, row)
+        return Done()
+
+    return Done(report=LiveReport(window, read, go))
 
 
 async def stderr(on: Here) -> Done:
@@ -50,3 +70,18 @@ async def _lines_of_trouble(on: Here) -> tuple[str, ...]:
         last = await messages.get(reader, tab.leaf_id)
     said = spoken_of(last) if last is not None and last.kind is Kind.NOTICE else None
     return said.detail if isinstance(said, Notice) else ()
+
+
+async def next_question(on: Here) -> Done:
+    """Go to the next tab whose agent asks, around the end."""
+    tabs = on.tabs.tabs
+    here = tabs.index(on.at) if on.at in tabs else -1
+    asking = [tab for tab in (*tabs[here + 1 :], *tabs[: max(0, here)]) if tab.mark == "?"]
+    if not asking:
+        raise Refused("No other tab asks." if on.at is not None and on.at.asks else "No tab asks.")
+
+    async def step() -> Tab:
+        return asking[0]
+
+    await on.surface.go(step(), lambda tab: tab)
+    return Done()

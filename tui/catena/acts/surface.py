@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from catena.errors import CommandRefused
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from catena_store.records import Message
 
 T = TypeVar("T")
-Sizes = Callable[[int, int], str]  # the words of a front for lines that were added and removed
-
-
 NO_TAB = "No conversation is open: /new begins one, /history lists the others."
 
 
@@ -60,17 +57,30 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Voice:
+    """How a front words values."""
+
+    between: str  # what parts two of them
+    sizes: Callable[[int, int], str]  # lines that were added and removed
+    whole: bool = False  # everything is wanted
+
+
+@dataclass(frozen=True, slots=True)
 class ReportRow:
     """One row of a report: its name ("" continues the row before), and what is said of it."""
 
     name: str
-    values: Sequence[str] | Callable[[Sizes], Sequence[str]] = ()
+    values: Sequence[str] | Callable[[Voice], Sequence[str]] = ()
     open: Callable[[], Awaitable[Done]] | None = None  # what Enter on it does, and `/open` with its number
     dim: bool = False
 
-    def said(self, sizes: Sizes) -> Sequence[str]:
-        """Return the values in words; ``sizes`` words lines that were added and removed."""
-        return self.values(sizes) if callable(self.values) else self.values
+    def said(self, voice: Voice) -> str:
+        """Return the values in words."""
+        return voice.between.join(filter(None, self.values(voice) if callable(self.values) else self.values))
+
+    def line(self, voice: Voice) -> str:
+        """Return the name and the values."""
+        return voice.between.join(filter(None, (self.name, self.said(voice))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +88,28 @@ class Report:
     """What an act found, in values: rows, or a text of someone else's."""
 
     title: str  # of a sheet
-    word: str  # that each line of it begins with
+    word: str  # that each line of it begins with, if not ""
     rows: Sequence[ReportRow] = ()
-    note: str = ""  # about all rows, for those who see them at once
-    heading: str = ""  # the line before the text
+    note: str = ""  # about all rows, for those who choose one or see them at once
+    heading: str = ""  # the line before rows and text
     text: str = ""  # unsafe
     enter: str = ""  # the words for what opening a row does: then one of the rows may be chosen
     at_once: bool = False  # a list of one row needs no choice if it is shown to choose from
 
-    def lines(self, between: str, sizes: Sizes) -> Iterator[str]:
-        """Yield the heading and the rows, one line each; ``between`` parts what is said of one."""
-        if self.heading:
-            yield f"{self.word}: {self.heading}"
-        for row in self.rows:
-            yield f"{self.word}: {between.join(filter(None, (row.name, *row.said(sizes))))}"
+    def lines(self, voice: Voice) -> Iterator[str]:
+        """Yield the heading and the rows, one line each."""
+        for line in (self.heading, *(row.line(voice) for row in self.rows)):
+            if line:
+                yield f"{self.word}: {line}" if self.word else line
+
+
+@dataclass(frozen=True, slots=True)
+class LiveReport:
+    """What a sheet of its own reads and goes on reading; those who get lines get it as it is now."""
+
+    value: object
+    read: Callable[[], Awaitable[Report]]
+    chosen: Callable[[Any], Awaitable[Done]] | None = None  # does what is chosen on that sheet
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +117,7 @@ class Done:
     """What an act has done, in words, and what it found."""
 
     words: str = ""
-    report: Report | None = None
+    report: Report | LiveReport | None = None
 
 
 class Surface(Protocol):
@@ -115,7 +133,10 @@ class Surface(Protocol):
     async def write(self, text: str = "") -> None:
         """Put a text behind the draft of the tab, which the person goes on with."""
 
-    async def show(self, report: Report) -> None:
+    async def visit(self, conversation_id: str, message_id: str) -> None:
+        """Go to a message of a conversation, on the branch that it is on. Raises StoreError."""
+
+    async def show(self, report: Report | LiveReport) -> None:
         """Show a report, and return when the user is done with it; a row that is chosen is opened."""
 
     async def ask(self, question: Question) -> str:

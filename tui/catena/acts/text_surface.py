@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from catena.acts.perform import perform
-from catena.acts.surface import Here, Question, Refused, Report, ReportRow, T
+from catena.acts.surface import Here, LiveReport, Question, Refused, Report, ReportRow, T, Voice
 from catena.acts.table import FrontCommand, commands_of
 from catena.acts.unknown import unknown_command
 from catena.errors import CommandRefused
@@ -17,7 +17,7 @@ from catena.workspace.tabs import OpenTabs
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
-_BETWEEN = " · "
+_VOICE = Voice(" · ", size_words)
 _COMMANDS: dict[str, FrontCommand] = {
     name: each for each in commands_of("lines") if ":" in each.does for name in each.names
 }
@@ -41,9 +41,14 @@ class TextSurface:
         for line in safe(text).splitlines():
             self._write(f"Draft: {line}")
 
-    async def show(self, report: Report) -> None:
+    async def visit(self, conversation_id: str, message_id: str) -> None:
+        """Write the ids: nobody is anywhere here."""
+        self._write(f"{conversation_id} {message_id}")
+
+    async def show(self, report: Report | LiveReport) -> None:
         """Write the lines of a report."""
-        for line in (*report.lines(_BETWEEN, size_words), *safe(report.text).splitlines()):
+        found = await report.read() if isinstance(report, LiveReport) else report
+        for line in (*found.lines(_VOICE), *safe(found.text).splitlines()):
             self._write(line)
 
     async def ask(self, question: Question) -> str:

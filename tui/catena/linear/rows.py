@@ -23,11 +23,11 @@ from catena.text.call_text import (
     texts_of,
     verb_of,
 )
+from catena.text.changes_text import line_sentence
 from catena.text.formats import duration_parts, size_in_words
 from catena.text.image_text import image_facts
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.diff import DiffLine
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import Prompt
 from catena_store.records import Message
@@ -249,13 +249,6 @@ def change_lines(diffs: Sequence[AnyDiff], directory: str, *, most: int | None =
         yield f"Change: {relative(diff.path, directory)}{new}, {size_words(compared.added, compared.removed)}"
         lines = (line for hunk in compared.hunks for line in hunk.lines if line.sign != " ")
         yield from cut(map(line_sentence, lines), most)
-
-
-def line_sentence(line: DiffLine) -> str:
-    """A changed line as it is read aloud."""
-    act = "added" if line.sign == "+" else "removed"
-    text = line.text.rstrip("\r\n") if line.text.strip() else "(blank)"
-    return f"Line {line.number} {act}: {text}"
 
 
 def cut(lines: Iterable[str], most: int | None, more: str = "/show reads all.") -> Iterator[str]:

@@ -86,19 +86,27 @@ def named_template(templates: Sequence[Template], name: str) -> Template | None:
     return next((each for each in templates if each.name == name and not each.refused), None)
 
 
-async def known_templates(own: Path, project: str, db: Database) -> tuple[Template, ...]:
-    """The templates with the person's answers, read in a thread; without those where the store cannot be read."""
-    from catena_store.conversations import trusted_files
+@dataclass(frozen=True, slots=True)
+class KnownTemplates:
+    """The templates of a configuration directory and of a project, with the person's answers."""
 
-    found = await asyncio.to_thread(find_templates, own, project)
-    answers: dict[str, bool | None] = {}
-    if any(each.of_project for each in found):
-        with contextlib.suppress(StoreError):
-            async with db.read() as reader:
-                for each in found:
-                    if each.of_project:
-                        answers[each.path] = await trusted_files.answer_of(reader, each.path, each.digest)
-    return tuple(replace(each, allowed=answers.get(each.path)) for each in found)
+    own: Path
+    project: str
+    store: Database
+
+    async def read(self) -> tuple[Template, ...]:
+        """Read the templates in a thread; without answers where the store cannot be read."""
+        from catena_store.conversations import trusted_files
+
+        found = await asyncio.to_thread(find_templates, self.own, self.project)
+        answers: dict[str, bool | None] = {}
+        if any(each.of_project for each in found):
+            with contextlib.suppress(StoreError):
+                async with self.store.read() as reader:
+                    for each in found:
+                        if each.of_project:
+                            answers[each.path] = await trusted_files.answer_of(reader, each.path, each.digest)
+        return tuple(replace(each, allowed=answers.get(each.path)) for each in found)
 
 
 async def answer_about(template: Template, db: Database, *, allowed: bool) -> None:

@@ -8,12 +8,15 @@ from datetime import datetime
 from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
 from catena_acp.agents.catalog import find_spec
+from catena_acp.continuity.wording.context_summary import SHORTENED
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.chain import Chain, ChainEntry, Loads, shortened
+from catena_acp.conversation.inspection.context import TurnContext
 from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec
 from catena_store.chains.link_history import MessagePreview
 from catena_store.conversations.lineage import Kin, Lineage
-from catena_store.records import LinkState
+from catena_store.records import ContextSource, LinkState
 
 _STATES = {LinkState.PARKED: "saved fork", LinkState.SUSPECT: "uncertain"}
 _EVENTS = {
@@ -84,6 +87,51 @@ def chain_lines(chain: Chain) -> Iterator[str]:
 def next_line(chain: Chain) -> str:
     """Where the next prompt of the chain's branch would go."""
     return f"The next prompt would go to {safe_line(chain.next)}."
+
+
+def context_facts(context: TurnContext) -> Iterator[str]:
+    """Yield the facts of a turn's context, a line each; what stands apart begins with an empty one."""
+    turn = context.turn
+    yield f"Your prompt: {safe_line(shortened(context.prompt.text, 200))}"
+    yield f"Source: {context.how}" + (f" ({safe_line(turn.cause)})" if turn.cause else "")
+    yield f"Session: {safe_line(context.link.session_id)}"
+    knew = f"{context.knew:,}" if context.knew else "none of this conversation"
+    yield f"Messages in session: {knew}" + (
+        f"; {SHORTENED}" if context.abridged and turn.how is not ContextSource.TOLD else ""
+    )
+    if turn.left_out:
+        yield ""
+        yield f"Left out for length: {counted(turn.left_out, 'message')}"
+        if (hidden := turn.left_out - len(context.left_out)) > 0:
+            yield f"  … {hidden:,} older"
+        for glimpse in context.left_out:
+            yield f"  – {safe_line(shortened(glimpse.text, 100))}"
+    if turn.shortened:
+        yield f"Shortened: {counted(turn.shortened, 'message')}"
+    if turn.masked:
+        yield f"Masked in what is said of tool calls: {counted(turn.masked, 'secret')}"
+    if context.tools or turn.tools_left_out:
+        yield ""
+        more = f", {turn.tools_left_out:,} left out" if turn.tools_left_out else ""
+        yield f"{counted(turn.tools_listed, 'tool call')} listed{more}:"
+        for line in context.tools:
+            yield f"  – {safe_line(line)}"
+    if context.others:
+        yield ""
+        yield "Other sessions, when it was sent:"
+        for other in context.others:
+            yield f"  – {safe_line(f'{other.agent_title} · {other.session_id}: {other.words}')}"
+    yield ""
+    told = context.prior_context
+    if told is None:
+        yield "Only your prompt was sent."
+    else:
+        yield f"Sent before your prompt, exactly as follows ({len(told):,} characters):"
+
+
+def context_place(context: TurnContext) -> str:
+    """The place of a turn on its branch."""
+    return f"turn {context.number:,} of {context.total:,}" if context.number else "an earlier attempt"
 
 
 def _message(glimpse: MessagePreview) -> str:

@@ -10,6 +10,7 @@ from catena_acp.changes.patch import relative_path
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.file_changes import FileTouched
+from catena_acp.diff import DiffLine
 
 
 def scope_words(scope: ChangeScope) -> str:
@@ -51,8 +52,13 @@ def touched_words(file: FileTouched, sizes: Callable[[int, int], str] = size_wor
     return words
 
 
-def state_words(file: ChangedFile, directory: str, *, between: str = " · ") -> str:
-    """What became of a file, and what of it is not known; "" for a plain change. ``between``: what parts its facts."""
+def state_words(file: ChangedFile, directory: str) -> str:
+    """What became of a file, and what of it is not known; "" for a plain change."""
+    return " · ".join(state_facts(file, directory))
+
+
+def state_facts(file: ChangedFile, directory: str) -> list[str]:
+    """What became of a file, and what of it is not known, fact by fact."""
     words = []
     match file.state:
         case FileState.NEW:
@@ -74,8 +80,14 @@ def state_words(file: ChangedFile, directory: str, *, between: str = " · ") -> 
             pass
     if file.unsure:
         words.append("result unknown")
-    words += filter(None, [_since(file)])
-    return between.join(words)
+    return [*words, *filter(None, [_since(file)])]
+
+
+def line_sentence(line: DiffLine) -> str:
+    """A changed line as it is read aloud."""
+    act = "added" if line.sign == "+" else "removed"
+    text = line.text.rstrip("\r\n") if line.text.strip() else "(blank)"
+    return f"Line {line.number} {act}: {text}"
 
 
 def note_words(file: ChangedFile) -> str:

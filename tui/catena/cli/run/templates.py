@@ -5,7 +5,7 @@ from __future__ import annotations
 from catena.errors import CommandRefused
 from catena.screens.chat.commands.table import slash_command
 from catena.settings.file.location import config_directory
-from catena.settings.templates import PROJECT_FOLDER, known_templates, named_template
+from catena.settings.templates import PROJECT_FOLDER, KnownTemplates, named_template
 from catena.widgets.commands import split_slash
 from catena_store.database.database import Database
 
@@ -20,7 +20,7 @@ async def filled_in(prompt: str, directory: str, db: Database) -> str:
     if slash is None or slash_command(slash[0]):
         return prompt
     name, arguments = slash
-    template = named_template(await known_templates(config_directory(), directory, db), name)
+    template = named_template(await KnownTemplates(config_directory(), directory, db).read(), name)
     if template is None:
         return prompt
     if template.of_project and not template.allowed:

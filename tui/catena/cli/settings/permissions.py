@@ -26,11 +26,6 @@ from catena_store.conversations import conversations, permission_rules
 from catena_store.database.database import Database, default_path
 from catena_store.ids import new_id
 
-SCOPES = {
-    RuleScope.CONVERSATION: "this conversation",
-    RuleScope.PROJECT: "this project",
-    RuleScope.SETTINGS: "settings file",
-}
 _STATUSES = {
     "allow": ExitStatus.ANSWERED,
     "ask": ExitStatus.FAILED,
@@ -134,7 +129,7 @@ def _answer(verdict: RuleVerdict) -> str:
 
 def _line(rule: Rule) -> str:
     answer = "allow" if rule.allow else "reject"
-    return f"{answer:<6}  {safe_line(rule_text(rule))}  ({SCOPES[rule.scope]})  {rule.id}".rstrip()
+    return f"{answer:<6}  {safe_line(rule_text(rule))}  ({rule.scope.place})  {rule.id}".rstrip()
 
 
 def _shape(rule: Rule) -> dict[str, object]:

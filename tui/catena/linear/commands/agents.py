@@ -5,21 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from catena.acts.access import known_templates
 from catena.acts.surface import Refused
 from catena.errors import InvalidSettings, SettingsNotWritten
-from catena.linear import rows
 from catena.linear.commands.prompts import PromptCommands, announced
 from catena.linear.commands.tabs import TabCommands
-from catena.linear.context import LinearContext, ListRow
+from catena.linear.context import LinearContext
 from catena.settings.agent_choices import agent_choices, offered_agents
 from catena.settings.agents import find_agent, stored_agent_name
-from catena.settings.file.location import config_directory, settings_path
+from catena.settings.file.location import settings_path
 from catena.settings.linear import LinearSetting
 from catena.settings.settings import at_once, definition_of, load_settings
-from catena.settings.templates import Template, answer_about, known_templates, named_template
+from catena.settings.templates import named_template
 from catena.terminal.programs import run_program
 from catena.text import login_text
-from catena.text.safe_text import safe, safe_line
+from catena.text.safe_text import safe_line
 from catena.workspace.tab import Tab
 from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL
 from catena_acp.continuity.conversation_events import SessionState
@@ -39,7 +39,6 @@ class AgentCommands:
         self._context = context
         self._tabs = tabs
         self._prompts = prompts
-        self._templates_read: set[str] = set()  # by their digests: only what was read can be allowed
 
     # --- another agent
 
@@ -261,52 +260,15 @@ class AgentCommands:
 
     # --- templates
 
-    async def _templates(self) -> Sequence[Template]:
-        context, tab = self._context, self._context.tab
-        directory = tab.conversation.record.cwd if tab is not None else context.tabs.directory
-        return await known_templates(config_directory(), directory, context.tabs.store)
-
     async def fill_template(self, name: str, argument: str) -> bool:
         """Put a template of this name into the draft, filled in; False if there is none."""
-        template = named_template(await self._templates(), name)
+        context = self._context
+        template = named_template(await known_templates(context.tabs, context.tab).read(), name)
         if template is None:
             return False
         await self._prompts.write(template.with_arguments(argument))
         await self._prompts.draft()
         return True
-
-    async def templates(self, argument: str) -> None:
-        """List prompt templates; `allow NAME` and `refuse NAME` answer for those of the project."""
-        context = self._context
-        act, _, name = argument.partition(" ")
-        found = await self._templates()
-        if act in ("allow", "refuse"):
-            template = next((each for each in found if each.name == name.strip() and each.of_project), None)
-            if template is None:
-                raise Refused(f"This project has no template {safe_line(name)}.")
-            if act == "allow" and template.digest not in self._templates_read:
-                self._read_template(template)
-                context.say(f"That is what it says. The same line again allows it: /templates {argument}")
-                return
-            await answer_about(template, context.tabs.store, allowed=act == "allow")
-            context.say("Allowed until it changes." if act == "allow" else "Not used until it changes.")
-            return
-        if not found:
-            raise Refused("There are no prompt templates.")
-
-        def row(template: Template) -> ListRow:
-            async def read() -> None:
-                self._read_template(template)
-
-            answers = {True: "allowed", False: "not used", None: "not answered yet"}
-            project = f", of this project, {answers[template.allowed]}" if template.of_project else ""
-            return ListRow(f"/{template.name}{project}", read)
-
-        context.show("Templates: /open and a number reads one.", [row(each) for each in found])
-
-    def _read_template(self, template: Template) -> None:
-        self._context.out.lines(rows.set_in(line) for line in safe(template.text).splitlines())
-        self._templates_read.add(template.digest)
 
     # --- the person's settings
 

@@ -17,7 +17,6 @@ from catena.linear.commands.checkpoints import CheckpointCommands
 from catena.linear.commands.history import HistoryCommands
 from catena.linear.commands.prompts import PromptCommands, numbered
 from catena.linear.commands.reading import ReadingCommands
-from catena.linear.commands.rules import RuleCommands
 from catena.linear.commands.surface import LinesSurface
 from catena.linear.commands.table import COMMANDS, command_of
 from catena.linear.commands.tabs import TabCommands
@@ -48,9 +47,8 @@ class LinearCommands:
         self.branches: BranchCommands = BranchCommands(context, self.tabs, self.prompts)
         self.checkpoints: CheckpointCommands = CheckpointCommands(context, self.branches)
         self.history: HistoryCommands = HistoryCommands(context, self.tabs, self.branches)
-        self.reading: ReadingCommands = ReadingCommands(context, questions)
+        self.reading: ReadingCommands = ReadingCommands(context)
         self.agents: AgentCommands = AgentCommands(context, self.tabs, self.prompts)
-        self.rules: RuleCommands = RuleCommands(context)
         self.asides: AsideCommands = AsideCommands(context, self.tabs)
 
     def do(self, command: FrontCommand, argument: str) -> Awaitable[None]:
@@ -61,7 +59,7 @@ class LinearCommands:
             message_id = None
             if command.at and number.rstrip(":.").isdecimal():
                 message_id = numbered(context, number, known=command.at == "message")
-            surface = LinesSurface(context, self.tabs, self.prompts.write)
+            surface = LinesSurface(context, self.tabs, self.prompts.write, self.history.visit)
             on = Here(context.tabs, context.tab, surface, context.settings, message_id)
             return perform(command, rest.strip() if message_id else argument, on)
         action = attrgetter(command.does)(self)

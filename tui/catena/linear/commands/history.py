@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catena.acts.surface import Refused
 from catena.history.entries import HistoryEntry
@@ -19,16 +16,12 @@ from catena.history.scopes import HistoryScope
 from catena.linear.commands.branches import BranchCommands
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
-from catena.text.changes_text import shown_path
 from catena.text.formats import from_home, program_of, time_or_day
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording.counts import counted
 from catena_store.conversations import branches, conversations
 from catena_store.errors import Ambiguous, NotFound
 from catena_store.ids import utc_now
-
-if TYPE_CHECKING:
-    from catena_acp.blame.authorship import Block
 
 _LISTED = 20
 _HERE, _TOOLS = "here", "all-sources"
@@ -75,12 +68,14 @@ class HistoryCommands:
 
     async def _open(self, found: FoundConversation, others: OtherTools) -> None:
         key = await others.adopt(found.entry.key) if found.entry.foreign else found.entry.key
-        await self._tabs.open_conversation(key)
         if found.hit is not None:
-            await self._go_to_hit(found.hit.message_id)
+            await self.visit(key, found.hit.message_id)
+        else:
+            await self._tabs.open_conversation(key)
 
-    async def _go_to_hit(self, message_id: str) -> None:
-        """Go to the branch of a message that was found, and name its number."""
+    async def visit(self, conversation_id: str, message_id: str) -> None:
+        """Open a conversation on the branch of a message that was found, and name its number."""
+        await self._tabs.open_conversation(conversation_id)
         context, tab = self._context, self._context.here
         if not await context.tabs.branches.on_branch(tab, message_id):
             if tab.at_work:
@@ -94,47 +89,6 @@ class HistoryCommands:
         number = context.numbers.of(message_id)
         if number is not None:
             context.say(f"Found in {number}: /show {number} reads it.")
-
-    async def blame(self, argument: str) -> None:
-        """Say who wrote the lines of a file; `/open` goes to the prompt that brought some of them."""
-        from catena.text.blame_text import FileLines, full_words, prompt_words
-        from catena_acp.blame.reading import blame
-
-        context, tab = self._context, self._context.here
-        if not argument:
-            raise Refused(
-                "/blame FILE says which prompt wrote its lines; /blame FILE:12 or FILE:12-20 of those."
-            )
-        await tab.conversation.settle()
-        directory = tab.conversation.record.cwd
-        asked = await asyncio.to_thread(FileLines.read, argument, Path(directory))
-        now = utc_now()
-        file = await blame(context.tabs.store, asked.path, now)
-        last = asked.last or len(file.lines)
-        blocks = [each for each in file.blocks if each.end >= asked.first and each.first < last]
-
-        def row(block: Block) -> ListRow:
-            lines = (
-                f"line {block.first + 1}" if block.count == 1 else f"lines {block.first + 1} to {block.end}"
-            )
-            turn = file.blamed_turns.get(block.author.turn_id or "")
-            said = f": {prompt_words(turn)}" if turn else ""
-
-            async def go() -> None:
-                if turn is None or turn.prompt.deleted:
-                    raise Refused("No prompt is known that wrote these lines.")
-                await self._tabs.open_conversation(turn.prompt.conversation_id)
-                await self._go_to_hit(turn.prompt.prompt_id)
-
-            return ListRow(f"{lines}, {full_words(file, block.author, now)}{said}", go)
-
-        if not blocks:
-            raise Refused(f"The file ends with line {len(file.lines)}.")
-        context.show(
-            f"Blame: {shown_path(str(file.path), directory)}, {counted(len(file.lines), 'line')}. "
-            "/open and a number goes to the prompt.",
-            [row(block) for block in blocks],
-        )
 
     async def open(self, argument: str) -> None:
         """Take a number of the last list, or open a conversation by its id, the start of it, or its title."""

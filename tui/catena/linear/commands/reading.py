@@ -3,49 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catena.acts.surface import Refused
 from catena.linear import rows
 from catena.linear.commands.prompts import numbered_message
 from catena.linear.context import LinearContext, ListRow
 from catena.text.call_text import raw_text
-from catena.text.chain_text import link_facts, next_line
-from catena.text.changes_text import note_words, scope_words, shown_path, state_words
 from catena.text.formats import from_home
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.branch_search import MOST_HITS
-from catena_acp.changes.changed_file import UnreadFile
-from catena_acp.changes.hunks import diff_of_file
-from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.spoken.call import Call
 from catena_store.conversations import messages
-from catena_store.errors import StoreError
 from catena_store.records import Kind, Message
-
-if TYPE_CHECKING:
-    from catena.linear.questions import Questions
 
 _FOUND = 20
 _READ = 40  # messages that are read at a time
-_LONG_FACTS = frozenset(
-    ("session", "agent", "first", "log")
-)  # ids, and what is said more briefly, of a session
-_SCOPES = {"": Since.BRANCH, "branch": Since.BRANCH, "turn": Since.TURN, "look": Since.LOOK}
 
 
 class ReadingCommands:
     """Actions that read, and change nothing."""
 
-    def __init__(self, context: LinearContext, questions: Questions) -> None:
+    def __init__(self, context: LinearContext) -> None:
         self._context = context
-        self._questions = questions
 
     # --- where the person is
 
@@ -172,74 +156,6 @@ class ReadingCommands:
             ],
         )
 
-    # --- sessions
-
-    async def context(self, argument: str) -> None:
-        """Say what the agent knew at a turn: of the message of a number, else of the newest; what was replayed."""
-        tab, out = self._context.here, self._context.out
-        message = await numbered_message(self._context, argument) if argument else None
-        known = await tab.conversation.chain.context(tab.window, message.id if message else None)
-        if known is None:
-            raise Refused("Nothing has been sent yet.")
-        out.line(
-            f"Context: turn {known.number} of {known.total}, {safe_line(known.agent_title)}, {known.how}"
-        )
-        out.line(f"Context: its session knew {counted(known.knew, 'message')} before")
-        if known.left_out:
-            out.line(f"Context: {counted(known.turn.left_out, 'message')} left out")
-            out.lines(f"Left out: {safe_line(each.text)[:100]}" for each in known.left_out)
-        for number, noun, done in (
-            (known.turn.shortened, "message", "shortened"),
-            (known.turn.tools_left_out, "tool call", "left out"),
-            (known.turn.masked, "secret", "masked"),
-        ):
-            if number:
-                out.line(f"Context: {counted(number, noun)} {done}")
-        if known.prior_context:
-            out.line("Replayed:")
-            out.lines(rows.set_in(line) for line in safe(known.prior_context).splitlines() if line.strip())
-
-    async def chain(self) -> None:
-        """List the sessions of the conversation, newest last; `/open` continues from one."""
-        context, tab = self._context, self._context.here
-        chain = await tab.conversation.chain.read(tab.window)
-
-        async def pick(link_id: str) -> None:
-            price = await tab.conversation.chain.price_of(tab.window, link_id)
-            if await context.confirm(f"Continue where that session ended: {price.words}.", "continue there"):
-                await tab.conversation.chain.pick(tab.window, link_id)
-                await tab.window.prepare()
-
-        if not chain.entries:
-            raise Refused("No sessions yet.")
-        listed = []
-        left = {"directory"} if context.verbose else {"directory", *_LONG_FACTS}
-        for entry in chain.entries:
-            elsewhere = entry.link.cwd != tab.conversation.record.cwd
-            facts = [
-                f"{name}: {safe_line(' '.join(value.split()))}"
-                for name, value in link_facts(entry)
-                if name and (name not in left or (name == "directory" and elsewhere))
-            ]
-            listed.append(
-                ListRow(f"{safe_line(entry.agent_title)}. {'. '.join(facts)}", partial(pick, entry.link.id))
-            )
-        context.show(
-            f"Sessions: {counted(len(listed), 'session')}, newest last. /open and a number continues from one.",
-            listed,
-        )
-        if context.verbose or not any(each.link.session_id in chain.next for each in chain.entries):
-            context.say(next_line(chain))  # else a row says it, without an id
-
-    async def background(self) -> None:
-        """List what runs in the background."""
-        context, tab = self._context, self._context.here
-        if not tab.window.background:
-            raise Refused("Nothing runs in the background.")
-        for task in tab.window.background:
-            last = f": {safe_line(task.last_line)}" if task.last_line else ""
-            context.out.line(f"Background: {safe_line(task.title)}{last}")
-
     # --- costs, files, changes, the plan
 
     async def plan(self) -> None:
@@ -250,65 +166,6 @@ class ReadingCommands:
         steps = [(safe_line(each.text), each.status) for each in entries]
         self._context.out.line(rows.plan_line(steps) + (f", {source}" if source else ""))
         self._context.out.lines(rows.plan_details(steps))
-
-    async def changes(self, argument: str) -> None:
-        """List the files that were changed on this branch, in the last turn, since the last look or a checkpoint.
-
-        `/open` reads the changes of one.
-        """
-        context, tab = self._context, self._context.here
-        await tab.conversation.settle()
-        since = _SCOPES.get(argument.casefold())
-        if since is not None:
-            scope = ChangeScope(since)
-        else:
-            checkpoint = await tab.conversation.checkpoints.find(argument)
-            scope = ChangeScope(Since.CHECKPOINT, checkpoint.message_id, checkpoint.label or argument)
-        changes = await tab.conversation.changes.read(tab.leaf_id, scope)
-        if not changes.files:
-            raise Refused(f"No changes {scope_words(scope)}.")
-        if changes.caveat:
-            context.out.line(f"Note: {safe_line(changes.caveat)}")
-        words = await asyncio.to_thread(
-            lambda: [_file_words(each, changes.directory) for each in changes.files]
-        )
-        context.show(
-            f"Changes {scope_words(scope)}: {counted(len(changes.files), 'file')}. /open and a number reads one.",
-            [
-                ListRow(line, partial(self._say_file, each, changes.directory))
-                for line, each in zip(words, changes.files, strict=True)
-            ],
-        )
-        if tab.leaf_id is not None:
-            try:
-                await tab.conversation.changes.note_look(tab.leaf_id)
-            except StoreError as error:
-                context.out.line(f"Trouble: {safe_line(str(error))}")
-
-    async def _say_file(self, file: UnreadFile, directory: str) -> None:
-        lines = await asyncio.to_thread(lambda: list(_file_lines(file, directory)))
-        self._context.out.lines(lines)
-
-
-def _file_words(file: UnreadFile, directory: str) -> str:
-    read = file.read()
-    if read is None:
-        return shown_path(file.path, directory)
-    diff = diff_of_file(read)
-    state = state_words(read, directory, between=", ")
-    counts = rows.size_words(diff.added, diff.removed) if diff.hunks else ""
-    return ", ".join(filter(None, (shown_path(read.path, directory), state, counts)))
-
-
-def _file_lines(file: UnreadFile, directory: str) -> Iterator[str]:
-    yield f"Change: {_file_words(file, directory)}"
-    read = file.read()
-    if read is None:
-        return
-    if note := note_words(read):
-        yield f"Note: {note}"
-    for hunk in diff_of_file(read).hunks:
-        yield from (rows.line_sentence(line) for line in hunk.hunk.lines if line.sign != " ")
 
 
 def _around(text: str, wanted: str) -> str:

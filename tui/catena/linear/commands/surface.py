@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from catena.acts.perform import carry_out
-from catena.acts.surface import Cancelled, Done, Question, Report, ReportRow, T
+from catena.acts.surface import Cancelled, Done, LiveReport, Question, Report, ReportRow, T, Voice
 from catena.linear import rows as lines
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
@@ -18,12 +18,17 @@ class LinesSurface:
     """Linear mode, as acts see it."""
 
     def __init__(
-        self, context: LinearContext, tabs: TabCommands, write: Callable[[str], Awaitable[None]]
+        self,
+        context: LinearContext,
+        tabs: TabCommands,
+        write: Callable[[str], Awaitable[None]],
+        visit: Callable[[str, str], Awaitable[None]],
     ) -> None:
-        """``write`` puts a text into the draft."""
+        """``write`` puts a text into the draft; ``visit`` goes to a message of a conversation."""
         self._context = context
         self._tabs = tabs
         self._write = write
+        self._visit = visit
 
     beside = "in a new tab"
 
@@ -36,17 +41,33 @@ class LinesSurface:
         if text:
             await self._write(text)
 
-    async def show(self, report: Report) -> None:
+    @property
+    def _voice(self) -> Voice:
+        return Voice(", ", lines.size_words, self._context.verbose)
+
+    async def visit(self, conversation_id: str, message_id: str) -> None:
+        """Read the branch of a message, and name its number."""
+        await self._visit(conversation_id, message_id)
+
+    async def show(self, report: Report | LiveReport) -> None:
         """Read a report, from which `/open` takes a row; lines of someone else's cannot be taken for ours."""
         out = self._context.out
-        if report.enter:
+        found = await report.read() if isinstance(report, LiveReport) else report
+        if found.enter:
+            if found.note:
+                out.line(f"Note: {found.note}")
+            heading = f"{found.heading}. " if found.heading else ""
             self._context.show(
-                f"{report.word}: /open N to {report.enter}.",
-                [ListRow(_words(row), partial(self._open, row.open)) for row in report.rows if row.open],
+                f"{found.word}: {heading}/open N to {found.enter}.",
+                [
+                    ListRow(row.line(self._voice), partial(self._open, row.open))
+                    for row in found.rows
+                    if row.open
+                ],
             )
-            return
-        out.lines(report.lines(", ", lines.size_words))
-        out.lines(lines.set_in(line) for line in safe(report.text).splitlines())
+        else:
+            out.lines(found.lines(self._voice))
+            out.lines(lines.set_in(line) for line in safe(found.text).splitlines() if line.strip())
 
     async def _open(self, open: Callable[[], Awaitable[Done]]) -> None:
         await carry_out(open(), self)
@@ -68,7 +89,7 @@ class LinesSurface:
 
     async def choose(self, title: str, rows: Sequence[ReportRow], enter: str) -> ReportRow:
         """Ask for the number of a row."""
-        at = await self._context.choose(f"Choose: {title}", [_words(row) for row in rows])
+        at = await self._context.choose(f"Choose: {title}", [row.line(self._voice) for row in rows])
         if at is None:
             raise Cancelled
         return rows[at]
@@ -96,7 +117,3 @@ class LinesSurface:
         else:
             await self._tabs.show(tab)
         return taken
-
-
-def _words(row: ReportRow) -> str:
-    return ", ".join(filter(None, (row.name, *row.said(lines.size_words))))

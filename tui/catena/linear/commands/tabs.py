@@ -262,15 +262,6 @@ class TabCommands:
         else:
             raise Refused(f"There is no tab {safe_line(argument)}; /tabs lists them.")
 
-    async def next_question(self) -> None:
-        """Go to the next tab whose agent asks."""
-        context = self._context
-        asking = [tab for tab in context.tabs.tabs if tab is not context.tab and tab.mark == "?"]
-        if asking:
-            await self.show(asking[0])
-        else:
-            context.say("No other tab asks.")
-
     async def close(self) -> None:
         """Close the tab; the conversation stays in the history."""
         context, tab = self._context, self._context.here

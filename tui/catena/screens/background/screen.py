@@ -14,7 +14,7 @@ from catena.text.formats import duration_text
 from catena.text.safe_text import safe_line
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, Tone, Word
-from catena.widgets.sheet_head import SheetWords, Subject
+from catena.widgets.sheet_head import Subject
 from catena_acp.continuity.turns.background import BackgroundTask
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.prompts.window import Window
@@ -39,10 +39,8 @@ class BackgroundScreen(ListScreen[str | None]):
         *bindings(background_go="go", background_stop="stop"),
     ]
 
-    def __init__(
-        self, window: Window, *, clock: Callable[[], datetime], subject: Subject | None = None
-    ) -> None:
-        super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
+    def __init__(self, window: Window, *, clock: Callable[[], datetime], subject: Subject) -> None:
+        super().__init__(subject)
         self._of_window = window
         self._clock = clock
 

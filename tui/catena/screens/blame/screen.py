@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
@@ -36,6 +35,7 @@ from catena.widgets.scroll_bar import thin_scroll_bar
 from catena.widgets.sheet_head import SheetWords, Subject
 from catena_acp.blame.authorship import BlamedFile, Block, Proof
 from catena_acp.continuity.wording.counts import counted
+from catena_store.chains.turn_prompts import TurnPrompt
 
 _MOST_QUOTED = 200  # lines
 _KEYS = (
@@ -56,15 +56,7 @@ _WORDS_WIDE, _WORDS, _WORDS_NARROW = 30, 18, 11  # cells of the words in the gut
 _TAB = 4
 
 
-@dataclass(frozen=True, slots=True)
-class BlamePlace:
-    """A prompt to be opened."""
-
-    conversation_id: str
-    prompt_id: str
-
-
-class BlameScreen(Dialog[BlamePlace | None]):
+class BlameScreen(Dialog[TurnPrompt | None]):
     """A file, and who wrote it; the result is the prompt that the person opens."""
 
     CSS_PATH = [STYLES, "blame.tcss"]  # noqa: RUF012 - as Textual declares them
@@ -203,7 +195,7 @@ class BlameScreen(Dialog[BlamePlace | None]):
         elif turn.prompt.deleted:
             self.say("The conversation was deleted.")
         else:
-            self.dismiss(BlamePlace(turn.prompt.conversation_id, turn.prompt.prompt_id))
+            self.dismiss(turn.prompt)
 
     def action_quote(self) -> None:
         """Quote the block into the prompt."""

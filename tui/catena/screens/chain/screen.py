@@ -17,7 +17,7 @@ from catena.text.chain_text import link_facts
 from catena.text.formats import age
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Tone, Word
-from catena.widgets.sheet_head import SheetWords, Subject
+from catena.widgets.sheet_head import Subject
 from catena_acp.conversation.inspection.chain import SHOWN, Chain, ChainEntry, Loads, shortened
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.prompts.window import Window
@@ -58,9 +58,9 @@ class ChainScreen(ListScreen[str | None]):
         window: Window,
         *,
         clock: Callable[[], datetime],
-        subject: Subject | None = None,
+        subject: Subject,
     ) -> None:
-        super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
+        super().__init__(subject)
         self._conversation_chain = chain
         self._of_window = window
         self._clock = clock

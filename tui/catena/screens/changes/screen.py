@@ -26,6 +26,7 @@ from catena_acp.changes.changed_file import UnreadFile
 from catena_acp.changes.patch import hunk_patch
 from catena_acp.changes.reading import Changes, ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
+from catena_store.chains.turn_prompts import TurnPrompt
 from catena_store.errors import SnapshotFailed
 from catena_store.snapshots.repository import work_tree
 
@@ -98,7 +99,7 @@ class ReviewActs:
     blame: Callable[[str, int], Awaitable[None]]  # show who wrote it, from a line on; raises EditRefused
 
 
-class ChangesScreen(Dialog[None]):
+class ChangesScreen(Dialog[TurnPrompt | None]):
     """The changed files and the hunks of one of them; the keys are with the files or with the hunks."""
 
     CSS_PATH = [STYLES, "changes.tcss"]  # noqa: RUF012 - as Textual declares them

@@ -30,7 +30,7 @@ from catena.text.safe_text import safe_line
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Word
-from catena.widgets.sheet_head import SheetWords, Subject
+from catena.widgets.sheet_head import Subject
 from catena.widgets.typing_box import EdgeWord, TypingBox
 from catena.workspace.files_along import FilesAlong
 from catena_acp.conversation.checkpoints.checkpoints import Listed
@@ -104,7 +104,7 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
         subject: Subject | None = None,
     ) -> None:
         """``along`` makes the files of a way back; ``show_files`` shows what would become of them."""
-        super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
+        super().__init__(subject)
         self._make_along = along
         self._along = along()  # to the checkpoint under the cursor
         self._show_plan = show_files

@@ -15,6 +15,7 @@ from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 from textual.widgets import Static
 
+from catena.errors import CommandRefused
 from catena.keys.bindings import BindingChain, bindings, keys_of, with_own_keys
 from catena.screens.common.size_classes import size_classes
 from catena.terminal.compositor import SparingCompositor
@@ -123,7 +124,7 @@ class Dialog(ModalScreen[ScreenResultType]):
         """Await work on the store or an agent; an error becomes a message."""
         try:
             await work
-        except (AgentError, StoreError, ReadOnly) as error:
+        except (AgentError, CommandRefused, StoreError, ReadOnly) as error:
             self.say(str(error))
 
     def action_leave(self) -> None:

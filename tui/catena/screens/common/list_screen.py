@@ -14,7 +14,7 @@ from catena.keys.bindings import bindings, keys_of
 from catena.screens.common.dialog import Dialog
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import RowList
-from catena.widgets.sheet_head import SheetWords
+from catena.widgets.sheet_head import SheetWords, Subject
 
 _MOVING = (("{row_up row_down}", "choose"), ("{page_up} {page_down}", "a screenful up, down"))
 
@@ -30,8 +30,8 @@ class ListScreen(Dialog[ScreenResultType]):
         *bindings(row_up="move(-1)", row_down="move(1)", page_up="page(-1)", page_down="page(1)")
     ]
 
-    def __init__(self, words: SheetWords | None = None) -> None:
-        super().__init__(words or SheetWords(self.HEADING))
+    def __init__(self, subject: Subject | None = None, title: str = "") -> None:
+        super().__init__(SheetWords(title or self.HEADING, subject=subject or Subject()))
 
     def compose(self) -> ComposeResult:
         """Head, rows, message, field, keys."""

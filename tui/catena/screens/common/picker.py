@@ -19,7 +19,7 @@ from catena.text.safe_text import safe
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Columns, Row, RowList
-from catena.widgets.sheet_head import SheetWords, Subject
+from catena.widgets.sheet_head import Subject
 
 _NO_MATCH = "no match"
 
@@ -91,7 +91,7 @@ class Picker(ListScreen[str | None]):
 
         ``enter``: what Enter does; ``keys``: those besides. ``later`` reads the rows again, with facts that take time.
         """
-        super().__init__(SheetWords(title, subject=subject or Subject()))
+        super().__init__(subject, title)
         self.set_rows(rows)
         self._keep = keep
         self._keys = (

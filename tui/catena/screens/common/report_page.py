@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 
 from textual.content import Content
 
-from catena.acts.surface import Report
+from catena.acts.surface import Report, Voice
 from catena.cells import cell_len
 from catena.screens.common.page import PageScreen, facts_page
 from catena.text.changes_text import size_words
 from catena.text.safe_text import safe
 
+EYE = Voice(" · ", size_words)
 _APART = 3  # cells between a name and what is said of it
 
 
@@ -19,7 +20,7 @@ def report_page(report: Report) -> PageScreen:
     """Make the sheet of a report; a text is read from its end on."""
     if report.text:
         return PageScreen(report.title, Content(safe(report.text)), at_end=True)
-    rows = [(row.name, " · ".join(row.said(size_words))) for row in report.rows]
+    rows = [(row.name, row.said(EYE)) for row in report.rows]
     return PageScreen(report.title, noted_page(report.note, rows) if report.note else facts_page(rows))
 
 

@@ -15,20 +15,16 @@ from catena.desktop.clipboard import copied_words
 from catena.keys.bindings import priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingPane, ReadingScreen
-from catena.text.chain_text import next_line
+from catena.text.chain_text import context_facts, context_place, next_line
 from catena.text.safe_text import safe, safe_line
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import SheetWords, Subject
-from catena_acp.continuity.wording.context_summary import SHORTENED
-from catena_acp.continuity.wording.counts import counted
-from catena_acp.conversation.inspection.chain import shortened
 from catena_acp.conversation.inspection.context import TurnContext
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.prompts.window import Window
-from catena_store.records import ContextSource
 
 
-class ContextScreen(ReadingScreen[None]):
+class ContextScreen(ReadingScreen[str | None]):
     """The context of one turn; keys step to the turns before and after it."""
 
     CSS_PATH = [STYLES, "context.tcss"]  # noqa: RUF012 - as Textual declares them
@@ -48,13 +44,13 @@ class ContextScreen(ReadingScreen[None]):
 
     def __init__(
         self,
+        context: TurnContext,
         chain: ConversationChain,
         window: Window,
-        context: TurnContext,
         *,
-        subject: Subject | None = None,
+        subject: Subject,
     ) -> None:
-        super().__init__(SheetWords("Context", subject=subject or Subject()))
+        super().__init__(SheetWords("Context", subject=subject))
         self._chain = chain
         self._of_window = window
         self._turn_context = context
@@ -83,11 +79,10 @@ class ContextScreen(ReadingScreen[None]):
 
     def _show(self) -> None:
         context = self._turn_context
-        place = f"turn {context.number:,} of {context.total:,}" if context.number else "an earlier attempt"
-        conversation = self.subject.conversation
-        self.show_head(f"Context · {place}", subject=Subject(conversation, context.agent_title))
+        subject = Subject(self.subject.conversation, context.agent_title)
+        self.show_head(f"Context · {context_place(context)}", subject=subject)
         self.say("")
-        self.query_one("#facts", Static).update(Content(safe("\n".join(facts_of(context)))))
+        self.query_one("#facts", Static).update(Content(safe("\n".join(context_facts(context)))))
         told = context.prior_context
         text = self.query_one("#told", Static)
         text.display = told is not None and not self._folded
@@ -139,43 +134,3 @@ def next_of(context: TurnContext) -> Iterator[str]:
         # Of a single session that is said already.
         for entry in context.next.entries if len(context.next.entries) > 1 else ():
             yield f"  – {safe_line(f'{entry.agent_title} · {entry.link.session_id}: {entry.next}')}"
-
-
-def facts_of(context: TurnContext) -> Iterator[str]:
-    """The facts of a turn's context, a line each."""
-    turn = context.turn
-    yield f"Your prompt: {safe_line(shortened(context.prompt.text, 200))}"
-    yield f"Source: {context.how}" + (f" ({safe_line(turn.cause)})" if turn.cause else "")
-    yield f"Session: {safe_line(context.link.session_id)}"
-    knew = f"{context.knew:,}" if context.knew else "none of this conversation"
-    yield f"Messages in session: {knew}" + (
-        f"; {SHORTENED}" if context.abridged and turn.how is not ContextSource.TOLD else ""
-    )
-    if turn.left_out:
-        yield ""
-        yield f"Left out for length: {counted(turn.left_out, 'message')}"
-        if (hidden := turn.left_out - len(context.left_out)) > 0:
-            yield f"  … {hidden:,} older"
-        for glimpse in context.left_out:
-            yield f"  – {safe_line(shortened(glimpse.text, 100))}"
-    if turn.shortened:
-        yield f"Shortened: {counted(turn.shortened, 'message')}"
-    if turn.masked:
-        yield f"Masked in what is said of tool calls: {counted(turn.masked, 'secret')}"
-    if context.tools or turn.tools_left_out:
-        yield ""
-        more = f", {turn.tools_left_out:,} left out" if turn.tools_left_out else ""
-        yield f"{counted(turn.tools_listed, 'tool call')} listed{more}:"
-        for line in context.tools:
-            yield f"  – {safe_line(line)}"
-    if context.others:
-        yield ""
-        yield "Other sessions, when it was sent:"
-        for other in context.others:
-            yield f"  – {safe_line(f'{other.agent_title} · {other.session_id}: {other.words}')}"
-    yield ""
-    told = context.prior_context
-    if told is None:
-        yield "Only your prompt was sent."
-    else:
-        yield f"Sent before your prompt, exactly as follows ({len(told):,} characters):"

@@ -7,25 +7,18 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
+from catena.acts.access import IN_SETTINGS, answered_words
 from catena.keys.bindings import bindings, priority_bindings
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.text.safe_text import safe_line
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Word
-from catena.widgets.sheet_head import SheetWords, Subject
-from catena_acp.continuity.wording.counts import counted
-from catena_acp.conversation.conversation import Conversation
+from catena.widgets.sheet_head import Subject
+from catena_acp.conversation.access.permission_rules import ConversationRules
 from catena_acp.permissions.rule import Rule, RuleScope, rule_text
 
-_PLACES = {
-    RuleScope.CONVERSATION: "this conversation",
-    RuleScope.PROJECT: "this project",
-    RuleScope.SETTINGS: "settings file",
-}
-_IN_SETTINGS = "This rule is in the settings file: change it there."
 
-
-class PermissionsScreen(ListScreen[None]):
+class PermissionsScreen(ListScreen[str | None]):
     """The rules in force, the narrowest first."""
 
     HEADING = "Permission rules"
@@ -44,14 +37,14 @@ class PermissionsScreen(ListScreen[None]):
 
     def __init__(
         self,
-        conversation: Conversation,
+        rules: ConversationRules,
         *,
         apply: Callable[[], Awaitable[int]],
-        subject: Subject | None = None,
+        subject: Subject,
     ) -> None:
         """``apply`` lets the rules answer what is open already, and returns how many requests that were."""
-        super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
-        self._conversation = conversation
+        super().__init__(subject)
+        self._in_force = rules
         self._apply = apply
         self._rules: list[Rule] = []
         self._undoing: list[Callable[[], Awaitable[None]]] = []  # of the changes made here, the newest last
@@ -61,12 +54,12 @@ class PermissionsScreen(ListScreen[None]):
         await self.attempt(self._read())
 
     async def _read(self) -> None:
-        self._rules = list(await self._conversation.rules.listed())
+        self._rules = list(await self._in_force.listed())
         rows = [
             Row(
                 str(at),
-                safe_line(f"{'allow' if rule.allow else 'reject'} {rule_text(rule)}"),
-                columns=(Word(_PLACES[rule.scope]),),
+                safe_line(rule.words),
+                columns=(Word(rule.scope.place),),
             )
             for at, rule in enumerate(self._rules)
         ]
@@ -79,7 +72,7 @@ class PermissionsScreen(ListScreen[None]):
         key = self.chosen_key
         rule = self._rules[int(key)] if key is not None and int(key) < len(self._rules) else None
         if rule is not None and rule.scope is RuleScope.SETTINGS:
-            self.say(_IN_SETTINGS)
+            self.say(IN_SETTINGS)
             return None
         return rule
 
@@ -90,17 +83,17 @@ class PermissionsScreen(ListScreen[None]):
     def action_remove(self) -> None:
         """Remove the rule under the cursor."""
         if (rule := self._chosen) is not None:
-            rules = self._conversation.rules
+            rules = self._in_force
             self._undoing.append(lambda: rules.add(rule))
             self._change(rules.remove(rule), f"Removed: {rule_text(rule)}. u undoes it.")
 
     def action_move_scope(self) -> None:
         """Let the rule under the cursor hold in the project instead of the conversation, or the other way round."""
         if (rule := self._chosen) is not None:
-            rules = self._conversation.rules
+            rules = self._in_force
             other = RuleScope.PROJECT if rule.scope is RuleScope.CONVERSATION else RuleScope.CONVERSATION
             self._undoing.append(lambda: rules.move(rule, rule.scope))
-            self._change(rules.move(rule, other), f"Holds in {_PLACES[other]} now. u undoes it.")
+            self._change(rules.move(rule, other), f"Holds in {other.place} now. u undoes it.")
 
     def action_undo(self) -> None:
         """Undo the last change that was made on this sheet."""
@@ -114,7 +107,6 @@ class PermissionsScreen(ListScreen[None]):
             await work
             answered = await self._apply()
             await self._read()
-            also = f" {counted(answered, 'open request')} answered." if answered else ""
-            self.say(said + also)
+            self.say(said + answered_words(answered))
 
         self.run_worker(self.attempt(change()))

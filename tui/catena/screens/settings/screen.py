@@ -33,7 +33,7 @@ from catena.text.safe_text import safe_line
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Tone, Word
-from catena.widgets.sheet_head import SheetWords, Subject
+from catena.widgets.sheet_head import Subject
 from catena.widgets.typing_box import EdgeWord, TypingBox
 
 _SHORT = 15  # rows of a terminal below which little is said
@@ -79,7 +79,7 @@ class SettingsScreen(ListScreen[None]):
         self, settings: Settings, *, environment: Mapping[str, str], subject: Subject | None = None
     ) -> None:
         """``settings``: those that hold, which are shown where the file has an error."""
-        super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
+        super().__init__(subject)
         self._settings = settings
         self._environment = environment
         self._path = settings_path()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
+from catena.acts.access import NO_FILE, answer_for, state, unanswered, where
 from catena.keys.bindings import bindings, priority_bindings
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.screens.common.page import PageScreen
@@ -19,12 +19,10 @@ from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingPane, Readi
 from catena.terminal.key_pace import KeyPace
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
-from catena.text.secrets import SecretMask
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Tone, Word
 from catena.widgets.sheet_head import SheetWords, Subject
-from catena_acp.conversation.access.mcp_servers import ListedServers
-from catena_acp.conversation.conversation import Conversation
+from catena_acp.conversation.access.mcp_servers import ConversationServers, ListedServers
 from catena_acp.mcp.project_file import FILE_NAME, ProjectFile
 from catena_acp.mcp.selection import NOT_ALLOWED_YET, ServerChoice
 from catena_acp.mcp.server import McpServer, ServerOrigin
@@ -37,10 +35,9 @@ _GROUPS = {
     ServerOrigin.SETTINGS: "Settings file",
     ServerOrigin.PROJECT: f"This project ({FILE_NAME})",
 }
-_NO_FILE = f"This project has no {FILE_NAME}."
 
 
-class ServersScreen(ListScreen[None]):
+class ServersScreen(ListScreen[str | None]):
     """The servers, in the order in which sessions get them."""
 
     HEADING = "MCP servers"
@@ -64,16 +61,16 @@ class ServersScreen(ListScreen[None]):
 
     def __init__(
         self,
-        conversation: Conversation,
+        servers: ConversationServers,
         window_id: str,
         *,
-        subject: Subject | None = None,
-        pace: KeyPace | None = None,
+        subject: Subject,
+        pace: KeyPace,
     ) -> None:
-        super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
-        self._conversation = conversation
+        super().__init__(subject)
+        self._servers = servers
         self._window_id = window_id
-        self._pace = pace or KeyPace()
+        self._pace = pace
         self._listed: ListedServers | None = None
 
     async def on_mount(self) -> None:
@@ -81,12 +78,12 @@ class ServersScreen(ListScreen[None]):
         await self.attempt(self._read())
 
     async def _read(self) -> None:
-        self._listed = listed = await self._conversation.servers.listed(self._window_id)
+        self._listed = listed = await self._servers.listed(self._window_id)
         rows = list(server_rows(listed))
         self.show_head(self.HEADING, count=f"{len(rows):,}")
         self.row_list.show(rows, keep=self.chosen_key)
-        if listed.project is not None and listed.allowed is None and listed.project.servers:
-            self.say(f"{from_home(listed.project.path)} starts these programs if you allow it.")
+        if words := unanswered(listed):
+            self.say(f"{words}.")
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """Show the details of the row that was clicked."""
@@ -111,33 +108,30 @@ class ServersScreen(ListScreen[None]):
         """Show all that the file of the project would start, however small the screen, and ask."""
         listed = self._listed
         if listed is None or (project := listed.project) is None:
-            self.say(_NO_FILE)
+            self.say(NO_FILE)
             return
         if not project.servers:
             self.say(f"Nothing in {FILE_NAME} can be used.")
             return
 
-        def answered(allowed: bool | None) -> None:
+        def answer(allowed: bool | None) -> None:
             if allowed is not None:
-                self._answer(listed, project, allowed=allowed)
+                self._answer(listed, allowed=allowed)
 
-        self.app.push_screen(AllowScreen(project, listed, subject=self.subject, pace=self._pace), answered)
+        self.app.push_screen(AllowScreen(project, listed, subject=self.subject, pace=self._pace), answer)
 
     def action_refuse(self) -> None:
         """Do not use what the file of the project says."""
-        listed = self._listed
-        if listed is None or (project := listed.project) is None:
-            self.say(_NO_FILE)
-        else:
-            self._answer(listed, project, allowed=False)
+        if self._listed is not None:
+            self._answer(self._listed, allowed=False)
 
-    def _answer(self, listed: ListedServers, project: ProjectFile, *, allowed: bool) -> None:
+    def _answer(self, listed: ListedServers, *, allowed: bool) -> None:
         """Keep the answer about the file as it was shown."""
 
         async def answer() -> None:
-            await self._conversation.servers.answer(project, allowed=allowed)
+            words = await answer_for(self._servers, listed, allowed=allowed)
             await self._read()
-            self.say(_answered(listed, allowed=allowed))
+            self.say(words)
 
         self.run_worker(self.attempt(answer()))
 
@@ -208,13 +202,6 @@ def _in_full(project: ProjectFile, listed: ListedServers) -> Iterator[Content]:
             yield Content.styled(f"  {safe_line(f'{name} = {value}')}", "$muted")
 
 
-def _answered(listed: ListedServers, *, allowed: bool) -> str:
-    until = f"until {FILE_NAME} changes"
-    if not allowed:
-        return f"Not used, {until}."
-    return f"Allowed, {until}. The agent gets them with {_next(listed)}."
-
-
 def server_rows(listed: ListedServers) -> Iterator[Row]:
     """A row for each server, and for what of the project's file cannot be used."""
     for at, choice in enumerate(listed.choices):
@@ -222,7 +209,7 @@ def server_rows(listed: ListedServers) -> Iterator[Row]:
         yield Row(
             str(at),
             server.name,
-            note=_state(choice, listed),
+            note=state(choice, listed),
             mark=_mark(choice),
             group=_GROUPS[server.origin],
             detail=where(server),
@@ -249,26 +236,6 @@ def _mark(choice: ServerChoice) -> Word:
     return Word("!", Tone.FAILURE) if choice.unexpected else Word("○", Tone.FAINT)
 
 
-def _state(choice: ServerChoice, listed: ListedServers) -> str:
-    """What becomes of a server, in words."""
-    if choice.sent is None:
-        return choice.why
-    when = "sent" if choice.server.name in listed.in_session else f"sent with {_next(listed)}"
-    missing = "/" not in str(choice.sent.get("command", "/"))
-    return f"{when} · program not found here" if missing else when
-
-
-def _next(listed: ListedServers) -> str:
-    """When the agent gets what is new."""
-    return "the next session" if listed.open and not listed.reopens else "your next prompt"
-
-
-def where(server: McpServer) -> str:
-    """The program or the address of a server, without its secrets; a project's as it stands in its file."""
-    text = server.url or shlex.join(server.command)
-    return safe_line(text if server.origin is ServerOrigin.PROJECT else SecretMask().rewrite(text))
-
-
 def details(choice: ServerChoice, listed: ListedServers) -> list[str]:
     """Everything about a server, a line each, without the person's secrets."""
     server = choice.server
@@ -277,7 +244,7 @@ def details(choice: ServerChoice, listed: ListedServers) -> list[str]:
         origin = safe_line(from_home(listed.project.path))
     lines = [
         f"From        {origin}",
-        f"State       {safe_line(_state(choice, listed))}",
+        f"State       {safe_line(state(choice, listed))}",
         f"Transport   {server.transport}",
         f"{'Address' if server.url else 'Command'}     {where(server)}",
     ]

@@ -9,28 +9,21 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.content import Content
 
+from catena.acts.access import answer_template
 from catena.keys.bindings import bindings, priority_bindings
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
 from catena.screens.common.page import PageScreen
-from catena.settings.templates import (
-    FOLDER,
-    PROJECT_FOLDER,
-    Template,
-    answer_about,
-    known_templates,
-    named_template,
-)
+from catena.settings.templates import FOLDER, PROJECT_FOLDER, KnownTemplates, Template, named_template
 from catena.text.formats import from_home
 from catena.text.safe_text import safe
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Tone, Word
-from catena.widgets.sheet_head import SheetWords, Subject
-from catena_store.database.database import Database
+from catena.widgets.sheet_head import Subject
 
 _OWN = "Yours need no answer."
 
 
-class TemplatesScreen(ListScreen[None]):
+class TemplatesScreen(ListScreen[str | None]):
     """The templates, those of the project first."""
 
     HEADING = "Prompt templates"
@@ -51,18 +44,14 @@ class TemplatesScreen(ListScreen[None]):
 
     def __init__(
         self,
-        own: Path,
-        directory: str,
-        db: Database,
+        known: KnownTemplates,
         *,
         taken: Collection[str],
-        subject: Subject | None = None,
+        subject: Subject,
     ) -> None:
-        """``own`` is the configuration directory, ``directory`` the project's; ``taken`` the names of commands."""
-        super().__init__(SheetWords(self.HEADING, subject=subject or Subject()))
-        self._own = own
-        self._directory = directory
-        self._db = db
+        """``taken`` are the names of commands."""
+        super().__init__(subject)
+        self._known = known
         self._taken = taken
         self._templates: Sequence[Template] = ()
 
@@ -71,9 +60,11 @@ class TemplatesScreen(ListScreen[None]):
         self.run_worker(self.attempt(self._read()))
 
     async def _read(self) -> None:
-        self._templates = await known_templates(self._own, self._directory, self._db)
+        self._templates = await self._known.read()
         self.show_head(self.HEADING, count=f"{len(self._templates):,}")
-        self.row_list.show(list(template_rows(self._templates, self._own, self._taken)), keep=self.chosen_key)
+        self.row_list.show(
+            list(template_rows(self._templates, self._known.own, self._taken)), keep=self.chosen_key
+        )
 
     @property
     def _chosen(self) -> Template | None:
@@ -109,10 +100,9 @@ class TemplatesScreen(ListScreen[None]):
             return
 
         async def answer() -> None:
-            await answer_about(template, self._db, allowed=allowed)
+            said = await answer_template(template, self._known.store, allowed=allowed)
             await self._read()
-            what = "Allowed for catena run" if allowed else "Not used"
-            self.say(f"{what}, until the file changes.")
+            self.say(said)
 
         self.run_worker(self.attempt(answer()))
 

@@ -33,7 +33,7 @@ from catena.text.safe_text import safe, safe_line
 from catena.themes.variables import tells_code
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, RowsOnDemand
-from catena.widgets.sheet_head import SheetWords, Subject
+from catena.widgets.sheet_head import Subject
 from catena.workspace.files_along import FilesAlong
 from catena_acp.conversation.inspection.changes import ConversationChanges
 from catena_acp.conversation.inspection.tree import ConversationTree
@@ -155,7 +155,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
 
         ``at``: the prompt that the cursor begins on; by default the window's.
         """
-        super().__init__(SheetWords(self.HEADING, subject=subject))
+        super().__init__(subject)
         self._price = price
         self._files = files
         self._along = files.along()  # to the prompt under the cursor

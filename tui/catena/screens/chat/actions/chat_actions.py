@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from catena.acts.perform import body_of, carry_out
 from catena.acts.surface import Here
 from catena.screens.chat.actions.agent.logins import LoginActions
-from catena.screens.chat.actions.agent.permissions import PermissionActions
-from catena.screens.chat.actions.agent.servers import ServerActions
 from catena.screens.chat.actions.agent.settings import SettingsActions
 from catena.screens.chat.actions.agent.trouble import TroubleActions
 from catena.screens.chat.actions.branching.asides import AsideActions
@@ -19,7 +17,6 @@ from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.checkpoints import CheckpointActions
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.branching.files import AlongActions
-from catena.screens.chat.actions.conversations.blame import BlameActions
 from catena.screens.chat.actions.conversations.changes import ChangesActions
 from catena.screens.chat.actions.conversations.inspection import ChainActions, TreeActions
 from catena.screens.chat.actions.finding import FindActions
@@ -27,7 +24,6 @@ from catena.screens.chat.actions.panes import PaneActions
 from catena.screens.chat.actions.prompting.attachments import AttachmentActions
 from catena.screens.chat.actions.prompting.prompts import PromptActions, QueueActions
 from catena.screens.chat.actions.prompting.shell import ShellActions
-from catena.screens.chat.actions.prompting.templates import TemplateActions
 from catena.screens.chat.actions.quitting import QuitActions
 from catena.screens.chat.actions.start import StartActions
 from catena.screens.chat.actions.surface import ScreenSurface
@@ -55,8 +51,6 @@ class ChatActions:
         self.context = context
         self.do = do
         self.tabs = TabActions(context, do)
-        self.permissions = PermissionActions(context, self.tabs)
-        self.servers = ServerActions(context)
         self.prompts = PromptActions(context)
         self.queue = QueueActions(context)
         self.shell = ShellActions(context, self.prompts)
@@ -70,8 +64,7 @@ class ChatActions:
             do=lambda name: context.run(do(name)),
             choose_agent=self.settings.agent,
         )
-        self.blaming = BlameActions(context, self._open_prompt)
-        self.changes = ChangesActions(context, self.blaming)
+        self.changes = ChangesActions(context, self._open_prompt)
         self.along = AlongActions(context, self.changes)
         self.tabs.shown_first = self.along.look_for_cut
         self.asides = AsideActions(context, self.tabs)
@@ -87,9 +80,8 @@ class ChatActions:
             history=self.choose_beside,
         )
         self.checkpoints = CheckpointActions(context, self.branches, self.along, self.act)
-        self.templates = TemplateActions(context, commands)
         self.finding = FindActions(context)
-        self.view = ViewActions(context, commands=commands, do=do, templates=self.templates)
+        self.view = ViewActions(context, commands=commands, do=do)
         self.quitting = QuitActions(context)
 
     def act(

@@ -7,9 +7,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from catena.acts.perform import carry_out
-from catena.acts.surface import Cancelled, Question, Report, ReportRow, T
+from catena.acts.surface import Cancelled, LiveReport, Question, Report, ReportRow, T
 from catena.screens.chat.panels.fork import ENTER, ForkOption, ForkQuestion
-from catena.text.changes_text import size_words
 
 if TYPE_CHECKING:
     from catena.screens.chat.actions.chat_actions import ChatActions
@@ -54,8 +53,19 @@ class ScreenSurface:
             self._context.quote_into(self._context.tab, text)
         self._context.write_here()
 
-    async def show(self, report: Report) -> None:
+    async def visit(self, conversation_id: str, message_id: str) -> None:
+        """Open a conversation at a message."""
+        await self._actions.history.open_prompt(conversation_id, message_id)
+
+    async def show(self, report: Report | LiveReport) -> None:
         """Show a report as a sheet, until it is closed; a text from its end on. The row that is chosen is opened."""
+        if isinstance(report, LiveReport):
+            from catena.screens.chat.actions.sheets import choose_on_sheet
+
+            chosen = await choose_on_sheet(report.value, self._tab, self._actions)
+            if chosen is not None and report.chosen is not None:
+                await carry_out(report.chosen(chosen), self)
+            return
         if report.enter:
             only = report.rows[0] if report.at_once and len(report.rows) == 1 else None
             row = only or await self.choose(report.title, report.rows, report.enter)
@@ -91,12 +101,10 @@ class ScreenSurface:
     async def choose(self, title: str, rows: Sequence[ReportRow], enter: str) -> ReportRow:
         """Let a row of a list with a filter be chosen."""
         from catena.screens.common.picker import Picker
+        from catena.screens.common.report_page import EYE
         from catena.widgets.row_list import Row
 
-        shown = [
-            Row(str(at), row.name, detail=" · ".join(filter(None, row.said(size_words))), dim=row.dim)
-            for at, row in enumerate(rows)
-        ]
+        shown = [Row(str(at), row.name, detail=row.said(EYE), dim=row.dim) for at, row in enumerate(rows)]
         picker = Picker(title, shown, enter=enter, subject=self._context.subject)
         chosen = await self._context.app.push_screen_wait(picker)
         if chosen is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,9 @@ from catena.widgets.commands import CommandWords
 from catena_store.records import Kind
 
 if TYPE_CHECKING:
-    from catena.screens.chat.actions.prompting.templates import TemplateActions
+    from catena.settings.templates import Template
 
+_PATIENCE = 0.8  # seconds, less than the keys wait
 _HELPED_BY = {
     "page": "form",  # places without a section of their own in the help
     "reason": "question",
@@ -34,10 +36,8 @@ class ViewActions:
         *,
         commands: Sequence[CommandWords],
         do: Callable[[str], Awaitable[None]],
-        templates: TemplateActions,
     ) -> None:
         """``commands`` are those that the palette and the help list; ``do`` does the one of a name."""
-        self._templates = templates
         self._context = context
         self._commands = commands
         self._do = do
@@ -84,7 +84,7 @@ class ViewActions:
             values={"model": session.model or "", "mode": mode_name(session)} if session else {},
             subject=context.subject,
             agent=session.agent_title if session else "",
-            templates=await self._templates.known(),
+            templates=await self._templates(),
         )
         chosen = await context.app.push_screen_wait(palette)
         if chosen is None:
@@ -110,6 +110,16 @@ class ViewActions:
             agents,
             self._commands,
             self._context.keys,
-            await self._templates.known(),
+            await self._templates(),
         )
         await self._context.app.push_screen_wait(page)
+
+    async def _templates(self) -> Sequence[Template]:
+        """The templates that hold here; none if they take long to be read."""
+        from catena.acts.access import known_templates
+
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                return await known_templates(self._context.tabs, self._context.tab).read()
+        except TimeoutError:
+            return ()

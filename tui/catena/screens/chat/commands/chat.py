@@ -142,11 +142,11 @@ class Chat:
 
     async def templates(self, directory: str) -> Sequence[Template]:
         """The prompt templates of a directory and the person's own, with the answers about the project's."""
-        from catena.settings.templates import find_templates, known_templates
+        from catena.settings.templates import KnownTemplates, find_templates
 
         if self.opened is None:
             return await asyncio.to_thread(find_templates, config_directory(), directory)
-        return await known_templates(config_directory(), directory, self.opened.context.tabs.store)
+        return await KnownTemplates(config_directory(), directory, self.opened.context.tabs.store).read()
 
     # --- what is submitted
 

@@ -3,89 +3,79 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catena.mentions.roots import leads_inside, resolved_roots
-from catena.screens.chat.actions.conversations.blame import BlameActions
 from catena.screens.chat.context import ChatContext
 from catena.terminal.programs import EditorFailed, edit_file
+from catena.text.changes_text import shown_path
 from catena.text.safe_text import safe_line
 from catena.workspace.tab import Tab
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.snapshots.restoring import RestorePlan
+from catena_store.chains.turn_prompts import TurnPrompt
 from catena_store.errors import StoreError
 
 if TYPE_CHECKING:  # neither screen is needed before there is one
-    from catena.screens.blame.screen import BlamePlace
     from catena.screens.changes.screen import ChangesReader, ChangesScreen
-
-_SCOPES = {"": Since.BRANCH, "branch": Since.BRANCH, "turn": Since.TURN, "look": Since.LOOK}
 
 
 class ChangesActions:
-    """Actions on the changes of the active tab's conversation."""
+    """Sheets on what agents changed in files, and on who wrote them."""
 
-    def __init__(self, context: ChatContext, blaming: BlameActions) -> None:
+    def __init__(self, context: ChatContext, open_prompt: Callable[[str, str], Awaitable[None]]) -> None:
+        """``open_prompt`` opens a conversation at a prompt."""
         self._context = context
-        self._blaming = blaming
+        self._open_prompt = open_prompt
 
-    async def changes(self, argument: str = "") -> None:
-        """Review the changes of the branch, of its newest turn, since the last look, or since a checkpoint."""
-        if (tab := self._context.tab) is None:
-            return
-        named = argument.strip()
-        since = _SCOPES.get(named.casefold())
-        if since is not None:
-            await self._review(tab, ChangeScope(since))
-            return
-        checkpoint = await tab.conversation.checkpoints.find(named)
-        name = checkpoint.label or named
-        await self._review(tab, ChangeScope(Since.CHECKPOINT, checkpoint.message_id, name))
+    async def blame(self, tab: Tab, path: Path, line: int) -> TurnPrompt | None:
+        """Show who wrote a file, with the cursor on a line; the prompt that the person wants to go to."""
+        from catena.screens.blame.screen import BlameScreen
+        from catena_acp.blame.reading import blame
 
-    async def of_browsed(self) -> None:
-        """Review the changes of the turn of the browsed message."""
         context = self._context
-        if (tab := context.tab) is not None:
-            await self._review(tab, ChangeScope(Since.TURN, context.parts.conversation.browsed))
+        await tab.conversation.settle()
+        screen = BlameScreen(
+            path,
+            line,
+            shown=shown_path(str(path), tab.conversation.record.cwd),
+            read=lambda path: blame(context.tabs.store, path, context.clock()),
+            quote=lambda text: context.quote_into(tab, text),
+            clock=context.clock,
+            subject=context.subject,
+        )
+        return await context.app.push_screen_wait(screen)
 
     async def planned(self, tab: Tab, plan: RestorePlan) -> None:
         """Review what files would become by a plan."""
         from catena.screens.changes.review import PlannedChanges
 
         reader = PlannedChanges(plan, tab.conversation.record.cwd)
-        chosen: list[BlamePlace] = []
-        review = self._screen(tab, reader, ChangeScope(Since.PLANNED), chosen)
-        await self._context.app.push_screen_wait(review)
-        for place in chosen:
-            await self._blaming.open(place)
+        review = self._screen(tab, reader, ChangeScope(Since.PLANNED))
+        if (prompt := await self._context.app.push_screen_wait(review)) is not None:
+            await self._open_prompt(prompt.conversation_id, prompt.prompt_id)
 
-    async def _review(self, tab: Tab, scope: ChangeScope) -> None:
-        context = self._context
-        await tab.conversation.settle()
-        chosen: list[BlamePlace] = []
-        review = self._screen(tab, tab.conversation.changes, scope, chosen)
-        await context.app.push_screen_wait(review)
+    async def review(self, tab: Tab, scope: ChangeScope) -> TurnPrompt | None:
+        """Review the changes of a scope; the prompt that the person wants to go to."""
+        review = self._screen(tab, tab.conversation.changes, scope)
+        prompt = await self._context.app.push_screen_wait(review)
         if review.looked_at is not None:
             with contextlib.suppress(StoreError):  # the next look begins where the last one did
                 await tab.conversation.changes.note_look(review.looked_at)
-        for place in chosen:
-            await self._blaming.open(place)
+        return prompt
 
-    def _screen(
-        self, tab: Tab, reader: ChangesReader, scope: ChangeScope, chosen: list[BlamePlace]
-    ) -> ChangesScreen:
-        """The review of what a reader tells; the place that was chosen by its blame is put into ``chosen``."""
+    def _screen(self, tab: Tab, reader: ChangesReader, scope: ChangeScope) -> ChangesScreen:
+        """The review of what a reader tells; its result is the prompt that was chosen by its blame."""
         from catena.screens.changes.screen import ChangesScreen, ReviewActs
 
         async def edit(path: str, line: int) -> None:
             await self._edit(tab, path, line)
 
         async def blame(path: str, line: int) -> None:
-            place = await self._blame(tab, path, line)
-            if place is not None:
-                chosen.append(place)
-                review.dismiss(None)
+            if (prompt := await self._blame(tab, path, line)) is not None:
+                review.dismiss(prompt)
 
         review = ChangesScreen(
             reader,
@@ -97,10 +87,10 @@ class ChangesActions:
         )
         return review
 
-    async def _blame(self, tab: Tab, path: str, line: int) -> BlamePlace | None:
+    async def _blame(self, tab: Tab, path: str, line: int) -> TurnPrompt | None:
         """Show who wrote a file of the conversation's directories; where to go then. Raises EditRefused."""
         self._check(tab, path)
-        return await self._blaming.show(tab, Path(path), line)
+        return await self.blame(tab, Path(path), line)
 
     async def _edit(self, tab: Tab, path: str, line: int) -> None:
         """Open a file of the conversation's directories in the person's editor. Raises EditRefused."""

@@ -143,16 +143,8 @@ class HistoryActions:
             if record is None or prompt is None:
                 raise NotFound("conversation", conversation_id)
             place = await newest_hits.place(reader, prompt_id)
-        entry = HistoryEntry(
-            key=record.id,
-            title=record.title,
-            first_prompt=prompt.text,
-            last_prompt="",
-            agent=record.agent,
-            cwd=record.cwd,
-            created_at=record.created_at,
-            updated_at=record.created_at,
-        )
+        at = record.created_at
+        entry = HistoryEntry(record.id, record.title, prompt.text, "", record.agent, record.cwd, at, at)
         hit = MessageHit(record.id, prompt.id, prompt.kind, "", (), prompt.created_at)
         await self.open(HistoryChoice("open", entry, hit, place))
 

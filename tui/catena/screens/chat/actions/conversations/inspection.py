@@ -17,62 +17,12 @@ from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FileChoice, FilesMoved, RestorePlan
 from catena_store.conversations.tree import TreeNode
 
-_NOTHING_YET = "Nothing has been sent yet."
-
 
 class ChainActions:
     """Actions on the chain of the active tab."""
 
     def __init__(self, context: ChatContext) -> None:
         self._context = context
-
-    async def chain(self) -> None:
-        """Show the chain, and continue from the link that the person picks."""
-        from catena.screens.chain.screen import ChainScreen
-
-        context = self._context
-        if (tab := context.tab) is None:
-            return
-        screen = ChainScreen(tab.conversation.chain, tab.window, clock=context.clock, subject=context.subject)
-        chosen = await context.app.push_screen_wait(screen)
-        if chosen is not None:
-            price = await tab.conversation.chain.pick(tab.window, chosen)
-            context.say(f"Back where that session ended. Your next prompt: {price.words}.")
-            await tab.window.prepare()
-
-    async def background(self) -> None:
-        """Show what goes on in the background, and go to the call of what the person picks."""
-        from catena.screens.background.screen import BackgroundScreen
-
-        context = self._context
-        if (tab := context.tab) is None:
-            return
-        if not tab.window.background:
-            context.say("Nothing runs in the background.")
-            return
-        screen = BackgroundScreen(tab.window, clock=context.clock, subject=context.subject)
-        row = await context.app.push_screen_wait(screen)
-        if row is None:
-            return
-        if await context.presenter.load(row, tab):
-            context.parts.transcript.show_found(row, ())
-        else:
-            context.say("Its call is not on this branch.")
-
-    async def context(self) -> None:
-        """Show the context of the browsed message, else of the newest turn."""
-        from catena.screens.context.screen import ContextScreen
-
-        context = self._context
-        if (tab := context.tab) is None:
-            return
-        known = await tab.conversation.chain.context(tab.window, context.parts.conversation.browsed)
-        if known is None:
-            context.say(_NOTHING_YET)
-        else:
-            await context.app.push_screen_wait(
-                ContextScreen(tab.conversation.chain, tab.window, known, subject=context.subject)
-            )
 
     async def prices(self, specs: Sequence[AgentSpec]) -> list[str]:
         """The price of the next prompt with each of the agents, in words; "" where it is not known."""

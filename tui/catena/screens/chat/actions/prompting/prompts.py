@@ -194,10 +194,14 @@ class PromptActions:
             if reason:
                 await self.send(tab, reason.text, is_draft=False, outgoing=reason)
 
+    async def apply_rules(self) -> int:
+        """Let rules answer what is open already, but not what a reason is being typed for; return how many it was."""
+        return await self._context.tabs.apply_rules(lambda: self._context.panes.reasoned)
+
     async def _apply_rules(self) -> None:
         """Let a new rule answer what is open already, and say so."""
         context = self._context
-        answered = await context.tabs.apply_rules(lambda: context.panes.reasoned)
+        answered = await self.apply_rules()
         also = f"It also answered {counted(answered, 'open request')}. " if answered else ""
         context.say(f"Rule saved for this project. {also}/permissions lists and removes rules.")
 

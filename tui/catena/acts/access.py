@@ -1,0 +1,167 @@
+"""Acts on what agents are allowed and given: permission rules, MCP servers, prompt templates."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from functools import partial
+
+from catena.acts.perform import carry_out
+from catena.acts.surface import Done, Here, LiveReport, Question, Refused, Report, ReportRow
+from catena.settings.file.location import config_directory
+from catena.settings.templates import KnownTemplates, Template, answer_about
+from catena.text.formats import from_home
+from catena.text.safe_text import safe_line
+from catena.text.secrets import SecretMask
+from catena.workspace.tab import Tab
+from catena.workspace.tabs import OpenTabs
+from catena_acp.continuity.wording.counts import counted
+from catena_acp.conversation.access.mcp_servers import ConversationServers, ListedServers
+from catena_acp.mcp.project_file import FILE_NAME
+from catena_acp.mcp.selection import ServerChoice
+from catena_acp.mcp.server import McpServer, ServerOrigin
+from catena_acp.permissions.rule import Rule, RuleScope, rule_text
+from catena_store.database.database import Database
+
+IN_SETTINGS = "This rule is in the settings file: change it there."
+NO_FILE = f"This project has no {FILE_NAME}."
+
+
+async def permissions(on: Here) -> Done:
+    """Report the permission rules in force, each of which can be removed."""
+    rules = on.tab.conversation.rules
+
+    async def read() -> Report:
+        rows = [
+            ReportRow(safe_line(each.words), [each.scope.place], partial(_remove, on, each))
+            for each in await rules.listed()
+        ]
+        if not rows:
+            raise Refused("No rules: every request asks. An answer with “Always” makes one.")
+        return Report("Permission rules", "Permission rules", rows, heading=f"{len(rows)}", enter="remove it")
+
+    return Done(report=LiveReport(rules, read))
+
+
+async def _remove(on: Here, rule: Rule) -> Done:
+    if rule.scope is RuleScope.SETTINGS:
+        raise Refused(IN_SETTINGS)
+    await on.surface.ask(Question(f"Remove the rule {rule_text(rule)}?", "Remove it"))
+    await on.tab.conversation.rules.remove(rule)
+    return Done(f"Removed: {rule_text(rule)}.{answered_words(await on.tabs.apply_rules(tuple))}")
+
+
+def answered_words(requests: int) -> str:
+    """Say how many open requests rules have answered."""
+    return f" {counted(requests, 'open request')} answered." if requests else ""
+
+
+async def mcp(on: Here, answer: str) -> Done:
+    """Report the MCP servers; `allow` and `refuse` answer for those of the project's file."""
+    servers, window_id = on.tab.conversation.servers, on.tab.window_id
+    if answer in ("allow", "refuse"):
+        return Done(await answer_for(servers, await servers.listed(window_id), allowed=answer == "allow"))
+
+    async def read() -> Report:
+        listed = await servers.listed(window_id)
+        rows = [
+            ReportRow(safe_line(each.server.name), [state(each, listed), where(each.server)])
+            for each in listed.choices
+        ]
+        rows += [ReportRow(listed.own, ["Catena's own", "sent"])] if listed.own else []
+        if not rows:
+            raise Refused("No MCP servers: [mcp.NAME] in the settings adds one.")
+        if words := unanswered(listed):
+            rows.append(ReportRow(f"{words}: /mcp allow, /mcp refuse."))
+        return Report("MCP servers", "Server", rows)
+
+    return Done(report=LiveReport(servers, read))
+
+
+async def answer_for(servers: ConversationServers, listed: ListedServers, *, allowed: bool) -> str:
+    """Keep the answer about the project's file as it was listed; return what holds now. Raises Refused."""
+    if listed.project is None:
+        raise Refused(NO_FILE)
+    await servers.answer(listed.project, allowed=allowed)
+    until = f"until {FILE_NAME} changes"
+    return (
+        f"Allowed, {until}. The agent gets them with {_next(listed)}." if allowed else f"Not used, {until}."
+    )
+
+
+def unanswered(listed: ListedServers) -> str:
+    """Say what the project's file would do, if the user has not answered for it; else ""."""
+    project = listed.project
+    if project is None or listed.allowed is not None or not project.servers:
+        return ""
+    return f"{safe_line(from_home(project.path))} starts these programs if you allow it"
+
+
+def state(choice: ServerChoice, listed: ListedServers) -> str:
+    """Say what becomes of a server."""
+    if choice.sent is None:
+        return choice.why
+    when = "sent" if choice.server.name in listed.in_session else f"sent with {_next(listed)}"
+    missing = "/" not in str(choice.sent.get("command", "/"))
+    return f"{when} · program not found here" if missing else when
+
+
+def where(server: McpServer) -> str:
+    """The program or the address of a server, without its secrets; a project's as it stands in its file."""
+    text = server.url or shlex.join(server.command)
+    return safe_line(text if server.origin is ServerOrigin.PROJECT else SecretMask().rewrite(text))
+
+
+def _next(listed: ListedServers) -> str:
+    """When the agent gets what is new."""
+    return "the next session" if listed.open and not listed.reopens else "your next prompt"
+
+
+async def templates(on: Here, answer: str) -> Done:
+    """Report the prompt templates; `allow NAME` and `refuse NAME` answer for those of the project."""
+    known = known_templates(on.tabs, on.at)
+    verb, _, name = answer.partition(" ")
+    if verb in ("allow", "refuse"):
+        return await _answer(on, name.strip(), await known.read(), allowed=verb == "allow")
+
+    async def read() -> Report:
+        rows = [
+            ReportRow(f"/{each.name}", _answers(each), partial(_text, each)) for each in await known.read()
+        ]
+        if not rows:
+            raise Refused("There are no prompt templates.")
+        return Report("Prompt templates", "Templates", rows, enter="read it")
+
+    return Done(report=LiveReport(known, read))
+
+
+def known_templates(tabs: OpenTabs, tab: Tab | None) -> KnownTemplates:
+    """The templates of the user, and of the project of a tab or of new ones."""
+    directory = tab.conversation.record.cwd if tab else tabs.directory
+    return KnownTemplates(config_directory(), directory, tabs.store)
+
+
+def _answers(template: Template) -> Sequence[str]:
+    if not template.of_project:
+        return ()
+    return "of this project", {True: "allowed", False: "not used", None: "not answered yet"}[template.allowed]
+
+
+async def _text(template: Template) -> Done:
+    return Done(report=Report(f"/{template.name}", "Template", text=template.text))
+
+
+async def _answer(on: Here, name: str, known: Sequence[Template], *, allowed: bool) -> Done:
+    template = next((each for each in known if each.name == name and each.of_project), None)
+    if template is None:
+        raise Refused(f"This project has no template {safe_line(name)}.")
+    if allowed:
+        await carry_out(_text(template), on.surface)
+        await on.surface.ask(Question("Allow this template for catena run?", "Allow it"))
+    return Done(await answer_template(template, on.tabs.store, allowed=allowed))
+
+
+async def answer_template(template: Template, store: Database, *, allowed: bool) -> str:
+    """Keep the answer about a template as it was read; return what holds now."""
+    await answer_about(template, store, allowed=allowed)
+    return f"{'Allowed for catena run' if allowed else 'Not used'}, until the file changes."

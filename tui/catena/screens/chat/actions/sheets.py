@@ -1,0 +1,65 @@
+"""The sheets of reports that go on being read while they are shown; each is imported when it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from catena.acts.table import commands_of
+from catena.settings.templates import KnownTemplates
+from catena.text.blame_text import FileLines
+from catena.workspace.tab import Tab
+from catena_acp.changes.reading import ChangeScope
+from catena_acp.conversation.access.mcp_servers import ConversationServers
+from catena_acp.conversation.access.permission_rules import ConversationRules
+from catena_acp.conversation.inspection.context import TurnContext
+from catena_acp.conversation.inspection.conversation_chain import ConversationChain
+from catena_acp.conversation.prompts.window import Window
+
+if TYPE_CHECKING:
+    from catena.screens.chat.actions.chat_actions import ChatActions
+    from catena.screens.common.dialog import Dialog
+    from catena_store.chains.turn_prompts import TurnPrompt
+
+
+async def choose_on_sheet(value: object, tab: Tab | None, actions: ChatActions) -> str | TurnPrompt | None:
+    """Show the sheet of a value until it is closed; return what was chosen there."""
+    match value:
+        case ChangeScope() if tab is not None:
+            return await actions.changes.review(tab, value)
+        case FileLines() if tab is not None:
+            return await actions.changes.blame(tab, value.path, value.first)
+        case _:
+            return await actions.context.app.push_screen_wait(_sheet(value, tab, actions))
+
+
+def _sheet(value: object, tab: Tab | None, actions: ChatActions) -> Dialog[str | None]:
+    context, subject = actions.context, actions.context.subject
+    match value:
+        case KnownTemplates():
+            from catena.screens.settings.templates import TemplatesScreen
+
+            taken = {name for each in commands_of("screen") if each.by_name for name in each.names}
+            return TemplatesScreen(value, taken=taken, subject=subject)
+        case ConversationRules():
+            from catena.screens.settings.permissions import PermissionsScreen
+
+            return PermissionsScreen(value, apply=actions.prompts.apply_rules, subject=subject)
+        case Window():
+            from catena.screens.background.screen import BackgroundScreen
+
+            return BackgroundScreen(value, clock=context.clock, subject=subject)
+    assert tab is not None, f"{type(value).__name__} has no sheet without a tab"
+    match value:
+        case ConversationServers():
+            from catena.screens.settings.servers import ServersScreen
+
+            return ServersScreen(value, tab.window_id, subject=subject, pace=context.gate.pace)
+        case ConversationChain():
+            from catena.screens.chain.screen import ChainScreen
+
+            return ChainScreen(value, tab.window, clock=context.clock, subject=subject)
+        case TurnContext():
+            from catena.screens.context.screen import ContextScreen
+
+            return ContextScreen(value, tab.conversation.chain, tab.window, subject=subject)
+    raise AssertionError(f"{type(value).__name__} has no sheet")
