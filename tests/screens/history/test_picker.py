@@ -165,7 +165,7 @@ async def test_h01_where_there_is_little_room_the_preview_shows_what_was_found_o
     await keep(str(tmp_path), ["one"], *said)
     async with at_the_screen(str(tmp_path), size=(40, 10)) as person:
         await history(person)
-        await person.press("ctrl+v")
+        await person.press("f3")
         await person.sees("  one", "Ended", "▌ And the end?")
         await person.type("needle")
         await person.sees("  one", "Found", "▌ Where is the needle?")
@@ -184,7 +184,7 @@ async def test_h01_the_preview_takes_the_place_of_the_list_until_there_is_room_b
     await keep("/nowhere", ["three"], "Where is it?", "Gone.")
     async with at_the_screen(str(tmp_path), size=(80, 24)) as person:
         await history(person)
-        await person.press("ctrl+v")
+        await person.press("f3")
         text = await person.sees("Began", "▌ What is it?", "It is a test.")
         assert "Today" not in text
         await person.press("down")
@@ -394,9 +394,9 @@ async def test_h08_several_are_marked_and_archived_with_one_undo(tmp_path: Path)
     await keep(str(tmp_path), ["one", "two", "three", "four"])
     async with at_the_screen(str(tmp_path), size=(80, 24)) as person:
         await history(person)
-        await person.press("shift+down", "ctrl+t")
+        await person.press("shift+down", "insert")
         await person.sees("✓ four", "✓ three", "2 marked")
-        await person.press("ctrl+e")
+        await person.press("f6")
         await person.sees("2 conversations are archived", "Archived")
         await person.press("ctrl+underscore")
         await person.sees("Undone: archiving 2 conversations")
@@ -407,11 +407,11 @@ async def test_h08_the_menu_has_every_act_and_renames_in_place(tmp_path: Path) -
     await keep(str(tmp_path), ["one", "two"])
     async with at_the_screen(str(tmp_path)) as person:
         await history(person)
-        await person.press("ctrl+k")
+        await person.press("f9")
         await person.sees("f   fork", "replayed", "p   pin", "d   delete")
         await person.press("p")
         await person.sees("“two” is pinned", "Pinned")
-        await person.press("ctrl+r")
+        await person.press("f2")
         await person.sees("╭ Rename “two”")
         await person.press("ctrl+u", *"another name", "enter")
         await person.sees("Renamed to “another name”", "◆ another name")
@@ -479,8 +479,8 @@ async def test_h21_whether_sessions_are_copied_is_asked_once(tmp_path: Path) -> 
     async with at_the_screen(str(tmp_path)) as person:
         await history(person)
         await person.press("shift+tab")
-        await person.sees("Keep copies of other tools' sessions? ctrl+y yes · ctrl+n no")
-        await person.press("ctrl+y")
+        await person.sees("Keep copies of other tools' sessions? f5 yes · f4 no")
+        await person.press("f5")
         await person.sees("Copied from now on.")
         copies = tmp_path / "data" / "transcripts"
         await person.until(lambda: list(copies.rglob("*.jsonl")), "the copies")
@@ -528,7 +528,7 @@ async def test_h19_importing_a_copy_twice_gives_two_forks_of_a_session(
         at = screen.row_list.content.index(source.id)
         assert at is not None
         screen.row_list.cursor = at
-        await person.press("ctrl+k", "f")
+        await person.press("f9", "f")
         await person.back()
         await person.until(lambda: person.tab.conversation.id not in (copy, source.id), "another fork")
         assert (await person.tab.conversation.branches.lineage()).source == source

@@ -169,6 +169,7 @@ _LINE_KEYS: Sequence[BindingType] = bindings(
     copy="copy",
     cut="cut",
     paste="paste",
+    redo_typing="yank",
 )
 
 
@@ -187,6 +188,7 @@ class SafeTextArea(TextArea, inherit_bindings=False):
     ) -> None:
         super().__init__(id=id, highlight_cursor_line=highlight_cursor_line, compact=compact)
         self.placeholder = placeholder
+        self._killed = ""  # the word or line that was deleted last
         self._styled_theme: TextAreaTheme | None = None  # the theme that has our styles
 
     def notify_style_update(self) -> None:
@@ -222,12 +224,26 @@ class SafeTextArea(TextArea, inherit_bindings=False):
         """Keep the cursor in sight in another size."""
         self.call_after_refresh(self.scroll_cursor_visible)
 
+    def _delete_via_keyboard(self, start: Location, end: Location) -> EditResult | None:
+        """Delete a text, and keep one of more than a character."""
+        text = self.get_text_range(start, end)
+        self._killed = text if len(text) > 1 else self._killed
+        return super()._delete_via_keyboard(start, end)
+
+    def action_redo(self) -> None:
+        """Redo typing; with nothing to redo put back what was deleted last."""
+        if self.history.redo_stack or self.read_only:
+            super().action_redo()
+        else:
+            self.insert(self._killed)
+
 
 class SafeInput(Input, inherit_bindings=False):
     """A field of one line that draws whatever is in it without harm."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*_LINE_KEYS]
 
+    _killed = ""  # the word or line that was deleted last
     virtual_size = Reactive(Size(0, 0))  # one line in a place of its own: a letter more lays nothing out anew
 
     async def _on_key(self, event: events.Key) -> None:
@@ -277,6 +293,17 @@ class SafeInput(Input, inherit_bindings=False):
             self.delete(start, cluster_end(_one_line(self.value), start))
         else:
             super().action_delete_right()
+
+    def delete(self, start: int, end: int) -> None:
+        """Delete a text, and keep one of more than a character."""
+        start, end = sorted((start, end))
+        if end - start > 1:
+            self._killed = self.value[start:end]
+        super().delete(start, end)
+
+    def action_yank(self) -> None:
+        """Put back what was deleted last."""
+        self.insert_text_at_cursor(self._killed)
 
     def validate_placeholder(self, placeholder: str) -> str:
         """A placeholder as it is drawn."""
