@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from catena_acp.agents.catalog import find_agents, find_spec
-from catena_acp.agents.registry.directory import agents_directory
 from catena_acp.agents.registry.entries import read_entries
 from catena_acp.agents.registry.installer import install
 from catena_acp.agents.registry.installs import (
     Install,
+    agents_directory,
     find_install,
     installed_agents,
     locked,

@@ -10,8 +10,7 @@ from rich.style import Style
 from textual.color import Color
 
 from catena.app.app import CatenaApp
-from catena.films.demo import Demo
-from catena.films.key_strip import PressedKeys
+from catena.films.demo import Demo, PressedKeys
 from catena.films.recording import rows_of
 from catena.settings.settings import Start
 from catena.text.strips.redaction import RedactedWords, Redaction

@@ -11,7 +11,7 @@ from textual.dom import DOMNode
 from textual.widget import Widget
 
 from catena.widgets.fields.text_fields import SafeInput
-from catena.widgets.key_hints import hints_line
+from catena.widgets.hint_line import hints_line
 from catena.widgets.typing_box import EdgeWord, EdgeWords, TypingBox
 from support.screen.messages import taken_in
 from support.screen.themed import ThemedApp

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from catena_acp.diff import line_diff
-from catena_acp.permissions.kinds import KINDS, PATH_KINDS
 from catena_acp.permissions.parts import PartRole, SubjectPart
-from catena_acp.permissions.subject import RequestSubject, shell_script
+from catena_acp.permissions.subject import KINDS, PATH_KINDS, RequestSubject, shell_script
 
 _ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})  # whose places are no results
 _MAIN_OF = {"execute": "command", "fetch": "address", **dict.fromkeys(PATH_KINDS, "place")}

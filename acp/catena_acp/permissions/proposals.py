@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from catena_acp.permissions.commands import commands_of
-from catena_acp.permissions.kinds import PATH_KINDS
 from catena_acp.permissions.rule import (
     EVERYWHERE,
     InvalidRule,
@@ -15,7 +14,7 @@ from catena_acp.permissions.rule import (
     decide,
     rule_of,
 )
-from catena_acp.permissions.subject import RequestSubject
+from catena_acp.permissions.subject import PATH_KINDS, RequestSubject
 
 
 def proposals(subject: RequestSubject, scope: RuleScope = RuleScope.PROJECT) -> tuple[Rule, ...]:

@@ -14,8 +14,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 
 from catena_acp.permissions.commands import Words, commands_of
-from catena_acp.permissions.kinds import KINDS, PATH_KINDS
-from catena_acp.permissions.subject import RequestSubject
+from catena_acp.permissions.subject import KINDS, PATH_KINDS, RequestSubject
 
 ANYTHING = "*"
 EVERYWHERE = "**"

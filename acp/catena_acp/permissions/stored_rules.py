@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import PurePath
 
-from catena_acp.permissions.kinds import PATH_KINDS
 from catena_acp.permissions.rule import InvalidRule, Rule, RuleScope, rule_of
+from catena_acp.permissions.subject import PATH_KINDS
 from catena_store.conversations import permission_rules
 from catena_store.conversations.permission_rules import StoredRule
 from catena_store.database.database import Reader, Writer

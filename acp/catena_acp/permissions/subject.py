@@ -16,7 +16,6 @@ from urllib.parse import urlsplit
 
 from catena_acp.diff import says_patch, shows_text
 from catena_acp.permissions.commands import Words, commands_of
-from catena_acp.permissions.kinds import PATH_KINDS
 from catena_acp.permissions.parts import PartRole, SubjectPart, parts_of, role_of, shows_change
 from catena_acp.port.session_events import ToolCallChanged, ToolDiff, ToolText
 
@@ -32,6 +31,9 @@ _MOST = 200  # paths that are looked at
 _DEEPEST = 6
 
 Resolve = Callable[[str], str]
+
+PATH_KINDS = ("read", "edit", "delete", "move", "search")
+KINDS = (*PATH_KINDS, "execute", "fetch", "any")
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,8 +60,7 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
 
     from catena.app.window_title import WindowTitle
-    from catena.films.demo import Demo
-    from catena.films.key_strip import PressedKeys
+    from catena.films.demo import Demo, PressedKeys
     from catena.screens.common.dialog import Dialog
     from catena.screens.settings.screen import SettingsScreen
     from catena.text.strips.ascii_strips import AsciiStrips
@@ -246,7 +245,7 @@ class CatenaApp(App[None], inherit_bindings=False):
 
     def _show_keys(self) -> None:
         """Show the keys that are pressed at the foot of every screen."""
-        from catena.films.key_strip import KeyStrip, PressedKeys
+        from catena.films.demo import KeyStrip, PressedKeys
 
         pressed = self._pressed = PressedKeys()
 
@@ -264,7 +263,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         if self._pressed is None or key is self._noted:  # what nothing took comes here again
             return
         self._noted = key
-        from catena.films.key_strip import KeyStrip
+        from catena.films.demo import KeyStrip
 
         typed = key.character if key.is_printable and key.character != " " else None
         into_field = isinstance(self.screen.focused, SafeInput | SafeTextArea)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from catena.history.entries import HistoryEntry
 from catena.history.listing import HistoryListing
 from catena.history.preview import Preview, PreviewTurn, directory_is_gone
-from catena_acp.conversation.adoption.price import adoption_price
+from catena_acp.conversation.adoption.rows import adoption_price
 from catena_acp.transcripts.copies import Copies
 from catena_acp.transcripts.folding import claim_forks, fold, merged
 from catena_acp.transcripts.lines import UnreadableTranscript

@@ -14,8 +14,8 @@ from datetime import date
 from functools import cache
 from pathlib import Path
 
-from catena_acp.agents.registry.directory import agents_directory, write_whole
 from catena_acp.agents.registry.entries import RegistryEntry, read_entries
+from catena_acp.agents.registry.installs import agents_directory, write_whole
 from catena_acp.errors import RegistryInvalid
 
 MOST_BYTES = 8 << 20  # of a registry

@@ -2,7 +2,7 @@
 
 An install is a directory of its own, which never changes once it is there. `install.json` beside it names the one in
 use, and is written last: until then, whatever happens, the one before is in use. Replaced ones may still run, so
-they are removed with the next install.
+they are removed with the next install. Completion and the first frame look for them, without the registry's data.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from catena_acp.agents.registry.directory import agents_directory, write_whole
 from catena_acp.errors import InstallFailed
+from catena_store.database.location import data_directory
 
 _NOTE = "install.json"
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -181,3 +181,22 @@ def _read(id: str, note: Path) -> Install | None:
         )
     except (OSError, ValueError, TypeError, KeyError):
         return None
+
+
+def agents_directory() -> Path:
+    """The directory of installed agents and of the registry's data."""
+    return data_directory() / "agents"
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that a reader finds all of it or the old one, also after a crash. Raises OSError."""
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)

@@ -1,4 +1,6 @@
-"""A transcript as rows, turns and the pointers of the link to its session. Pure but for the ids it makes.
+"""A transcript as rows, turns and the pointers of the link to its session, and what the next prompt there needs.
+
+Pure but for the ids it makes.
 
 A link must never claim more than its session holds. The floor is the last row of the newest turn that ended well, the
 ceiling the last row; what stands before a compaction may be abridged. Where a part of the main line could not be read,
@@ -8,11 +10,14 @@ or the session would not survive being looked at, the link is lost from the star
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import count
 
+from catena_acp.continuity.routing.prior_context import Budget, build_prior_context
+from catena_acp.conversation.inspection.price import Price
 from catena_acp.transcripts.session import ForeignMessage, ForeignTranscript, ForeignTurn, Tool
-from catena_store.records import ContextSource, Kind, LinkState, Message, NewMessage, Turn
+from catena_store.records import SPOKEN_KINDS, ContextSource, Kind, LinkState, Message, NewMessage, Turn
 
 _NOT_REOPENED = frozenset({Tool.GEMINI})  # a session that is opened twice is gone
 UNREAD = "a part of its transcript could not be read"
@@ -177,3 +182,20 @@ class _Rows:
         self.rows.append(row)
         self.last = row.id
         return row.id
+
+
+def adoption_price(transcript: ForeignTranscript, budget: Budget | None = None) -> Price:
+    """Nothing where the session can be continued and ended well; else what would be told, as of any other link."""
+    budget = budget or Budget()
+    ids = count()
+    adopted = adopted_rows(transcript, "", "", lambda: str(next(ids)))
+    rows = messages_of(adopted, transcript)
+    knows = adopted.knows if adopted.state is LinkState.OPEN else None
+    unknown = rows[[row.id for row in rows].index(knows) + 1 :] if knows else rows
+    spoken = [row for row in unknown if row.kind in SPOKEN_KINDS]
+    tools = [row for row in unknown if row.kind is Kind.TOOL]
+    prior = build_prior_context(spoken, len(spoken), tools, budget)
+    how = ContextSource.RESUMED
+    if prior:
+        how = ContextSource.CAUGHT_UP if knows else ContextSource.TOLD
+    return replace(Price.of_prior(how, prior), exact=False)

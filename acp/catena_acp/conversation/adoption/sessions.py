@@ -71,7 +71,7 @@ class ForeignSessions:
         The agent is started for that, and ended. Raises NotAdopted, AgentError.
         """
         from catena_acp.conversation.adoption.adoption import read
-        from catena_acp.conversation.adoption.replayed import replayed_transcript
+        from catena_acp.conversation.adoption.agent_sessions import replayed_transcript
         from catena_acp.transcripts.sources import read_session
 
         if session.path is not None:
@@ -91,7 +91,7 @@ class ForeignSessions:
 
         One that cannot be started has none.
         """
-        from catena_acp.conversation.adoption.listed import listed_sessions
+        from catena_acp.conversation.adoption.agent_sessions import listed_sessions
 
         running = list(self._running())
         known = {(agent.spec.name, agent.spec.profile) for agent in running}

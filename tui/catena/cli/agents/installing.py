@@ -14,10 +14,15 @@ from catena.errors import CommandRefused, ExitStatus
 from catena.text.formats import from_home, size_text
 from catena.text.safe_text import safe_line
 from catena_acp.agents.catalog import agent_name, catalog, login_hint, registry_entry, registry_id
-from catena_acp.agents.registry.directory import agents_directory
 from catena_acp.agents.registry.entries import Archive, RegistryEntry
 from catena_acp.agents.registry.installer import download_size, install
-from catena_acp.agents.registry.installs import Install, find_install, remove_install, size_of
+from catena_acp.agents.registry.installs import (
+    Install,
+    agents_directory,
+    find_install,
+    remove_install,
+    size_of,
+)
 from catena_acp.agents.registry.plans import InstallPlan, plan_install, this_platform
 from catena_acp.errors import DownloadFailed, InstallFailed
 

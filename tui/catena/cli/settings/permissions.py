@@ -10,7 +10,6 @@ from catena.errors import CommandRefused, ExitStatus
 from catena.settings.settings import load_settings
 from catena.text.json_shapes import FORMAT, dumps
 from catena.text.safe_text import safe_line
-from catena_acp.permissions.kinds import KINDS
 from catena_acp.permissions.rule import (
     InvalidRule,
     Rule,
@@ -21,7 +20,7 @@ from catena_acp.permissions.rule import (
     rule_text,
 )
 from catena_acp.permissions.stored_rules import add_rule, rules_in_force
-from catena_acp.permissions.subject import subject_of_text
+from catena_acp.permissions.subject import KINDS, subject_of_text
 from catena_store.conversations import conversations, permission_rules
 from catena_store.database.database import Database, default_path
 from catena_store.ids import new_id

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from catena.keys.keymap import KeyMap
 from catena.text.safe_text import safe_line
-from catena.widgets.key_hints import Hint, hint_words
+from catena.widgets.hint_line import Hint, hint_words
 from catena.widgets.typing_box import EdgeWord, TypingBox
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from textual.message import Message
 
 from catena.keys.bindings import bindings, keys_of
 from catena.widgets.fields.text_fields import SafeInput
-from catena.widgets.key_hints import hint_words
+from catena.widgets.hint_line import hint_words
 from catena.widgets.typing_box import EdgeWord, TypingBox
 
 _KEYS = (("{accept} {find_next}", "next"), ("{find_previous}", "previous"), ("{stop}", "close"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # a name of types
-    from catena.widgets.key_hints import Hint
+    from catena.widgets.hint_line import Hint
 
 _HELP = ("{help}", "help")
 OTHER_PANE = ("{other_pane}", "other pane")  # while there is one

@@ -32,8 +32,7 @@ from catena.text.shell_text import ShellText, may_be_shell_text, shell_text
 from catena.widgets.column import Centred
 from catena.widgets.commands import split_slash
 from catena.widgets.composer import Composer, Pasted
-from catena.widgets.hint_line import HintLine
-from catena.widgets.key_hints import Hint
+from catena.widgets.hint_line import Hint, HintLine
 from catena.widgets.typing_box import EdgeWords, TypingBox
 
 if TYPE_CHECKING:

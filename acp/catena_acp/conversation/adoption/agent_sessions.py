@@ -1,7 +1,11 @@
-"""A session that only its agent can open, read from what the agent replays of it."""
+"""Sessions that only their agents have: listed by them (`session/list`), and read from what they replay.
+
+Both are in the form of those that lie in files.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -9,11 +13,13 @@ from datetime import datetime
 from catena_acp.continuity.services import ReplayWait, agent_title
 from catena_acp.continuity.sessions.loading import load
 from catena_acp.continuity.turns.tool_data import changed_tool
-from catena_acp.errors import NotAdopted
+from catena_acp.conversation.titles import readable_title
+from catena_acp.errors import AgentError, NotAdopted
 from catena_acp.port.port import AgentPort, SessionSetup
 from catena_acp.port.session_events import (
     ContextCompacted,
     Event,
+    ListedSession,
     NoticeReported,
     OtherContent,
     PlanChanged,
@@ -21,7 +27,9 @@ from catena_acp.port.session_events import (
     ToolCallChanged,
 )
 from catena_acp.transcripts.builder import TranscriptBuilder
-from catena_acp.transcripts.session import ForeignSession, ForeignTranscript
+from catena_acp.transcripts.session import ForeignSession, ForeignTranscript, modified, one_line, time_of
+
+_MOST_PAGES = 50
 
 
 async def replayed_transcript(
@@ -115,3 +123,43 @@ class _Replay:
         own = any(re.fullmatch(note, text.strip(), re.DOTALL) for note in self._notes)
         if (text.strip() or attached) and not own:
             self.builder.prompt(text, self._at, self._prompt_id, attached)
+
+
+async def listed_sessions(agents: Iterable[AgentPort]) -> list[ForeignSession]:
+    """The sessions of the agents that offer a list; an agent that fails at it has none."""
+    offering = [agent for agent in agents if agent.alive and agent.abilities.list]
+    found = await asyncio.gather(*(_of_agent(agent) for agent in offering))
+    return [session for sessions in found for session in sessions]
+
+
+async def _of_agent(agent: AgentPort) -> list[ForeignSession]:
+    found: dict[str, ForeignSession] = {}
+    cursor: str | None = None
+    for _ in range(_MOST_PAGES):
+        try:
+            page = await agent.list_sessions(None, cursor)
+        except AgentError:
+            break
+        before = len(found)
+        for listed in page.sessions:
+            found.setdefault(listed.session_id, _head(agent, listed))
+        cursor = page.next
+        if cursor is None or len(found) == before:  # some begin again where they do not know a cursor
+            break
+    return list(found.values())
+
+
+def _head(agent: AgentPort, listed: ListedSession) -> ForeignSession:
+    title = readable_title(listed.title or "")
+    return ForeignSession(
+        source=agent.spec.name,
+        session_id=listed.session_id,
+        path=None,
+        cwd=listed.cwd,
+        title=title,
+        first_prompt=one_line(title or ""),
+        last_prompt="",
+        created_at=None,
+        updated_at=time_of(listed.updated_at) or modified(0),
+        profile=agent.spec.profile,
+    )
