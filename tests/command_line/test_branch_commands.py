@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from catena.cli.conversations.tree import TreeContents, tree_lines
-from catena.export.contents import ExportPart
-from catena.export.markdown import MarkdownRenderer
+from catena.rendering.contents import ExportPart
+from catena.rendering.markdown import MarkdownRenderer
 from catena_store.conversations.tree import TreeNode
 from catena_store.exchange.outline import Passage
 from catena_store.records import ConversationRecord, MessageState

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catena.export.html import HtmlRenderer
+from catena.rendering.html import HtmlRenderer
 from catena_store.records import Kind, Message, MessageState
 from support.storage.exports import HOSTILE, a_head, a_message, a_part
 

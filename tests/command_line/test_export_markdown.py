@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from catena.export.contents import Contents
-from catena.export.markdown import MarkdownRenderer, answer_blocks
+from catena.rendering.contents import Contents
+from catena.rendering.markdown import MarkdownRenderer, answer_blocks
 from catena_store.conversations import messages
 from catena_store.exchange.exporting import select_tree
 from catena_store.records import Kind, Message, MessageState, NewMessage

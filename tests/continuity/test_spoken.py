@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from catena.export.markdown import MarkdownRenderer
+from catena.rendering.markdown import MarkdownRenderer
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.model.entry import Entry
 from catena.transcript.model.searchable import searchable_text

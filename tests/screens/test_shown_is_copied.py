@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.export.html import markdown_html
+from catena.rendering.html import markdown_html
 from catena.transcript import Transcript
 from catena.transcript.markdown.inline import link_style
 from catena_acp.mcp.project_file import read_project_file

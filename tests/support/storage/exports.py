@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from catena.export.contents import ExportPart, Head
+from catena.rendering.contents import ExportPart, Head
 from catena_store.exchange.outline import Passage
 from catena_store.records import Kind, Message, MessageState
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from catena.export.contents import Contents, ExportPart, Head, Titles
+from catena.rendering.contents import Contents, ExportPart, Head, Titles
 from catena.text.secrets import SecretMask
 from catena_store import places
 from catena_store.database.database import Reader
@@ -115,9 +115,9 @@ async def _select(reader: Reader, request: ExportRequest) -> ExportSelection:
 
 def _renderer(form: ExportForm) -> Renderer:
     if form is ExportForm.MARKDOWN:
-        from catena.export.markdown import MarkdownRenderer
+        from catena.rendering.markdown import MarkdownRenderer
 
         return MarkdownRenderer()
-    from catena.export.html import HtmlRenderer
+    from catena.rendering.html import HtmlRenderer
 
     return HtmlRenderer()

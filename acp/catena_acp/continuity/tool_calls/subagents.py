@@ -24,6 +24,11 @@ class NestedRow:
         for row in self.inner:
             yield from row
 
+    @property
+    def calls(self) -> int:
+        """How many calls are below this row."""
+        return sum(row.message.kind is Kind.TOOL for each in self.inner for row in each)
+
 
 def nested(messages: Iterable[Message]) -> list[NestedRow]:
     """The rows with those of subagents below their calls; one whose call is not among them stands for itself."""

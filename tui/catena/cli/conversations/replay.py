@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from catena.cli.conversations.export import tell_masked, write_export
 from catena.cli.conversations.show import open_reading
 from catena.errors import CommandRefused, ExitStatus
-from catena.export.contents import masked_message, with_seams_above
 from catena.films.timeline import ReplayTimeline, timeline_of
+from catena.rendering.contents import masked_message, with_seams_above
 from catena.settings.agents import titles_in_settings
 from catena.settings.checks import check_theme
 from catena.settings.settings import Settings, load_settings

@@ -10,20 +10,14 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, 
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from textwrap import indent
 from typing import Any, TypeVar
 
 from catena.cli.outcome import outcome
 from catena.errors import ExitStatus
+from catena.rendering.lines import branch_lines
 from catena.settings.agents import titles_in_settings
-from catena.text.call_text import NO_VERB, UNLIKE, notes_of, object_of, verb_of
 from catena.text.json_shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
-from catena.text.safe_text import safe, safe_line
 from catena.text.usage import Spending, spending, spending_shape
-from catena_acp.continuity.tool_calls.subagents import nested
-from catena_acp.spoken.blocks import TerminalBlock
-from catena_acp.spoken.call import Call
-from catena_acp.spoken.spoken import Answer, Divider, Notice, Plan, Prompt, Seam, Thought, Unknown, spoken_of
 from catena_store import places
 from catena_store.chains import environments, links, turns
 from catena_store.conversations import conversations, directories, messages
@@ -36,7 +30,6 @@ from catena_store.records import (
     Link,
     LinkState,
     Message,
-    MessageState,
     Turn,
     TurnEnvironment,
     WindowRecord,
@@ -47,12 +40,6 @@ T = TypeVar("T")
 
 _PAGE = 500  # messages that are read at a time
 _TITLE = 80  # characters of a first prompt that stand for a title
-_LAST_ROWS = 3  # of what a command printed
-_TOOL_MARKS = {"completed": "✓", "failed": "✗", "in_progress": "●", "pending": "●"}
-_STATE_WORDS = {
-    MessageState.INTERRUPTED: "interrupted",
-    MessageState.REFUSED: "not sent",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,23 +226,6 @@ def _indented(value: object, columns: int) -> str:
     return dumps(value, indent=2).replace("\n", "\n" + " " * columns)
 
 
-def branch_lines(conversation: ConversationRecord, title: str, branch: Iterable[Message]) -> Iterator[str]:
-    """Yield a branch as text: prompts, answers, tool calls, notices and seams, each a block of lines."""
-    yield safe_line(title)
-    agent = titles_in_settings()(conversation.agent, conversation.profile) or conversation.agent
-    yield f"{safe_line(agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
-    before: Kind | None = None
-    for message, depth in _in_place(_with_seams_above(branch)):
-        block = _block(message, conversation.cwd)
-        if block is None:
-            continue
-        block = indent(block, "  " * depth)
-        if not (before is Kind.TOOL and message.kind is Kind.TOOL):
-            yield ""
-        yield block
-        before = message.kind
-
-
 def _is_carrier(link: Link, carried: set[str]) -> bool:
     set_apart = link.cause in (Cause.PARK, Cause.ASIDE, Cause.PROBE)
     return link.id in carried or (link.state is LinkState.OPEN and not set_apart)
@@ -273,74 +243,8 @@ def _role(link: Link) -> str:
             return "parked" if link.state is LinkState.PARKED else "unused"
 
 
-def _with_seams_above(branch: Iterable[Message]) -> Iterator[Message]:
-    """The branch with each seam above its parent prompt, whose way to the agent it describes."""
-    last: Message | None = None
-    for message in branch:
-        under_its_prompt = last and last.kind is Kind.USER and last.id == message.parent_id
-        if message.kind is Kind.SEAM and under_its_prompt and not message.barrier:
-            yield message
-            continue
-        if last:
-            yield last
-        last = message
-    if last:
-        yield last
-
-
-def _in_place(branch: Iterable[Message]) -> Iterator[tuple[Message, int]]:
-    """The branch with what subagents did below the calls that started them, and how deep inside it is."""
-    turn: list[Message] = []
-    for message in branch:
-        if message.kind is Kind.USER:
-            yield from ((row.message, row.depth) for call in nested(turn) for row in call)
-            turn = []
-        turn.append(message)
-    yield from ((row.message, row.depth) for call in nested(turn) for row in call)
-
-
-def _block(message: Message, directory: str) -> str | None:
-    match spoken_of(message):
-        case Prompt(text) as prompt:
-            lines = [*safe(text).split("\n"), *(f"+ {safe_line(file.name)}" for file in prompt.files)]
-            shown = "\n".join(f"▌ {line}".rstrip() for line in lines)
-            return "\n".join([shown, *(f"({note})" for note in prompt.notes)])
-        case Answer(text) | Thought(text, words=True):
-            return _with_state(message, safe(text).strip("\n"))
-        case Call() as call:
-            return _tool_line(call, directory)
-        case Divider(text) | Seam(text):
-            return f"╌╌ {safe_line(text)} ╌╌"
-        case Notice(text):
-            return f"! {safe(text)}"
-        case Unknown() as unknown:
-            return f"? {safe_line(unknown.head)}\n{indent(safe(unknown.details), '  ')}"
-        case Thought() | Plan():
-            return None
-
-
-def _with_state(message: Message, text: str) -> str:
-    words = _STATE_WORDS.get(message.state)
-    return f"{text}\n({words})" if words else text
-
-
-def _tool_line(call: Call, directory: str) -> str:
-    unlike = call.unlike and call.status == "completed"
-    mark = UNLIKE if unlike else _TOOL_MARKS.get(call.status, "·")
-    verb = "" if (verb := verb_of(call)) == NO_VERB else f"{verb} "
-    line = f"{mark} {verb}{object_of(call, directory) or 'tool call'}"
-    notes = (f"  {note}" for note in notes_of(call))
-    return "\n".join((line, *notes, *(row for terminal in call.terminals for row in _ended(terminal))))
-
-
-def _ended(terminal: TerminalBlock) -> Iterator[str]:
-    """What a command printed last in a terminal, and how it ended if not well."""
-    rows = safe(terminal.text).split("\n") if terminal.text else []
-    if above := terminal.hidden_lines + max(0, len(rows) - _LAST_ROWS):
-        yield f"  … {above:,} line{'s' if above != 1 else ''}"
-    yield from (f"  {row}".rstrip() for row in rows[-_LAST_ROWS:])
-    if terminal.signal or terminal.exit_code:
-        yield f"  {terminal.signal or f'exit {terminal.exit_code}'}"
+def _agent_of(conversation: ConversationRecord) -> str:
+    return titles_in_settings()(conversation.agent, conversation.profile) or conversation.agent
 
 
 def print_conversation(conversation_id: str, *, json: bool) -> int:
@@ -357,7 +261,7 @@ def print_conversation(conversation_id: str, *, json: bool) -> int:
         title = found.title or next(
             (row.text[:_TITLE] for row in reading.branch(leaf) if row.kind is Kind.USER), ""
         )
-        for block in branch_lines(found, title, reading.branch(leaf)):
+        for block in branch_lines(found, _agent_of(found), title, reading.branch(leaf)):
             print(block)
     return ExitStatus.ANSWERED
 
@@ -367,7 +271,7 @@ def print_turn(conversation_id: str, message: str) -> int:
     with open_reading() as reading:
         found, rows = reading.read(lambda reader: _turn_of(reader, conversation_id, message))
     title = found.title or next((row.text[:_TITLE] for row in rows if row.kind is Kind.USER), "")
-    for block in branch_lines(found, title, rows):
+    for block in branch_lines(found, _agent_of(found), title, rows):
         print(block)
     return ExitStatus.ANSWERED
 

@@ -1,4 +1,4 @@
-"""Drawing of thoughts, plans, notices and seams."""
+"""Drawing of thoughts, plans, notices and seams, and of the line below them while an agent works."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import shorten, wrap_runs
 from catena_acp.spoken.spoken import Divider, Ended, Notice, Plan, Seam, Thought
 
+FRAMES_A_SECOND = 4
+_FRAMES = "◐◓◑◒"
 _COMPACTING = {
     "in_progress": "the agent is shortening its own context",
     "failed": "the agent could not shorten its own context",
@@ -88,3 +90,20 @@ def _divider(words: str, more: str, style: Style, options: RenderOptions) -> lis
 def draw_interrupted(options: RenderOptions) -> Line:
     """Draw the mark of an interrupted answer."""
     return line_of(("interrupted", options.palette.faint), text="")
+
+
+def draw_working(elapsed: float, retry: str, options: RenderOptions, *, still: bool) -> Line:
+    """Draw what turns, unless it is to be ``still``, and for how many seconds the agent has worked.
+
+    ``retry`` says that it tries again to call its model, in words of ours.
+    """
+    seconds = int(elapsed)
+    time = f"{seconds} s" if seconds < 120 else f"{seconds // 60} min {seconds % 60:02} s"
+    mark = _FRAMES[0 if still else int(elapsed * FRAMES_A_SECOND) % len(_FRAMES)]
+    palette, words = options.palette, f" · {retry}" if retry else ""
+    room = options.width - len(time)
+    if len(words) > room:
+        words = f"{words[: max(0, room - 1)].rstrip()}…"
+    return with_mark(
+        [line_of((time, palette.faint), (words, palette.running), text="")], mark, palette.running
+    )[0]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple, Protocol
 
+from rich.segment import Segment
 from rich.style import Style
 
 from catena.cells import clusters
@@ -16,6 +17,7 @@ from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, indent
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.drawing.wrapping import wrap_text
 from catena.transcript.markdown.code import draw_code_lines, highlighted_lines, with_language
+from catena_acp.port.images import ImageNote
 
 LINES = 200
 _CLUSTER_WINDOW = 64  # characters, more than any grapheme cluster has
@@ -206,6 +208,32 @@ def code_parts(source: str, info: str, lines: Sequence[str], *, lead: int = 0) -
         copied = rows[start + 1 if start else 0 : None if end == count else end + 1]
         draw = partial(_draw_code, code, info, start, end)
         yield Part(draw, "\n".join(copied), size=size, breaks=end - start - 1, lead=0 if start else lead)
+
+
+def image_part(message_id: str, note: ImageNote, lead: Callable[[RenderOptions], int]) -> Part:
+    """Make the part of an image, so many cells to the right of the text's edge."""
+    part = Part(partial(_draw_image, message_id, note, lead), "", size=0, breaks=0, joint="")
+    part.pictured = True
+    return part
+
+
+def _draw_image(
+    message_id: str, note: ImageNote, lead: Callable[[RenderOptions], int], options: RenderOptions
+) -> list[Line]:
+    if options.images is None or options.short or options.narrow:
+        return []
+    before = lead(options)
+    room = options.width - before
+    return [
+        Line(
+            [Segment(" " * (before + row.slot.columns))],
+            before + row.slot.columns,
+            lead=before,
+            joint="",
+            image=row,
+        )
+        for row in options.images.rows(message_id, note, room)
+    ]
 
 
 def _line_groups(lines: Sequence[str]) -> Iterator[tuple[int, int, int]]:

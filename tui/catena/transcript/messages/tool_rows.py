@@ -35,8 +35,7 @@ from catena.transcript.drawing.output_colours import fit_runs, runs_of
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import Run, shorten, total_cells, width_of, wrap_runs
 from catena.transcript.messages.diff import counts, draw_diff, draw_gap, excerpt_of
-from catena.transcript.messages.images import image_part
-from catena.transcript.messages.parts import LINES, Part, one_row, text_parts
+from catena.transcript.messages.parts import LINES, Part, image_part, one_row, text_parts
 from catena_acp.diff import DiffLine
 from catena_acp.spoken.blocks import Diff
 from catena_acp.spoken.call import Call, seconds_between

@@ -13,7 +13,6 @@ from catena.transcript.drawing.lines import MARKS, Line
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import wrap_runs
 from catena.transcript.messages.answer import AnswerParts
-from catena.transcript.messages.images import image_part
 from catena.transcript.messages.notices import (
     draw_interrupted,
     draw_notice,
@@ -22,7 +21,7 @@ from catena.transcript.messages.notices import (
     draw_thought_line,
     plan_text,
 )
-from catena.transcript.messages.parts import Part, one_row, text_parts
+from catena.transcript.messages.parts import Part, image_part, one_row, text_parts
 from catena.transcript.messages.prompt import Siblings, draw_footer, draw_more, draw_prompt, has_footer
 from catena.transcript.messages.subagent import (
     SubagentWork,

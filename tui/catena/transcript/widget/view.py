@@ -27,7 +27,7 @@ from catena.transcript.drawing.highlight import HighlightCache, lex_all
 from catena.transcript.drawing.images import DrawnImages
 from catena.transcript.drawing.render_options import COLUMN, SHORT, Palette, RenderOptions
 from catena.transcript.markdown.markdown import parser
-from catena.transcript.messages.working import FRAMES_A_SECOND, draw_working
+from catena.transcript.messages.notices import FRAMES_A_SECOND, draw_working
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.model.reading_position import BEGINNING
 from catena.transcript.widget import selection as selecting

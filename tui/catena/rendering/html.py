@@ -15,7 +15,7 @@ from importlib.resources import files
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from catena.export.contents import ExportPart, Head
+from catena.rendering.contents import ExportPart, Head
 from catena.text.call_text import (
     change_of,
     glyph_of,
@@ -111,7 +111,7 @@ class HtmlRenderer:
     """Draws an export as one page."""
 
     def __init__(self) -> None:
-        here = files("catena.export")
+        here = files("catena.rendering")
         self._style = _theme_style() + here.joinpath("page.css").read_text("utf-8")
         self._script = here.joinpath("page.js").read_text("utf-8")
         self._head: Head | None = None
@@ -119,14 +119,7 @@ class HtmlRenderer:
     def begin(self, head: Head) -> str:
         """The page's head, its style, and its title."""
         self._head = head
-        when, until = (f"{time.astimezone():%Y-%m-%d %H:%M}" for time in (head.began, head.ended))
-        facts = [
-            f"<b>{_line(head.agent)}</b>" if head.agent else "",
-            _line(head.directory),
-            when if when == until else f"{when} – {until}",
-            f"{head.prompts} prompt{'' if head.prompts == 1 else 's'}",
-            f"{head.branches} branches" if head.branches > 1 else "",
-        ]
+        agent = f"<b>{_line(head.agent)}</b>" if head.agent else ""
         policy = (
             f"default-src 'none'; style-src {_digest(self._style)}; script-src {_digest(self._script)}; "
             "base-uri 'none'; form-action 'none'"
@@ -138,7 +131,7 @@ class HtmlRenderer:
             '<meta name="referrer" content="no-referrer">\n<meta name="color-scheme" content="light dark">\n'
             f"<title>{_line(head.title)}</title>\n<style>{self._style}</style>\n</head>\n<body>\n"
             f'<main data-here="{head.here}">\n<header><h1>{_line(head.title)}</h1>\n'
-            f"<p>{' · '.join(filter(None, facts))}</p></header>\n"
+            f"<p>{head.facts(agent, _line(head.directory))}</p></header>\n"
         )
 
     def part(self, part: ExportPart) -> str:
@@ -159,10 +152,8 @@ class HtmlRenderer:
     def end(self) -> str:
         """The page's foot, and its script."""
         assert self._head is not None
-        masked = " Secrets are masked." if self._head.masked else ""
-        when = f"{self._head.exported_at.astimezone():%Y-%m-%d %H:%M}"
         return (
-            f"<footer>Exported by Catena on {when}.{masked}</footer>\n</main>\n"
+            f"<footer>{self._head.origin}</footer>\n</main>\n"
             f"<script>{self._script}</script>\n</body>\n</html>\n"
         )
 
@@ -171,9 +162,13 @@ class HtmlRenderer:
         if not row.inner:
             yield from self._message(row.message, versions)
             return
-        calls = counted(sum(each.message.kind is Kind.TOOL for each in row) - 1, "call")
         inner = "\n".join(block for each in row.inner for block in self._row(each, ""))
-        yield _tool(Call.of(row.message), self._directory, f'<div class="inner">{inner}</div>', calls)
+        yield _tool(
+            Call.of(row.message),
+            self._directory,
+            f'<div class="inner">{inner}</div>',
+            counted(row.calls, "call"),
+        )
 
     def _message(self, message: Message, versions: str) -> Iterator[str]:
         match spoken_of(message):

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from catena.export.contents import ExportPart, Head
+from catena.rendering.contents import ExportPart, Head
 from catena.text.call_text import (
     change_of,
     glyph_of,
@@ -30,7 +30,7 @@ from catena_acp.continuity.tool_calls.subagents import NestedRow, nested
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import Answer, Divider, Notice, Plan, Prompt, Seam, Thought, Unknown, spoken_of
-from catena_store.records import Kind, Message
+from catena_store.records import Message
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -61,16 +61,8 @@ class MarkdownRenderer:
         """Title, and where and when."""
         self._head = head
         self._branching = head.branches > 1
-        when = f"{head.began.astimezone():%Y-%m-%d %H:%M}"
-        until = f"{head.ended.astimezone():%Y-%m-%d %H:%M}"
-        facts = [
-            f"**{escaped(head.agent)}**" if head.agent else "",
-            code_span(head.directory),
-            when if when == until else f"{when} – {until}",
-            f"{head.prompts} prompt{'' if head.prompts == 1 else 's'}",
-            f"{head.branches} branches" if self._branching else "",
-        ]
-        return f"# {escaped(head.title)}\n\n{' · '.join(filter(None, facts))}\n"
+        agent = f"**{escaped(head.agent)}**" if head.agent else ""
+        return f"# {escaped(head.title)}\n\n{head.facts(agent, code_span(head.directory))}\n"
 
     def part(self, part: ExportPart) -> str:
         """One passage."""
@@ -88,8 +80,7 @@ class MarkdownRenderer:
     def end(self) -> str:
         """Where it came from."""
         assert self._head is not None
-        masked = " Secrets are masked." if self._head.masked else ""
-        return f"\n---\n\n*Exported by Catena on {self._head.exported_at.astimezone():%Y-%m-%d %H:%M}.{masked}*\n"
+        return f"\n---\n\n*{self._head.origin}*\n"
 
     def _versions(self, part: ExportPart) -> str:
         """Links to the versions beside a passage, from the first one to all of them, and to what they hang from."""
@@ -111,9 +102,8 @@ class MarkdownRenderer:
             yield from self._message(row.message)
             return
         line, blocks = self._call(Call.of(row.message))
-        calls = counted(sum(each.message.kind is Kind.TOOL for each in row) - 1, "call")
         inner = [block for each in row.inner for block in self._row(each) if block]
-        yield folded(f"{line} · {calls}", [*blocks, *inner])
+        yield folded(f"{line} · {counted(row.calls, 'call')}", [*blocks, *inner])
 
     def _message(self, message: Message) -> Iterator[str]:
         match spoken_of(message):

@@ -37,6 +37,20 @@ class Head:
     masked: bool
     here: int  # the passage that the newest branch ends with
 
+    def facts(self, agent: str, directory: str) -> str:
+        """The line below the title: the agent and the directory as they are drawn, when it was, and how much it is."""
+        began, ended = (f"{time.astimezone():%Y-%m-%d %H:%M}" for time in (self.began, self.ended))
+        when = began if began == ended else f"{began} – {ended}"
+        prompts = f"{self.prompts} prompt{'' if self.prompts == 1 else 's'}"
+        branches = f"{self.branches} branches" if self.branches > 1 else ""
+        return " · ".join(filter(None, (agent, directory, when, prompts, branches)))
+
+    @property
+    def origin(self) -> str:
+        """The line below all of it."""
+        masked = " Secrets are masked." if self.masked else ""
+        return f"Exported by Catena on {self.exported_at.astimezone():%Y-%m-%d %H:%M}.{masked}"
+
 
 @dataclass(frozen=True, slots=True)
 class ExportPart:
