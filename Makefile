@@ -1,4 +1,4 @@
-# `make check` is what a change must pass; docs/contributing.md explains the rest.
+# `make check` is what a change must pass; docs/internals/contributing.md explains the rest.
 VENV ?= .venv
 BIN = $(VENV)/bin
 TYPED = store acp tui tests bench screenshots

@@ -1,6 +1,6 @@
 """The route as a table: each situation that once sent something to the wrong session, and the answer that ends it.
 
-The numbers are those of the counterexamples in docs/continuity.md.
+The numbers are those of the counterexamples in docs/internals/route.md.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def test_w18_help_lists_only_what_the_client_can_show(tmp_path: Path) -> None:
 
 
 def test_w18_the_document_names_every_scene_that_help_lists(tmp_path: Path) -> None:
-    document = (ROOT / "docs" / "rehearsal.md").read_text()
+    document = (ROOT / "docs" / "internals" / "rehearsal.md").read_text()
     with ready(tmp_path) as (agent, session):
         listed = scenes_in(agent.prompt(session, "help").text)
     assert {name for name in listed if f"`{name}" not in document} == set()

@@ -53,7 +53,7 @@ def _whole(connection: sqlite3.Connection) -> dict[str, object]:
 
 
 async def test_every_table_view_and_trigger_is_described_in_the_document(tmp_path: Path) -> None:
-    described = (ROOT / "docs" / "storage.md").read_text("utf-8")
+    described = (ROOT / "docs" / "internals" / "storage.md").read_text("utf-8")
     async with store(tmp_path) as db, db.read() as r:
         names = await r.all("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view', 'trigger')")
     own = [

@@ -10,7 +10,7 @@ from support.places import ROOT
 from support.storage.rows import Clock, store
 from support.storage.trees import Family
 
-_QUERIES = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "storage.md").read_text("utf-8"), re.DOTALL)
+_QUERIES = re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "database.md").read_text("utf-8"), re.DOTALL)
 
 
 async def test_d05_the_documented_queries_run_and_find_what_they_say(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ must lie on the path to the prompt. Of the steps that are possible the one that 
 A step never *tries* anything here: a fork or a new session only adds a link, after which the question is asked
 again.
 
-docs/continuity.md explains the rules, each with the counterexample that it ends.
+docs/internals/route.md explains the rules, each with the counterexample that it ends.
 """
 
 from __future__ import annotations
