@@ -54,6 +54,9 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/checkpoint here") == ["Saved checkpoint “here”: /rewind here returns here."]
         assert await told("/label") == ["! /label LABEL names the newest checkpoint."]
         assert await told("/label there") == ["Newest checkpoint renamed to “there”."]
+        (kept, *_) = await told("/checkpoints")
+        assert kept.startswith("Checkpoints, newest first: “there” · ")
+        assert await told("/rewind") == ["You are already at “there”."]
         assert await told("/pin") == ["Pinned: first in the history, never pruned."]
         assert await told("/fork") == ["! Fork this branch in this tab? same context, nothing replayed"]
         assert await told("/lineage") == ["! This conversation has no forks; /fork creates one."]

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from catena.acts.surface import Done, Here, Question, QuestionOption, Refused, Report, ReportRow
 from catena.text.chain_text import kin_name
+from catena.text.checkpoint_text import checkpoint_name
 from catena.text.formats import age
 from catena.text.safe_text import safe_line
 from catena.workspace.directories import existing_directory
+from catena.workspace.files_along import FilesAlong, moved_words
 from catena_acp.errors import ReadOnly
 from catena_store.ids import utc_now
 
 if TYPE_CHECKING:
     from catena.workspace.tab import Tab
     from catena_acp.conversation.inspection.price import Price
+    from catena_acp.snapshots.restoring import FileChoice, FilesMoved
+    from catena_store.conversations.checkpoints import Checkpoint
     from catena_store.records import Message
 
 
@@ -98,6 +103,99 @@ async def _price_of_fork(tab: Tab, message: Message | None) -> str:
         return (await tab.conversation.chain.price(tab.window, leaf_id=point, apart=True)).words
     except ReadOnly:  # another client's conversation can be forked all the same
         return "price shown after the takeover"
+
+
+async def follow(on: Here) -> Done:
+    """Go to where the conversation went on elsewhere."""
+    place = await on.tabs.branches.place_of(on.tab)
+    if place is None or place == on.tab.leaf_id:
+        raise Refused("You are already there.")
+    return await go_to(on, place, "Now where the conversation went on.")
+
+
+async def go_to(
+    on: Here, leaf_id: str, said: str, files: FileChoice | None = None, *, chosen: bool = False
+) -> Done:
+    """Go to a row, with ``files`` if they are ``chosen``; else they may be chosen now."""
+    if leaf_id == on.tab.leaf_id:
+        raise Refused("You are already there.")
+    moved = await _move(on, leaf_id, partial(on.tab.window.go_to, leaf_id), files, chosen=chosen)
+    words = f"{said} {moved_words(moved)}".rstrip()
+    try:
+        price = f" Your next prompt: {(await on.tab.conversation.chain.price(on.tab.window)).words}."
+    except ReadOnly:
+        price = ""
+    return Done(f"{words}{price} Later messages stay in the tree; /undo goes back.")
+
+
+async def rewind(on: Here, label: str) -> Done:
+    """Go back to a message, or to the checkpoint of a label or id; without one, to the newest."""
+    if (message := await on.message()) is not None and not label:
+        point = await on.tab.window.leaf.fork_point(message.id)
+        return await _back_to(on, message.id, on.surface.named(message.id, "that message"), point)
+    return await rewind_to(on, await on.tab.conversation.checkpoints.find(label or None))
+
+
+async def rewind_to(
+    on: Here, checkpoint: Checkpoint, files: FileChoice | None = None, *, chosen: bool = False
+) -> Done:
+    """Go back to a checkpoint, with ``files`` if they are ``chosen``; else they may be chosen now."""
+    name = checkpoint_name(checkpoint)
+    if checkpoint.message_id == on.tab.leaf_id:
+        return Done(f"You are already at {name}.")
+    return await _back_to(on, checkpoint.message_id, name, checkpoint.message_id, files, chosen=chosen)
+
+
+async def _back_to(
+    on: Here,
+    message_id: str | None,
+    named: str,
+    point: str | None,
+    files: FileChoice | None = None,
+    *,
+    chosen: bool = False,
+) -> Done:
+    """Go back to a message, with the files of its ``point``."""
+    window = on.tab.window
+    moved = await _move(on, point, partial(window.rewind, message_id), files, chosen=chosen)
+    price = (await on.tab.conversation.chain.price(window)).words
+    return Done(
+        f"Back at {named}. Your next prompt: {price}. {moved_words(moved) or 'Files are unchanged.'}"
+        " Later messages are kept; /undo goes back."
+    )
+
+
+async def _move(
+    on: Here,
+    target: str | None,
+    step: Callable[..., Awaitable[FilesMoved | None]],
+    files: FileChoice | None,
+    *,
+    chosen: bool,
+) -> FilesMoved | None:
+    """Move the tab by a step, with files of the ``target``, and show or read what stands there."""
+    tab = on.tab
+    if not chosen:
+        along = FilesAlong(by_default=on.settings.files_follow)
+        await on.surface.files(along, partial(along.look, tab.conversation.files, tab.window_id, target))
+        files = along.choice
+    return await on.surface.go(on.tabs.move(tab, step(choice=files)), lambda _: tab, leaving=tab)
+
+
+async def stand_at(on: Here, leaf_id: str | None) -> Done:
+    """Go to a row without a word."""
+    tab = on.tab
+    await on.surface.go(on.tabs.move(tab, tab.window.go_to(leaf_id)), lambda _: tab, leaving=tab)
+    return Done()
+
+
+async def to_sibling(on: Here, prompt_id: str, step: int) -> Done:
+    """Go to a sibling of a prompt, with the branch, the scroll position and the draft that were left there."""
+    tab = on.tab
+    going = on.tabs.move(tab, tab.window.to_sibling(prompt_id, step))
+    if await on.surface.go(going, lambda moved: tab if moved else None, leaving=tab):
+        return Done()
+    return Done(f"This is the {'newest' if step > 0 else 'oldest'} version.")
 
 
 async def lineage(on: Here) -> Done:

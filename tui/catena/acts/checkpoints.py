@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from catena.acts.surface import Done, Here, Refused
-from catena.text.checkpoint_text import checkpoint_name
+from functools import partial
+
+from catena.acts.branches import rewind_to
+from catena.acts.surface import Done, Here, LiveReport, Refused, Report, ReportRow
+from catena.text.checkpoint_text import (
+    FREQUENCY_CHOICES,
+    FREQUENCY_SENTENCES,
+    checkpoint_facts,
+    checkpoint_name,
+    checkpoint_place,
+)
+from catena.text.formats import time_or_day
+from catena_store.conversations.checkpoints import Frequency
+from catena_store.ids import utc_now
 
 
 async def checkpoint(on: Here, label: str) -> Done:
@@ -20,3 +32,30 @@ async def name(on: Here, label: str) -> Done:
     return Done(
         f"Newest checkpoint renamed to {checkpoint_name(await on.tab.conversation.checkpoints.name(label))}."
     )
+
+
+async def checkpoints(on: Here, frequency: str) -> Done:
+    """Report the checkpoints, of which to open one goes back; or set how often they are saved here."""
+    kept = on.tab.conversation.checkpoints
+    if frequency:
+        try:
+            wanted = Frequency(frequency.strip().lower())
+        except ValueError as error:
+            raise Refused(f"How often: {FREQUENCY_CHOICES}.") from error
+        await kept.set_frequency(wanted)
+        return Done(FREQUENCY_SENTENCES[wanted])
+
+    async def read() -> Report:
+        rows = []
+        for each in await kept.listed():
+            made = each.checkpoint
+            when = (
+                time_or_day(made.created_at, utc_now()) if made.label else ""
+            )  # else it is called by its time
+            values = (checkpoint_place(each), when, *checkpoint_facts(made))
+            rows.append(ReportRow(checkpoint_name(made), values, partial(rewind_to, on, made)))
+        if not rows:
+            raise Refused("No checkpoints yet; /checkpoint LABEL saves one.")
+        return Report("Checkpoints", "Checkpoints, newest first", rows, enter="go back there")
+
+    return Done(report=LiveReport(kept, read))

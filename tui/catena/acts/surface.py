@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from catena.settings.settings import Settings
+    from catena.workspace.files_along import FilesAlong
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
     from catena_store.records import Message
@@ -144,6 +145,12 @@ class Surface(Protocol):
 
     async def choose(self, title: str, rows: Sequence[ReportRow], enter: str) -> ReportRow:
         """Return the row that the user chooses; ``title`` asks for it. Raises Cancelled, Refused."""
+
+    async def files(self, along: FilesAlong, look: Callable[[], Awaitable[None]]) -> None:
+        """Let the user choose which files go along, unless the front offers them afterwards; ``look`` finds them.
+
+        Raises Refused if the user leaves.
+        """
 
     def named(self, message_id: str, words: str) -> str:
         """Name a message by its number if the front has numbers, else by the ``words``."""

@@ -298,20 +298,22 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "checkpoints",
         "list checkpoints; or set how often: turn, tool, manual, off",
+        "catena.acts.checkpoints:checkpoints",
+        takes="frequency",
         leads=True,
-        screen=Front("checkpoints.checkpoints", "HOW OFTEN"),
-        lines=Front(
-            "checkpoints.list", "[HOW OFTEN]", "list checkpoints, or set how often: turn, tool, manual, off"
-        ),
+        screen=Front(argument="HOW OFTEN"),
+        lines=Front("", "[HOW OFTEN]", "list checkpoints, or set how often: turn, tool, manual, off"),
     ),
     ActRow(
         "rewind",
         "go back to a checkpoint: newest, or by label",
+        "catena.acts.branches:rewind",
+        takes="label",
+        at="message or label",
+        moves=True,
         leads=True,
-        screen=Front("checkpoints.rewind", "LABEL"),
-        lines=Front(
-            "checkpoints.rewind", "[N|LABEL]", "go back to a message or a checkpoint: newest, or by label"
-        ),
+        screen=Front(argument="LABEL"),
+        lines=Front("", "[N|LABEL]", "go back to a message or a checkpoint: newest, or by label"),
     ),
     ActRow(
         "stop",
@@ -616,7 +618,7 @@ ACTS: tuple[ActRow, ...] = (
         "go to the end of the transcript and follow it",
         key="{follow} when empty",
         screen=Front("branches.to_end"),
-        lines=Front("branches.follow", "", "go to where the conversation went on elsewhere"),
+        lines=Front("catena.acts.branches:follow", "", "go to where the conversation went on elsewhere"),
     ),
     ActRow(
         "browse", "browse the transcript by keyboard", key="{browse}", leads=True, screen=Front("view.browse")

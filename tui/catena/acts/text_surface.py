@@ -12,6 +12,7 @@ from catena.errors import CommandRefused
 from catena.settings.settings import Settings
 from catena.text.changes_text import size_words
 from catena.text.safe_text import safe
+from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.errors import AgentError, ReadOnly
@@ -60,6 +61,9 @@ class TextSurface:
     async def choose(self, title: str, rows: Sequence[ReportRow], enter: str) -> ReportRow:
         """Raise Refused, with what there is to choose from."""
         raise Refused(f"{title} {', '.join(row.name for row in rows)}")
+
+    async def files(self, along: FilesAlong, look: Callable[[], Awaitable[None]]) -> None:
+        """Leave it at the settings."""
 
     def named(self, message_id: str, words: str) -> str:
         """Name a message: there are no numbers."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Collection, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from catena.text import chain_text
 from catena.text.formats import joined, title_of
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 _INPUTS = 500
 _STORE_LOOK_SECONDS = 2.0
+T = TypeVar("T")
 
 
 class OpenTabs:
@@ -318,6 +319,21 @@ class OpenTabs:
         finally:
             tab.moving -= not beside
         return tab, made.price
+
+    async def move(self, tab: Tab, step: Awaitable[T]) -> T:
+        """Await a step that moves a tab to another leaf, and return what it did.
+
+        An edit is left; draft and scroll position stay at the leaf before. Raises whatever the step raises.
+        """
+        tab.leave_edit()
+        await self.keep(tab)
+        tab.moving += 1
+        try:
+            moved = await step
+            await self.reload(tab)
+        finally:
+            tab.moving -= 1
+        return moved
 
     async def moved_directories(self, tab: Tab) -> list[MovedDirectory]:
         """Where a conversation's directory may be now that it is gone, the surest first."""

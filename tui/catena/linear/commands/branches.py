@@ -9,7 +9,7 @@ from functools import partial
 from catena.acts.conversations import next_price
 from catena.acts.surface import Refused
 from catena.linear import rows
-from catena.linear.commands.files import choose_files, offer_files
+from catena.linear.commands.files import offer_files
 from catena.linear.commands.prompts import BUSY, PromptCommands, prompt_of
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
@@ -19,14 +19,12 @@ from catena.text.changes_text import shown_path
 from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.asking import NO_OTHER, make_all_ready, refusal_to_ask
-from catena.workspace.files_along import moved_words
 from catena.workspace.tab import Tab
 from catena_acp.changes.hunks import diffs_of_files
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import AgentError
 from catena_acp.port.port import AgentSpec
-from catena_acp.snapshots.restoring import FilesMoved
 from catena_store.conversations import branches, messages
 from catena_store.conversations.tree import TreeNode
 from catena_store.errors import StoreError
@@ -34,7 +32,6 @@ from catena_store.records import Kind, Message, MessageState
 
 _KEPT = "The prompt is the draft of each tab: /send sends it, /draft reads it."
 _LATER = "Later messages stay in the tree"
-_BACK = f"{_LATER}; /undo goes back."
 _MOST_FILES = 20  # of a branch whose changes are read out
 _PREVIEW = 80  # characters of a prompt
 
@@ -42,24 +39,17 @@ _PREVIEW = 80  # characters of a prompt
 class BranchCommands:
     """Actions on the branch of the tab that is read."""
 
-    def __init__(self, context: LinearContext, tabs: TabCommands, prompts: PromptCommands) -> None:
+    def __init__(
+        self,
+        context: LinearContext,
+        tabs: TabCommands,
+        prompts: PromptCommands,
+        act: Callable[..., Awaitable[None]],
+    ) -> None:
         self._context = context
         self._tabs = tabs
         self._prompts = prompts
-
-    async def move(self, tab: Tab, move: Callable[[], Awaitable[bool]]) -> bool:
-        """Move the tab to another leaf, and read what stands there; False if ``move`` led nowhere."""
-        tabs = self._context.tabs
-        await tabs.keep(tab)
-        tab.moving += 1
-        try:
-            if moved := await move():
-                await tabs.reload(tab)
-        finally:
-            tab.moving -= 1
-        if moved:
-            await self._tabs.arrive(tab)
-        return moved
+        self._act = act
 
     async def ask(self, argument: str) -> None:
         """Send a prompt, else the draft, to this agent and to others at once, each in a tab of its own.
@@ -155,9 +145,10 @@ class BranchCommands:
             raise Refused(f"You {number} has one version; /edit {number} makes another.")
 
         async def go(step: int) -> None:
-            if step and not await self.move(tab, lambda: tab.window.to_sibling(prompt.id, step)):
+            if step and not await context.tabs.move(tab, tab.window.to_sibling(prompt.id, step)):
                 context.say("That version is gone.")
             elif step:
+                await self._tabs.arrive(tab)
                 context.say(f"{_LATER}.{await next_price(tab)}")
                 await offer_files(context, tab)
             else:
@@ -230,34 +221,9 @@ class BranchCommands:
         if layout.foreign(node.id):
             await self._tabs.open_conversation(node.conversation_id)
         tab = context.here
-        if tab.leaf_id == node.end_id:
-            context.say("You are already there.")
-        elif tab.conversation.id == node.conversation_id or not layout.foreign(node.id):
-            await self.go_to(tab, node.end_id, f"Now at “{safe_line(title_of(node.preview))}”.")
-
-    async def follow(self) -> None:
-        """Go to where the conversation went on elsewhere."""
-        tab = self._context.here
-        place = await self._context.tabs.branches.place_of(tab)
-        if place is None or place == tab.leaf_id:
-            self._context.say("You are already there.")
-        else:
-            await self.go_to(tab, place, "Now where the conversation went on.")
-
-    async def go_to(self, tab: Tab, leaf_id: str, said: str) -> None:
-        """Go to a row, and say what the next prompt needs there."""
-
-        choice = await choose_files(self._context, tab, leaf_id)
-        moved: FilesMoved | None = None
-
-        async def go() -> bool:
-            nonlocal moved
-            moved = await tab.window.go_to(leaf_id, choice=choice)
-            return True
-
-        await self.move(tab, go)
-        where = f"{said} {moved_words(moved)}".rstrip()
-        self._context.say(f"{where}{await next_price(tab)} {_BACK}")
+        if tab.conversation.id == node.conversation_id or not layout.foreign(node.id):
+            said = f"Now at “{safe_line(title_of(node.preview))}”."
+            await self._act("catena.acts.branches:go_to", leaf_id=node.end_id, said=said)
 
     async def compare(self, argument: str) -> None:
         """Compare the branch that is read with that of a tab, by its number, or with another version of a prompt."""

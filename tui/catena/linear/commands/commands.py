@@ -6,14 +6,13 @@ from collections.abc import Awaitable
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from catena.acts.perform import perform
+from catena.acts.perform import body_of, carry_out
 from catena.acts.surface import Here
 from catena.acts.table import FrontCommand
 from catena.acts.unknown import shown_name
 from catena.linear.commands.agents import AgentCommands
 from catena.linear.commands.asides import AsideCommands
 from catena.linear.commands.branches import BranchCommands
-from catena.linear.commands.checkpoints import CheckpointCommands
 from catena.linear.commands.history import HistoryCommands
 from catena.linear.commands.prompts import PromptCommands, numbered
 from catena.linear.commands.reading import ReadingCommands
@@ -44,12 +43,18 @@ class LinearCommands:
         self.questions = questions
         self.tabs: TabCommands = TabCommands(context, narrator, questions)
         self.prompts: PromptCommands = PromptCommands(context)
-        self.branches: BranchCommands = BranchCommands(context, self.tabs, self.prompts)
-        self.checkpoints: CheckpointCommands = CheckpointCommands(context, self.branches)
-        self.history: HistoryCommands = HistoryCommands(context, self.tabs, self.branches)
+        self.branches: BranchCommands = BranchCommands(context, self.tabs, self.prompts, self.act)
+        self.history: HistoryCommands = HistoryCommands(context, self.tabs, self.act)
         self.reading: ReadingCommands = ReadingCommands(context)
         self.agents: AgentCommands = AgentCommands(context, self.tabs, self.prompts)
         self.asides: AsideCommands = AsideCommands(context, self.tabs)
+
+    def act(self, does: str, *, at: str | None = None, **given: object) -> Awaitable[None]:
+        """Do an act of a name, ``given`` its arguments, in the tab that is read: at a message, or at its end."""
+        context = self.context
+        surface = LinesSurface(context, self.tabs, self.prompts.write, self.history.visit)
+        on = Here(context.tabs, context.tab, surface, context.settings, at)
+        return carry_out(body_of(does)(on, **given), surface)
 
     def do(self, command: FrontCommand, argument: str) -> Awaitable[None]:
         """Do a command with what was typed behind its name. Raises Refused if it needs a tab and none is open."""
@@ -59,9 +64,8 @@ class LinearCommands:
             message_id = None
             if command.at and number.rstrip(":.").isdecimal():
                 message_id = numbered(context, number, known=command.at == "message")
-            surface = LinesSurface(context, self.tabs, self.prompts.write, self.history.visit)
-            on = Here(context.tabs, context.tab, surface, context.settings, message_id)
-            return perform(command, rest.strip() if message_id else argument, on)
+            given = {command.takes: rest.strip() if message_id else argument} if command.takes else {}
+            return self.act(command.does, at=message_id, **given)
         action = attrgetter(command.does)(self)
         act: Awaitable[None] = action(argument) if command.argument else action()
         return act

@@ -23,7 +23,7 @@ async def choose_files(
     along = FilesAlong(by_default=context.settings.files_follow)
     await along.look(tab.conversation.files, tab.window_id, target)
     if context.input.terminal:
-        if await _choose(context, along):
+        if await choose_extent(context, along):
             raise Refused("Nothing was changed.")
     elif says and along.offered and along.choice is not None:
         words = along.words_with("", size=rows.size_words)
@@ -57,14 +57,14 @@ async def offer_files(context: LinearContext, tab: Tab) -> None:
     """Offer the files that did not go along to where a tab stands now; unless somebody types, they stay."""
     along = FilesAlong()
     await along.look(tab.conversation.files, tab.window_id, tab.leaf_id)
-    if not context.input.terminal or await _choose(context, along):
+    if not context.input.terminal or await choose_extent(context, along):
         return
     if (choice := along.choice) is not None:
         context.say(moved_words(await tab.window.bring_files(choice)) or UNCHANGED)
 
 
-async def _choose(context: LinearContext, along: FilesAlong) -> bool:
-    """Ask what becomes of files, where there is a choice; True where the input has ended."""
+async def choose_extent(context: LinearContext, along: FilesAlong) -> bool:
+    """Ask what becomes of files, if there is a choice; True if the input has ended."""
     if not along.offered:
         return False
     extents = _extents(along)

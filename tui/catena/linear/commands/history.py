@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
@@ -13,7 +14,6 @@ from catena.history.other_tools import OtherTools
 from catena.history.query import HistoryQuery
 from catena.history.reading import HistoryReader, lives
 from catena.history.scopes import HistoryScope
-from catena.linear.commands.branches import BranchCommands
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
 from catena.text.formats import from_home, program_of, time_or_day
@@ -30,10 +30,12 @@ _HERE, _TOOLS = "here", "all-sources"
 class HistoryCommands:
     """Actions on all conversations."""
 
-    def __init__(self, context: LinearContext, tabs: TabCommands, branches_of: BranchCommands) -> None:
+    def __init__(
+        self, context: LinearContext, tabs: TabCommands, act: Callable[..., Awaitable[None]]
+    ) -> None:
         self._context = context
         self._tabs = tabs
-        self._branches = branches_of
+        self._act = act
 
     async def history(self, argument: str) -> None:
         """List conversations, newest first, or those with some words; `/open` opens one.
@@ -85,7 +87,8 @@ class HistoryCommands:
                 return
             async with context.tabs.store.read() as reader:
                 leaf = await branches.last_leaf(reader, tab.window_id, tab.conversation.id, message_id)
-            await self._branches.go_to(tab, leaf or message_id, "Now on the branch of what was found.")
+            said = "Now on the branch of what was found."
+            await self._act("catena.acts.branches:go_to", leaf_id=leaf or message_id, said=said)
         number = context.numbers.of(message_id)
         if number is not None:
             context.say(f"Found in {number}: /show {number} reads it.")

@@ -6,11 +6,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from catena.acts.perform import carry_out
-from catena.acts.surface import Cancelled, Done, LiveReport, Question, Report, ReportRow, T, Voice
+from catena.acts.surface import Cancelled, Done, LiveReport, Question, Refused, Report, ReportRow, T, Voice
 from catena.linear import rows as lines
+from catena.linear.commands.files import choose_extent
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
 from catena.text.safe_text import safe
+from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
 
 
@@ -93,6 +95,12 @@ class LinesSurface:
         if at is None:
             raise Cancelled
         return rows[at]
+
+    async def files(self, along: FilesAlong, look: Callable[[], Awaitable[None]]) -> None:
+        """Ask by number if somebody types; Enter takes what the settings have."""
+        await look()
+        if self._context.input.terminal and await choose_extent(self._context, along):
+            raise Refused("Nothing was changed.")
 
     def named(self, message_id: str, words: str) -> str:
         """Name a message by its number."""

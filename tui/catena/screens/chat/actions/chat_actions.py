@@ -35,6 +35,7 @@ from catena.widgets.commands import CommandWords
 if TYPE_CHECKING:
     from catena.screens.chat.actions.conversations.history import HistoryActions
     from catena.screens.chat.actions.conversations.images import ImageActions
+    from catena.workspace.outgoing import UnplacedDraft
 
 
 class ChatActions:
@@ -69,9 +70,9 @@ class ChatActions:
         self.tabs.shown_first = self.along.look_for_cut
         self.asides = AsideActions(context, self.tabs)
         self.edits = EditActions(context, self.along)
-        self.branches = BranchActions(context, self.edits, self.along, self.act)
+        self.branches = BranchActions(context, self.edits, self.act)
         self.asking = AskActions(context, self.tabs, self.edits, self.prompts)
-        self.trees = TreeActions(context, self.tabs, self.branches, self.along, self.act)
+        self.trees = TreeActions(context, self.tabs, self.along, self.act)
         self.start = StartActions(context, self.tabs, history=self.choose_from_history)
         self.panes = PaneActions(
             context,
@@ -79,20 +80,26 @@ class ChatActions:
             fork=partial(self.act, "catena.acts.branches:fork_beside"),
             history=self.choose_beside,
         )
-        self.checkpoints = CheckpointActions(context, self.branches, self.along, self.act)
+        self.checkpoints = CheckpointActions(context, self.along, self.act)
         self.finding = FindActions(context)
         self.view = ViewActions(context, commands=commands, do=do)
         self.quitting = QuitActions(context)
 
     def act(
-        self, does: str, *, at: str | None = None, moves: bool = False, **given: object
+        self, does: str, *, at: str | None = None, way: UnplacedDraft | None = None, **given: object
     ) -> Awaitable[None]:
         """Do an act of a name, ``given`` its arguments, in the active tab: at a message, or at the browsed one.
 
-        ``moves``: it leads elsewhere; what is typed from now on is written there.
+        ``way`` is what is written meanwhile, if it leads elsewhere.
         """
-        context, surface = self.context, ScreenSurface(self, moves=moves)
-        on = Here(context.tabs, context.tab, surface, context.settings, at or self.edits.here())
+        context, surface = self.context, ScreenSurface(self, way)
+        on = Here(
+            context.tabs,
+            context.tab,
+            surface,
+            context.settings,
+            self.edits.here() if at is None else at or None,
+        )
         return surface.done(carry_out(body_of(does)(on, **given), surface))
 
     @cached_property
@@ -107,9 +114,7 @@ class ChatActions:
         """Actions on the history: 2 MiB that nobody needs before it is opened."""
         from catena.screens.chat.actions.conversations.history import HistoryActions
 
-        return HistoryActions(
-            self.context, self.tabs, self.branches, self.act, self.edits, self.trees, self.do
-        )
+        return HistoryActions(self.context, self.tabs, self.act, self.edits, self.trees, self.do)
 
     async def _open_prompt(self, conversation_id: str, prompt_id: str) -> None:
         """Open a conversation at a prompt."""

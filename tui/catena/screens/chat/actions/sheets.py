@@ -11,6 +11,7 @@ from catena.workspace.tab import Tab
 from catena_acp.changes.reading import ChangeScope
 from catena_acp.conversation.access.mcp_servers import ConversationServers
 from catena_acp.conversation.access.permission_rules import ConversationRules
+from catena_acp.conversation.checkpoints.checkpoints import Checkpoints
 from catena_acp.conversation.inspection.context import TurnContext
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.prompts.window import Window
@@ -28,6 +29,9 @@ async def choose_on_sheet(value: object, tab: Tab | None, actions: ChatActions) 
             return await actions.changes.review(tab, value)
         case FileLines() if tab is not None:
             return await actions.changes.blame(tab, value.path, value.first)
+        case Checkpoints():
+            await actions.checkpoints.show()
+            return None
         case _:
             return await actions.context.app.push_screen_wait(_sheet(value, tab, actions))
 

@@ -12,6 +12,7 @@ from catena.screens.chat.panels.fork import ENTER, ForkOption, ForkQuestion
 
 if TYPE_CHECKING:
     from catena.screens.chat.actions.chat_actions import ChatActions
+    from catena.workspace.files_along import FilesAlong
     from catena.workspace.outgoing import UnplacedDraft
     from catena.workspace.tab import Tab
 
@@ -21,15 +22,15 @@ WENT_ON = "You moved on, so nothing was done. Press the key again."
 class ScreenSurface:
     """A chat, as one act sees it."""
 
-    def __init__(self, actions: ChatActions, *, moves: bool) -> None:
-        """``moves``: the act leads elsewhere; what is typed from now on is written there."""
+    def __init__(self, actions: ChatActions, way: UnplacedDraft | None) -> None:
+        """``way`` is what is written meanwhile, if the act leads elsewhere."""
         self._context = context = actions.context
         self._actions = actions
         self._tab = context.tab
         self._place = context.place()
         self._browsed = actions.edits.here()
         self._beside = False  # it led to the other pane
-        self._way = context.drafts.set_out(context.tab) if moves else None
+        self._way = way
 
     async def done(self, act: Awaitable[None]) -> None:
         """Do the act, and show around the transcript what it changed; what was typed returns if it led nowhere."""
@@ -110,6 +111,9 @@ class ScreenSurface:
         if chosen is None:
             raise Cancelled
         return rows[int(chosen)]
+
+    async def files(self, along: FilesAlong, look: Callable[[], Awaitable[None]]) -> None:
+        """Leave it at the settings: those that stay behind are offered when the tab has moved."""
 
     def named(self, message_id: str, words: str) -> str:
         """Name a message: there are no numbers."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from catena.screens.chat.actions.branching.editing import EditActions
-from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.context import ChatContext
-from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.tab import Tab
 from catena_store.records import Message
 
@@ -21,11 +19,9 @@ class BranchActions:
         self,
         context: ChatContext,
         edits: EditActions,
-        along: AlongActions,
         act: Callable[..., Awaitable[None]],
     ) -> None:
         self._context = context
-        self._along = along
         self._edits = edits
         self._act = act
 
@@ -74,11 +70,8 @@ class BranchActions:
         """Go to a sibling of a prompt, with the branch, the scroll position and the draft that were left there."""
         context, transcript = self._context, self._context.parts.transcript
         browsed = self._edits.here() is not None
-        way = context.drafts.set_out(tab)
-        moved = await self.elsewhere(tab, lambda: tab.window.to_sibling(prompt.id, step), way)
-        if not moved:
-            context.say("This is the newest version." if step > 0 else "This is the oldest version.")
-        elif browsed and tab is context.seen and (beside := transcript.prompt_below(prompt.parent_id)):
+        await self._act("catena.acts.branches:to_sibling", prompt_id=prompt.id, step=step)
+        if browsed and tab is context.seen and (beside := transcript.prompt_below(prompt.parent_id)):
             transcript.move_to(beside.id)
 
     async def to_end(self) -> None:
@@ -87,49 +80,7 @@ class BranchActions:
         if tab is None or tab.elsewhere is None:
             context.parts.conversation.action_go_end()
             return
-        way = context.drafts.set_out(tab)
-
-        async def go() -> bool:
-            await tab.window.go_to(await context.tabs.branches.place_of(tab))
-            return True
-
-        await self.elsewhere(tab, go, way)
-
-    async def elsewhere(self, tab: Tab, move: Callable[[], Awaitable[bool]], way: UnplacedDraft) -> bool:
-        """Move a tab's window to another leaf, and show the draft and the scroll position kept there.
-
-        ``way`` is what is written meanwhile; it goes behind the draft there. False if ``move`` led nowhere.
-        """
-        with self._context.drafts.under_way(way):
-            return await self.move(tab, move, way)
-
-    async def move(self, tab: Tab, move: Callable[[], Awaitable[bool]], way: UnplacedDraft) -> bool:
-        """As ``elsewhere``, for an action that is under way already."""
-        context = self._context
-        tab.leave_edit()
-        if tab is context.presenter.shown:
-            tab.scroll = context.parts.transcript.position()
-        await context.tabs.keep(tab)
-        # A turn that is stopped first is seen to its end; else nothing is drawn of a way that is half gone.
-        context.presenter.moving = None if tab.at_work else tab
-        tab.moving += 1
-        try:
-            if moved := await move():
-                await context.tabs.reload(tab)
-        finally:
-            context.presenter.moving = None
-            tab.moving -= 1
-        if moved:
-            await self._shown_anew(tab, way)
-            context.run(tab.window.prepare())
-            context.run(self._along.find_behind(tab))
-        return moved
-
-    async def _shown_anew(self, tab: Tab, way: UnplacedDraft) -> None:
-        context = self._context
-        if tab is context.tab:  # else the person went to another one meanwhile
-            await context.presenter.show(tab)
-        context.drafts.arrive(way, tab)
+        await self._act("catena.acts.branches:follow")
 
     async def branch_point_before(self) -> None:
         """Go to the next prompt above that has siblings."""

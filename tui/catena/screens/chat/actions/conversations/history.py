@@ -11,7 +11,6 @@ from catena.history.other_tools import OtherTools
 from catena.history.preview import ActPrices, Preview, read_preview, read_prices, read_rows
 from catena.history.reading import HistoryReader, lives
 from catena.history.scopes import HistoryScope, Repositories
-from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.conversations.inspection import TreeActions
 from catena.screens.chat.actions.tabs import TabActions
@@ -42,7 +41,6 @@ class HistoryActions:
         self,
         context: ChatContext,
         tabs: TabActions,
-        branches: BranchActions,
         act: Callable[..., Awaitable[None]],
         edits: EditActions,
         trees: TreeActions,
@@ -50,7 +48,6 @@ class HistoryActions:
     ) -> None:
         self._context = context
         self._tabs = tabs
-        self._branches = branches
         self._act = act
         self._edits = edits
         self._trees = trees
@@ -191,19 +188,10 @@ class HistoryActions:
         if hit is None or place is None or await context.tabs.branches.on_branch(tab, hit.message_id):
             return False
 
-        async def go() -> bool:
-            await tab.window.go_to(place.leaf_id)
-            return True
-
         if tab is context.presenter.shown:
-            return await self._branches.move(tab, go, way)
-        await context.tabs.keep(tab)
-        tab.moving += 1
-        try:
-            await go()
-            await context.tabs.reload(tab)
-        finally:
-            tab.moving -= 1
+            await self._act("catena.acts.branches:stand_at", leaf_id=place.leaf_id, way=way)
+        else:
+            await context.tabs.move(tab, tab.window.go_to(place.leaf_id))
         return True
 
     async def _show_found(self, tab: Tab, hit: MessageHit) -> None:

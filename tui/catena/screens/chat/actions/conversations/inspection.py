@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
 from catena.text.formats import title_of
-from catena.workspace.files_along import FilesAlong, moved_words
+from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.errors import ReadOnly
 from catena_acp.port.port import AgentSpec
-from catena_acp.snapshots.restoring import FileChoice, FilesMoved, RestorePlan
+from catena_acp.snapshots.restoring import FileChoice, RestorePlan
 from catena_store.conversations.tree import TreeNode
 
 
@@ -32,9 +30,6 @@ class ChainActions:
         return [price.words for price in await tab.conversation.chain.prices(tab.window, specs)]
 
 
-_BACK = "Later messages stay in the tree; /undo goes back."
-
-
 class TreeActions:
     """Actions on the tree of the active tab."""
 
@@ -42,7 +37,6 @@ class TreeActions:
         self,
         context: ChatContext,
         tabs: TabActions,
-        branches: BranchActions,
         along: AlongActions,
         act: Callable[..., Awaitable[None]],
     ) -> None:
@@ -50,7 +44,6 @@ class TreeActions:
         self._context = context
         self._along = along
         self._tabs = tabs
-        self._branches = branches
 
     async def tree(self, at: str | None = None) -> None:
         """Show the tree, from a prompt on where one is given, and go to, fork at or quote what the person chooses."""
@@ -115,26 +108,11 @@ class TreeActions:
 
     async def _go(self, tab: Tab, node: TreeNode, files: FileChoice | None = None) -> None:
         context = self._context
-        if tab.leaf_id == node.end_id:
-            context.say("You are already there.")
-            return
-
-        moved: FilesMoved | None = None
-
-        async def go() -> bool:
-            nonlocal moved
-            moved = await tab.window.go_to(node.end_id, choice=files)
-            return True
-
         context.write_here()
-        await self._branches.elsewhere(tab, go, context.drafts.set_out())
-        where = f"Now at “{title_of(node.preview)}”. {moved_words(moved)}".rstrip()
-        try:
-            price = await tab.conversation.chain.price(tab.window)
-        except ReadOnly:
-            context.say(f"{where} {_BACK}")
-        else:
-            context.say(f"{where} Your next prompt: {price.words}. {_BACK}")
+        said = f"Now at “{title_of(node.preview)}”."
+        await self._act(
+            "catena.acts.branches:go_to", leaf_id=node.end_id, said=said, files=files, chosen=True
+        )
 
 
 class _TreeFiles:
