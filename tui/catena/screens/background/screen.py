@@ -8,8 +8,7 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from catena.keys.bindings import bindings, priority_bindings
-from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
+from catena.screens.common.list_screen import ListScreen, list_bindings
 from catena.text.formats import duration_text
 from catena.text.safe_text import safe_line
 from catena.widgets.foot import SheetKey
@@ -33,11 +32,7 @@ class BackgroundScreen(ListScreen[str | None]):
         SheetKey("{background_stop}", "how to stop it", "stop"),
         SheetKey("{leave}", "close", "leave"),
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *priority_bindings(leave="leave", cancel="leave", close_list="leave"),
-        *LETTER_KEYS,
-        *bindings(background_go="go", background_stop="stop"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = list_bindings(KEYS)
 
     def __init__(self, window: Window, *, clock: Callable[[], datetime], subject: Subject) -> None:
         super().__init__(subject)

@@ -10,8 +10,8 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from catena.desktop.clipboard import copied_words
-from catena.keys.bindings import bindings, keys_of, priority_bindings
-from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
+from catena.keys.bindings import keys_of, priority_bindings
+from catena.screens.common.list_screen import ListScreen, list_bindings
 from catena.screens.common.page import PageScreen, facts_page
 from catena.text.chain_text import link_facts
 from catena.text.formats import age
@@ -39,18 +39,7 @@ class ChainScreen(ListScreen[str | None]):
         SheetKey("{session_copy}", "copy id", "copy"),
         SheetKey("{leave}", "close", "leave"),
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *priority_bindings(leave="leave", cancel="leave", close_list="leave"),
-        *LETTER_KEYS,
-        *bindings(
-            session_details="open",
-            session_check="probe",
-            session_check_all="probe_all",
-            session_continue="go_on",
-            session_copy="copy",
-            session_all="all",
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = list_bindings(KEYS, session_all="all")
 
     def __init__(
         self,

@@ -15,9 +15,9 @@ from textual.content import Content
 from textual.widgets import Static
 from textual.worker import WorkType
 
-from catena.keys.bindings import bindings, keys_of, priority_bindings
+from catena.keys.bindings import keys_of
 from catena.screens.common.dialog import STYLES
-from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
+from catena.screens.common.list_screen import ListScreen, list_bindings
 from catena.text.checkpoint_text import (
     FREQUENCY_SENTENCES,
     checkpoint_facts,
@@ -79,20 +79,9 @@ class CheckpointsScreen(ListScreen[CheckpointChoice | None]):
         SheetKey("{checkpoint_remove}", "remove", "remove"),
         SheetKey("{leave}", "close", "leave"),
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *priority_bindings(leave="leave", cancel="leave"),
-        *LETTER_KEYS,
-        *bindings(
-            close_list="leave",
-            checkpoint_rewind="choose('REWIND')",
-            checkpoint_fork="choose('FORK')",
-            checkpoint_fork_beside="choose('FORK_BESIDE')",
-            checkpoint_files="files_too",
-            checkpoint_show_files="show_files",
-            checkpoint_name="name",
-            checkpoint_remove="remove",
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = list_bindings(
+        KEYS, checkpoint_files="files_too", checkpoint_show_files="show_files"
+    )
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 from textual.screen import ScreenResultType
 from textual.widget import Widget
 
-from catena.keys.bindings import bindings, keys_of
+from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import Dialog
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import RowList
@@ -72,6 +72,16 @@ class ListScreen(Dialog[ScreenResultType]):
     def action_page(self, step: int) -> None:
         """Move the cursor by a screenful."""
         self.action_move(step * self.row_list.page_length)
+
+
+def list_bindings(keys: Sequence[SheetKey], **more: str) -> list[BindingType]:
+    """The bindings of a list: those of its foot, the last of which leaves it, and ``more`` by the names of actions."""
+    acts = {each.key[1:-1]: each.action for each in keys[:-1]}
+    return [
+        *priority_bindings(leave="leave", cancel="leave"),
+        *LETTER_KEYS,
+        *bindings(close_list="leave", **acts, **more),
+    ]
 
 
 # For lists beside which nothing is typed.

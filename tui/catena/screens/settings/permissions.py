@@ -8,8 +8,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from catena.acts.access import IN_SETTINGS, answered_words
-from catena.keys.bindings import bindings, priority_bindings
-from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
+from catena.screens.common.list_screen import ListScreen, list_bindings
 from catena.text.safe_text import safe_line
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Word
@@ -29,11 +28,7 @@ class PermissionsScreen(ListScreen[str | None]):
         SheetKey("{rule_undo}", "undo", "undo"),
         SheetKey("{leave}", "close", "leave"),
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *priority_bindings(leave="leave", cancel="leave"),
-        *LETTER_KEYS,
-        *bindings(close_list="leave", rule_remove="remove", rule_scope="move_scope", rule_undo="undo"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = list_bindings(KEYS)
 
     def __init__(
         self,

@@ -15,9 +15,9 @@ from textual.message import Message
 from textual.widget import Widget
 
 from catena.errors import InvalidSettings, SettingsNotWritten
-from catena.keys.bindings import bindings, keys_of, priority_bindings
+from catena.keys.bindings import keys_of
 from catena.screens.common.dialog import STYLES
-from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
+from catena.screens.common.list_screen import ListScreen, list_bindings
 from catena.screens.common.picker import Picker, words_match
 from catena.screens.common.themes import theme_picker
 from catena.settings.checks import check_names
@@ -63,17 +63,7 @@ class SettingsScreen(ListScreen[None]):
         SheetKey("{settings_filter}", "filter", "filter"),
         SheetKey("{leave}", "close", "leave"),
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *priority_bindings(leave="leave", cancel="leave"),
-        *LETTER_KEYS,
-        *bindings(
-            close_list="leave",
-            setting_change="change",
-            setting_reset="reset",
-            setting_file="edit",
-            settings_filter="filter",
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = list_bindings(KEYS)
 
     def __init__(
         self, settings: Settings, *, environment: Mapping[str, str], subject: Subject | None = None

@@ -12,8 +12,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from catena.acts.access import NO_FILE, answer_for, state, unanswered, where
-from catena.keys.bindings import bindings, priority_bindings
-from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
+from catena.keys.bindings import priority_bindings
+from catena.screens.common.list_screen import ListScreen, list_bindings
 from catena.screens.common.page import PageScreen
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingPane, ReadingScreen
 from catena.terminal.key_pace import KeyPace
@@ -48,16 +48,7 @@ class ServersScreen(ListScreen[str | None]):
         SheetKey("{server_details}", "details", "details"),
         SheetKey("{leave}", "close", "leave"),
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *priority_bindings(leave="leave", cancel="leave"),
-        *LETTER_KEYS,
-        *bindings(
-            close_list="leave",
-            server_details="details",
-            servers_allow="allow",
-            servers_refuse="refuse",
-        ),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = list_bindings(KEYS)
 
     def __init__(
         self,

@@ -10,8 +10,7 @@ from textual.binding import BindingType
 from textual.content import Content
 
 from catena.acts.access import answer_template
-from catena.keys.bindings import bindings, priority_bindings
-from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
+from catena.screens.common.list_screen import ListScreen, list_bindings
 from catena.screens.common.page import PageScreen
 from catena.settings.templates import FOLDER, PROJECT_FOLDER, KnownTemplates, Template, named_template
 from catena.text.formats import from_home
@@ -36,11 +35,7 @@ class TemplatesScreen(ListScreen[str | None]):
         SheetKey("{template_refuse}", "do not use it", "refuse"),
         SheetKey("{leave}", "close", "leave"),
     )
-    BINDINGS: ClassVar[list[BindingType]] = [
-        *priority_bindings(leave="leave", cancel="leave"),
-        *LETTER_KEYS,
-        *bindings(close_list="leave", template_read="read", template_allow="allow", template_refuse="refuse"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = list_bindings(KEYS)
 
     def __init__(
         self,
