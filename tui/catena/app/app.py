@@ -35,7 +35,6 @@ from catena.keys.sequences import KeySequences
 from catena.multiplexers import in_screen
 from catena.screens.chat.bars.tabs import TabBar
 from catena.screens.chat.screen import ChatScreen
-from catena.screens.common.size_classes import size_classes
 from catena.settings.settings import Start, at_once, paints_cells
 from catena.settings.start_notes import StartNote, StartNotes
 from catena.terminal.characters import Glyphs, glyphs_by_environment, terminal_encoding
@@ -52,6 +51,7 @@ from catena.themes.depth import ColourDepth, colour_depth
 from catena.themes.dimming import DimSteps
 from catena.themes.stylesheet import SparingStylesheet
 from catena.themes.variables import has_dim_steps
+from catena.widgets.column import size_classes
 from catena.widgets.fields.text_fields import SafeInput, SafeTextArea, field_keys
 from catena.workspace.outgoing import OutgoingTexts, unsaved_answer_lines, unsaved_draft_lines, unstored_lines
 

@@ -17,7 +17,7 @@ from catena import __version__
 from catena.app.memory import Memory, NotRemembered
 from catena.errors import CommandRefused, ExitStatus
 from catena.settings.settings import Settings, load_settings
-from catena_acp.continuity.sessions.fork_points import settled_point
+from catena_acp.continuity.sessions.forking import settled_point
 from catena_acp.conversation.checkpoints.checkpoints import drawn, found, label_of
 from catena_acp.errors import AgentError, NoCheckpoint
 from catena_acp.mcp.server import OWN_NAMES

@@ -12,7 +12,7 @@ from catena_acp.continuity.cancellation import raise_if_cancelled, shielded
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.continuity.parking.detached_forks import Later, fork_apart, take_away
 from catena_acp.continuity.sending.context import HONOURED, SendContext, fork_at_of
-from catena_acp.continuity.sessions.fork_points import fork_anchors
+from catena_acp.continuity.sessions.forking import fork_anchors
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError
 from catena_acp.port.session_events import SessionOpened

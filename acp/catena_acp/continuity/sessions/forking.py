@@ -1,15 +1,21 @@
-"""The request for a fork, kept as an intent before it goes out."""
+"""Forks of sessions: the row that a person means, as the agent names it, and the request, kept as an intent."""
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable, Sequence
 
 from catena_acp.continuity.services import Services
-from catena_acp.errors import AgentRefused
+from catena_acp.errors import AgentRefused, ForkWrong
+from catena_acp.port.abilities import Quirks
 from catena_acp.port.port import AgentPort, SessionSetup
-from catena_acp.port.session_events import SessionOpened
-from catena_store.chains import intents
+from catena_acp.port.session_events import Event, SessionOpened, TextChunk
+from catena_store import ancestry
+from catena_store.chains import intents, turns
+from catena_store.conversations import messages
+from catena_store.database.database import Reader
 from catena_store.errors import StoreError
+from catena_store.records import ConversationRecord, Kind, Message, MessageState, Turn
 
 
 async def ask_for_fork(
@@ -33,3 +39,79 @@ async def ask_for_fork(
             async with services.db.write() as tx:
                 await intents.answer(tx, intent, opened.session_id)
     return opened
+
+
+async def fork_anchors(reader: Reader, of: Sequence[Turn], *, by_prompt: bool) -> dict[str, str]:
+    """What a fork at the end of each of these turns has to name to the agent, by the turn; others cannot be forked at.
+
+    It is the turn's last content row, if that is the agent's: behind a tool call nothing can be named that keeps its
+    result. Notices, thoughts and plans may follow. ``by_prompt``: the agent wants the prompt's id, and keeps its turn.
+    """
+    ends = await turns.ends(reader, [turn.id for turn in of])
+    named = {id: end.prompt if by_prompt else end.answer for id, end in ends.items() if end.answer}
+    return {id: anchor for id, anchor in named.items() if anchor}
+
+
+def id_said_back(events: Iterable[Event]) -> str | None:
+    """The agent's own id of the prompt, where it says the prompt back."""
+    said = (event for event in events if isinstance(event, TextChunk) and event.role == "user")
+    return next((chunk.message_id for chunk in said if chunk.message_id), None)
+
+
+async def is_part_of(reader: Reader, record: ConversationRecord, message_id: str) -> bool:
+    """True for what was said in the conversation, and for what it has of the one that it was forked from."""
+    message = await messages.get(reader, message_id)
+    if message is None:
+        return False
+    return message.conversation_id == record.id or await ancestry.contains(
+        reader, record.fork_point_id, message_id
+    )
+
+
+async def point_at(reader: Reader, message_id: str | None) -> str | None:
+    """The row to go on below, where a person names this message; None for the beginning.
+
+    The last answer of a clean turn stands for the end of that turn, so that a session which heard just that fits. A
+    prompt that no agent accepted is not gone on from.
+    """
+    message = await messages.get(reader, message_id) if message_id else None
+    if message is None:
+        return None
+    if message.state is MessageState.REFUSED:
+        return message.parent_id
+    return await _end_of_turn(reader, message) or message.id
+
+
+async def settled_point(reader: Reader, leaf_id: str | None) -> str | None:
+    """The row to go on below for a window's leaf: above a prompt that is not answered yet."""
+    message = await messages.get(reader, leaf_id) if leaf_id else None
+    turn = await turns.get(reader, message.turn_id) if message and message.turn_id else None
+    if message and turn and turn.stop_reason is None:
+        prompt = await messages.get(reader, turn.prompt_id)
+        if prompt and not await _content_between(reader, prompt.id, message.id):
+            return prompt.parent_id
+    elif message and message.kind is Kind.USER and turn is None:
+        return message.parent_id
+    return await point_at(reader, leaf_id)
+
+
+async def anchor_of(reader: Reader, turn: Turn, quirks: Quirks) -> str:
+    """The agent's id of the message that a fork at a turn's end has to name. Raises ForkWrong."""
+    anchors = await fork_anchors(reader, [turn], by_prompt=quirks.forks_by_prompt)
+    if turn.id not in anchors:
+        raise ForkWrong("the turn does not end with an answer that has an id")
+    return anchors[turn.id]
+
+
+async def _end_of_turn(reader: Reader, message: Message) -> str | None:
+    """The turn's last row, if nothing of content lies between; None if it does, or the turn was cut."""
+    turn = await turns.get(reader, message.turn_id) if message.turn_id else None
+    if turn is None or not turn.clean:
+        return None
+    return turn.last_id if await _content_between(reader, message.id, turn.last_id) == 0 else None
+
+
+async def _content_between(reader: Reader, above: str, leaf: str) -> int | None:
+    """The content rows on (above, leaf]; None where the leaf's path does not hold the row above."""
+    path = await ancestry.path(reader, leaf, [above])
+    return path.content_after(above) if path.holds(above) else None

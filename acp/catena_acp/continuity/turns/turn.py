@@ -26,7 +26,7 @@ from catena_acp.continuity.routing.replay_check import is_unproven
 from catena_acp.continuity.routing.surely_kept import KeptPart, bad_end
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.environment import note_end
-from catena_acp.continuity.sessions.fork_points import id_said_back
+from catena_acp.continuity.sessions.forking import id_said_back
 from catena_acp.continuity.sessions.replay_habits import believed, keep_late
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.endings import (

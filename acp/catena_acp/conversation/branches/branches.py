@@ -13,7 +13,7 @@ from catena_acp.continuity.conversation_events import LeafMoved
 from catena_acp.continuity.parking.detached_forks import ColdSource, ForkSource, probe
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.sending.context import SendContext, fork_at_of
-from catena_acp.continuity.sessions.fork_points import anchor_of, is_part_of, point_at, settled_point
+from catena_acp.continuity.sessions.forking import anchor_of, is_part_of, point_at, settled_point
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.wording.problems import short
 from catena_acp.conversation.branches.files import BranchFiles

@@ -17,9 +17,9 @@ from textual.widgets import Static
 
 from catena.errors import CommandRefused
 from catena.keys.bindings import BindingChain, bindings, keys_of, with_own_keys
-from catena.screens.common.size_classes import size_classes
 from catena.terminal.compositor import SparingCompositor
 from catena.text.safe_text import safe_line
+from catena.widgets.column import size_classes
 from catena.widgets.foot import Foot, SheetKey
 from catena.widgets.sheet_head import FilterHead, SheetWords, Subject, TitleRow
 from catena_acp.errors import AgentError, ReadOnly
