@@ -20,7 +20,7 @@ from catena_acp.agents.registry.data import (
 )
 from catena_acp.agents.registry.entries import NpmPackage, PythonPackage, read_entries
 from catena_acp.agents.registry.plans import plan_install
-from catena_acp.agents.registry.records import record_of
+from catena_acp.agents.sightings import record_of
 from catena_acp.errors import DownloadFailed, RegistryInvalid
 from support.agents.registry import archived, entry, registry_file
 

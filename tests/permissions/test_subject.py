@@ -13,8 +13,7 @@ import pytest
 
 from catena.cli.run.permissions import policy_answer
 from catena.settings.tables.permissions import Permissions
-from catena.workspace.questions.permission_words import question_words, title_words
-from catena.workspace.questions.subject_lines import first_rows, subject_lines
+from catena.workspace.questions.permission_words import first_rows, question_words, subject_lines, title_words
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.continuity.turns.questions import completed_call
 from catena_acp.continuity.turns.tool_data import call_of, changed_tool

@@ -1,6 +1,9 @@
-"""What agents of this machine were seen to be able to do, kept with the version that it was seen with and when.
+"""What agents were seen to be able to do: on this machine, and elsewhere if they were never started here.
 
-Kept in the store, under the name that an agent's links have; read without the SDK.
+A sighting is kept in the store with its version and time, under the name that an agent's links have; it is read without
+the SDK. Of the records of others, those of the first table were run in November 2026 with what they say in
+``initialize``; the answer of the others to it was seen by the registry's own probe on 2026-08-20, which looks at four
+abilities only.
 """
 
 from __future__ import annotations
@@ -8,9 +11,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
-from catena_acp.agents.registry.records import ABILITIES
 from catena_acp.port.abilities import Abilities
 from catena_store.chains import agents
 from catena_store.database.database import Reader, Writer
@@ -18,6 +20,8 @@ from catena_store.database.database import Reader, Writer
 _ABILITY = "seen"
 _ANY_VERSION = ""  # in the place of a version: the last one that ran
 _OF_SESSIONS = frozenset({"modes", "models"})  # known once a session was opened
+
+ABILITIES: Final = ("load", "resume", "fork", "list", "delete", "close", "modes", "models", "images", "mcp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +80,66 @@ def _sighting(value: str, at: datetime | None = None) -> Sighting | None:
     except (ValueError, TypeError, KeyError):
         return None
     return Sighting(version, can & frozenset(ABILITIES), known & frozenset(ABILITIES), at)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRecord:
+    """What one version of an agent could do; ``known`` are the abilities that were looked at."""
+
+    id: str  # in the registry
+    version: str
+    seen: str  # when: a month or a day
+    can: frozenset[str]
+    known: frozenset[str]
+
+
+def record_of(id: str) -> AgentRecord | None:
+    """The record of the registry's agent with this id."""
+    for run_id, version, words in _RUN:
+        if run_id == id:
+            return AgentRecord(id, version, "2026-11", frozenset(words.split()), _RUN_ABILITIES.get(id, _ALL))
+    for probed_id, version, words in _PROBED:
+        if probed_id == id:
+            return AgentRecord(id, version, "2026-08-20", frozenset(words.split()), _PROBED_ABILITIES)
+    return None
+
+
+_ALL: Final = frozenset(ABILITIES)
+# Kimi asked for a login before it told of a session.
+_RUN_ABILITIES: Final = {"kimi": _ALL - {"modes", "models"}}
+_PROBED_ABILITIES: Final = frozenset({"load", "resume", "fork", "list"})
+
+_RUN: Final = (
+    ("claude-acp", "0.101.0", "load resume fork list delete close modes models images mcp"),
+    ("codex-acp", "2.6.0", "load resume fork list delete close modes models images mcp"),
+    ("opencode", "1.18.33", "load resume fork list close modes models images mcp"),
+    ("gemini", "0.61.0", "load modes models images mcp"),
+    ("qwen-code", "0.24.4", "load resume list modes models images mcp"),
+    ("github-copilot-cli", "1.0.102", "load list close modes images mcp"),
+    ("mistral-vibe", "3.0.2", "load fork list close modes models images"),
+    ("fast-agent", "0.10.46", "load resume list modes images mcp"),
+    ("kimi", "1.49.0", "load resume list images mcp"),
+)
+
+_PROBED: Final = (
+    ("amp-acp", "0.9.0", ""),
+    ("auggie", "0.35.0", "load list"),
+    ("cline", "3.0.55", "load"),
+    ("corust-agent", "0.6.0", ""),
+    ("cursor", "2026.08.11", "load list"),
+    ("devin", "3000.4.25", "load list"),
+    ("dimcode", "0.3.16", "load list resume"),
+    ("dirac", "0.4.37", "load resume"),
+    ("factory-droid", "0.200.0", "load list resume"),
+    ("glm-acp-agent", "1.6.0", "load list fork resume"),
+    ("goose", "1.46.0", "load list"),
+    ("grok-build", "1.0.7", "load list resume"),
+    ("harn", "0.10.105", "load list resume"),
+    ("junie", "2913.6.0", "load list fork resume"),
+    ("kilo", "7.4.22", "load list fork resume"),
+    ("nova", "1.1.35", "load list fork resume"),
+    ("pi-acp", "0.0.33", "load list"),
+    ("poolside", "1.0.16", "load list"),
+    ("sigit", "1.5.2", "load fork"),
+    ("stakpak", "0.3.88", "load"),
+)

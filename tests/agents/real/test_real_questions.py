@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from catena.text.call_text import object_of
-from catena.workspace.questions.permission_words import title_words
-from catena.workspace.questions.subject_lines import subject_lines
+from catena.workspace.questions.permission_words import subject_lines, title_words
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.conversation_events import ConversationEvent, PermissionOpened
 from catena_acp.conversation.conversations.conversations import Conversations

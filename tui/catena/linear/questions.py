@@ -13,10 +13,12 @@ from catena.text.safe_text import safe, safe_line
 from catena.workspace.questions.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
 from catena.workspace.questions.permission_words import (
     NO_ANSWER,
+    first_rows,
+    more_words,
     note_words,
     question_words,
+    subject_lines,
 )
-from catena.workspace.questions.subject_lines import first_rows, more_words, subject_lines
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import ElicitationOpened, PermissionOpened, Question
 from catena_acp.continuity.wording.counts import counted

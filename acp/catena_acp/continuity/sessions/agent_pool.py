@@ -11,8 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from catena_acp.agents.catalog import registry_id
-from catena_acp.agents.registry.records import record_of
-from catena_acp.agents.sightings import keep_sighting
+from catena_acp.agents.sightings import keep_sighting, record_of
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import Printed, StartAgent

@@ -14,8 +14,7 @@ from catena_acp.agents.registry.data import RegistryData, load_registry
 from catena_acp.agents.registry.entries import RegistryEntry
 from catena_acp.agents.registry.installs import Install, find_install
 from catena_acp.agents.registry.plans import InstallPlan, plan_install
-from catena_acp.agents.registry.records import AgentRecord, record_of
-from catena_acp.agents.sightings import Sighting, sightings
+from catena_acp.agents.sightings import AgentRecord, Sighting, record_of, sightings
 from catena_acp.errors import AgentMissing
 from catena_store.database.database import Database, default_path
 from catena_store.errors import StoreError

@@ -19,8 +19,7 @@ from catena.text.safe_text import safe, safe_line
 from catena_acp.agents.registry.data import RegistryData
 from catena_acp.agents.registry.entries import Archive
 from catena_acp.agents.registry.plans import this_platform
-from catena_acp.agents.registry.records import ABILITIES, AgentRecord
-from catena_acp.agents.sightings import Sighting
+from catena_acp.agents.sightings import ABILITIES, AgentRecord, Sighting
 from catena_acp.continuity.wording.counts import counted
 from catena_store.ids import utc_now
 

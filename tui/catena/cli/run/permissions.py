@@ -12,8 +12,14 @@ from typing import assert_never
 
 from catena.settings.tables.permissions import Permissions
 from catena.text.safe_text import safe, safe_line
-from catena.workspace.questions.permission_words import NO_ANSWER, note_words, title_words
-from catena.workspace.questions.subject_lines import first_rows, more_words, subject_lines
+from catena.workspace.questions.permission_words import (
+    NO_ANSWER,
+    first_rows,
+    more_words,
+    note_words,
+    subject_lines,
+    title_words,
+)
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.diff import line_diff
 from catena_acp.permissions.options import option_of

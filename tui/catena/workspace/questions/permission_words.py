@@ -1,14 +1,14 @@
-"""A permission request in words, and its options by what they decide. Pure."""
+"""A permission request in words, its options by what they decide, and its subject as lines. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from catena.text.safe_text import call_line, safe_line
+from catena.text.safe_text import BREAK, call_line, safe, safe_line
 from catena_acp.continuity.wording.counts import counted
 
-if TYPE_CHECKING:  # not needed before there is a question
+if TYPE_CHECKING:
     from catena_acp.continuity.conversation_events import PermissionOpened
     from catena_acp.permissions.subject import RequestSubject
     from catena_acp.port.session_events import PermissionOption
@@ -25,6 +25,8 @@ _WORDS = {
 }
 _LABELS, _LABEL = 8, 60  # names of what was changed, and characters of one
 ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})
+
+_WIDTH = 80  # cells that a row is taken to have where it is counted
 
 
 def changed_words(changed: Sequence[str]) -> str:
@@ -103,3 +105,31 @@ def not_offered(options: Sequence[PermissionOption], *, allow: bool) -> str:
     several = sum(option.kind == kind for option in options) > 1
     what = f"Several answers {'allow' if allow else 'reject'} this" if several else "Not offered"
     return f"{what}. Press one of the numbers."
+
+
+def subject_lines(subject: RequestSubject) -> Iterator[str]:
+    """All parts of a subject, whole; each line of one that goes on ends with a sign."""
+    for part in subject.shown:
+        first, *more = safe(part.text).splitlines() or [""]
+        lines = [f"{safe_line(part.label)}: {first}", *(f"  {line}" for line in more)]
+        yield from (f"{line} {BREAK}" for line in lines[:-1])
+        yield lines[-1]
+
+
+def first_rows(lines: Sequence[str], most: int) -> tuple[list[str], int]:
+    """The lines that fit into so many rows, and how many are left; a line of which only a part fits is cut."""
+    shown: list[str] = []
+    for line in lines:
+        rows = len(line) // _WIDTH + 1
+        if rows > most:
+            if not shown:
+                return [f"{line[: most * _WIDTH]}…"], len(lines)
+            break
+        shown.append(line)
+        most -= rows
+    return shown, len(lines) - len(shown)
+
+
+def more_words(left: int) -> str:
+    """How much more there is, and how to read it."""
+    return f"… {counted(left, 'more line')}: d shows all"
