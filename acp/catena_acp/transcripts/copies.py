@@ -44,7 +44,11 @@ class Copies:
 
     def files(self) -> list[tuple[SourcePlace, Path]]:
         """Every copy, the newest first."""
-        found = [(SourcePlace(tool, self._folder), path) for tool in Tool for path in self._of(tool)]
+        found = [
+            (SourcePlace(tool, self._folder), path)
+            for tool in Tool
+            for path in (self._folder / tool).glob("*.jsonl")
+        ]
         return sorted(found, key=lambda each: each[1].stat().st_mtime_ns, reverse=True)
 
     def _sweep(self) -> None:
@@ -53,9 +57,6 @@ class Copies:
             pid = partial.suffixes[-2].removeprefix(".") if len(partial.suffixes) > 1 else ""
             if not (pid.isdecimal() and _runs(int(pid))):
                 partial.unlink(missing_ok=True)
-
-    def _of(self, tool: Tool) -> Iterator[Path]:
-        return (self._folder / tool).glob("*.jsonl")
 
     def _keep(self, session: ForeignSession, path: Path) -> bool:
         import hashlib  # with OpenSSL: 4 MiB that nothing else on the way to the screen needs

@@ -58,7 +58,11 @@ class Claim:
             if link is None or live.version != link.version or not route.may_claim(link, situation):
                 return None
             prior = await self._prior_context(tx, situation.path, link)
-            if prior and _is_command(row.text, live) and not _keeps_command(agent):
+            if (
+                prior
+                and _is_command(row.text, live)
+                and not agent.abilities.quirks.command_keeps_with_prior_context
+            ):
                 raise NotSent(None, _COMMAND_FIRST.format(title=context.title))
             how = _how(live, link, prior)
             before = await turn_before(tx, row)
@@ -233,10 +237,6 @@ def _is_command(text: str, live: LiveSession) -> bool:
     name = command_name(text)
     offered = {command.name for command in live.state.commands or ()}
     return name is not None and (not offered or name in offered)
-
-
-def _keeps_command(agent: AgentPort) -> bool:
-    return agent.abilities.quirks.command_keeps_with_prior_context
 
 
 def _how(live: LiveSession, link: Link, prior: PriorContext | None) -> ContextSource:

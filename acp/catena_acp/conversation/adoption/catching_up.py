@@ -38,7 +38,7 @@ async def catch_up(
         link = await _link(tx, conversation_id, transcript.session.session_id)
         if link is None:
             return 0
-        known = _said_here(await messages.page(tx, link.reach, _MOST_ROWS))
+        known = [said for said, _ in _turns_here(await messages.page(tx, link.reach, _MOST_ROWS))]
         told = [_said_there(turn) for turn in transcript.turns if turn.prompt]
         if len(told) <= len(known) or told[: len(known)] != known:
             return 0
@@ -102,10 +102,6 @@ async def _link(tx: Writer, conversation_id: str, session_id: str) -> Link | Non
     usable = [link for link in held if link.state is LinkState.OPEN and link.reach is not None]
     newest = await messages.newest(tx, conversation_id)
     return next((link for link in usable if link.reach == newest), None)
-
-
-def _said_here(rows: Sequence[Message]) -> list[_Said]:
-    return [said for said, _ in _turns_here(rows)]
 
 
 def _turns_here(rows: Sequence[Message]) -> list[tuple[_Said, str]]:

@@ -18,6 +18,7 @@ from catena.text.formats import age
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Tone, Word
 from catena.widgets.sheet_head import Subject
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.chain import SHOWN, Chain, ChainEntry, Loads, shortened
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.prompts.window import Window
@@ -88,7 +89,7 @@ class ChainScreen(ListScreen[str | None]):
             entry.agent_title,
             note=shortened(entry.first.text) if entry.first else entry.cause,
             columns=(_loads(entry),),
-            detail=_turns(entry),
+            detail=counted(entry.turns, "turn"),
             time=age(last, self._clock()),
             mark=_mark(entry),
             dim=entry.state is LinkState.LOST,
@@ -206,10 +207,6 @@ def _mark(entry: ChainEntry) -> Word:
     if entry.state is LinkState.LOST:
         return Word("✗", Tone.FAILURE)
     return Word("●", Tone.ACCENT) if entry.here else Word("○")
-
-
-def _turns(entry: ChainEntry) -> str:
-    return "1 turn" if entry.turns == 1 else f"{entry.turns:,} turns"
 
 
 def _loads(entry: ChainEntry) -> Word:

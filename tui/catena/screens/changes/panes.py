@@ -274,7 +274,10 @@ class ReviewPanes(Horizontal):
 def _file_row(file: UnreadFile, diff: FileDiff | None, directory: str, *, seen: bool, width: int) -> Row:
     """The row of a file in a list of so many cells: its name, what became of it, and how much of it changed."""
     sizes = size_words(diff.added, diff.removed) if diff is not None else ""
-    words = state_words(diff.file, directory) if diff is not None else _early_words(file)
+    if diff is not None:
+        words = state_words(diff.file, directory)
+    else:  # what is known of it before it is read
+        words = "" if file.state is FileState.CHANGED else file.state.value
     words = words if len(words) <= _STATE else f"{words[: _STATE - 1]}…"
     taken = _MARGINS + _FILE_COLUMNS.time + (width_of(words) + _GAP if words else 0)
     return Row(
@@ -285,8 +288,3 @@ def _file_row(file: UnreadFile, diff: FileDiff | None, directory: str, *, seen: 
         mark=Word("✓", Tone.FAINT) if seen else None,
         time=sizes,
     )
-
-
-def _early_words(file: UnreadFile) -> str:
-    """What is known of a file before it is read."""
-    return "" if file.state is FileState.CHANGED else file.state.value
