@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -11,6 +12,9 @@ from catena.rendering.markdown import MarkdownRenderer
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.model.entry import Entry
 from catena.transcript.model.searchable import searchable_text
+from catena_acp.continuity.sessions.loading import greeting_text
+from catena_acp.continuity.turns.reducer import Insert, Reducer
+from catena_acp.port.session_events import NoticeReported
 from catena_acp.spoken.blocks import Markdown, OutputBlock, Picture, PlanStep, Reference, Steps
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import (
@@ -107,6 +111,26 @@ def test_an_error_is_the_end_of_a_turn_in_a_notice_and_as_an_agents_only_words()
     assert said is not None
     assert (said.text, said.failed) == ("rate limited", True)
     assert ended_in(row(Kind.AGENT, "all well")) is None
+
+
+@dataclass(frozen=True)
+class QuotaChanged(NoticeReported):
+    """A kind of notice as docs/internals/new-update.md adds one."""
+
+    left: str = ""
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return {"detail": [self.left]}
+
+
+def test_a_new_kind_of_notice_is_kept_with_its_facts_and_told_in_a_greeting() -> None:
+    event = QuotaChanged("a fifth is left", "info", "20 %")
+    (inserted,) = Reducer("c", "t", "l", None, new_id=lambda: "m", clock=lambda: NOW).reduce(event)
+    assert isinstance(inserted, Insert)
+    said = spoken_of(row(inserted.row.kind, inserted.row.text, **inserted.row.data))
+    assert (said.head, said.blocks) == ("a fifth is left", (OutputBlock("20 %"),))
+    assert greeting_text([event]) == "a fifth is left"
 
 
 def test_what_no_version_knows_is_shown_with_all_that_is_there() -> None:

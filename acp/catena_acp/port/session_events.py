@@ -226,10 +226,15 @@ class ModelRetried:
 
 @dataclass(frozen=True, slots=True)
 class NoticeReported:
-    """A notice from the agent for the person."""
+    """A notice from the agent for the person; a kind of notice with facts of its own is a subclass."""
 
     text: str
     level: str
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The facts beside the text that are kept, as JSON."""
+        return {"level": self.level}
 
 
 @dataclass(frozen=True, slots=True)

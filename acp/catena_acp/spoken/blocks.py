@@ -17,15 +17,6 @@ class Markdown:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
-    """A text that stands as it is; ``label`` says what it is."""
-
-    text: str
-    language: str = ""
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Diff:
     """A file before and after; ``old`` is None for a new file, ``new`` if it is no text."""
 
@@ -94,7 +85,7 @@ class FieldsBlock:
     fields: tuple[tuple[str, str], ...]
 
 
-Block = Markdown | Code | Diff | OutputBlock | Picture | Reference | Steps | FieldsBlock
+Block = Markdown | Diff | OutputBlock | Picture | Reference | Steps | FieldsBlock
 
 
 def text_in(value: object) -> str:

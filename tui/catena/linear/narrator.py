@@ -311,8 +311,10 @@ class Narrator:
             case Kind.THOUGHT if self._context.verbose and message.state is not MessageState.OPEN:
                 self._flush()
                 self._lines(f"Thought: {line}" for line in safe(message.text).splitlines() if line.strip())
-            case _:
+            case Kind.USER | Kind.AGENT | Kind.NOTICE | Kind.THOUGHT:
                 pass
+            case _:
+                self._line(f"Note: {rows.spoken(safe_line(spoken_of(message).head))}")
 
     def _prompt(self, message: Message, number: int) -> None:
         context = self._context
@@ -374,13 +376,13 @@ class Narrator:
             self._lines(rows.image_lines(call))
 
     def _say_plan(self, message: Message) -> None:
-        entries = [(safe_line(step.text), step.status) for step in Plan.of(message).steps]
-        line = rows.plan_line(entries)
-        if entries and line != self._plan and not self._context.quiet:
+        steps = Plan.of(message).steps
+        line = rows.plan_line(steps)
+        if steps and line != self._plan and not self._context.quiet:
             self._flush()
             self._line(line)
             if self._context.verbose and not self._plan:
-                self._lines(rows.plan_details(entries))
+                self._lines(rows.plan_details(steps))
         self._plan = line
 
     def _notice(self, message: Message) -> None:

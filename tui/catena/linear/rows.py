@@ -28,6 +28,7 @@ from catena.text.formats import duration_parts, size_in_words
 from catena.text.image_text import image_facts
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.wording.counts import counted
+from catena_acp.spoken.blocks import PlanStep
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import Prompt
 from catena_store.records import Message
@@ -276,19 +277,18 @@ def duration_words(seconds: float) -> str:
     return " ".join(counted(number, _UNITS[unit]) for number, unit in duration_parts(seconds))
 
 
-def plan_line(entries: Sequence[tuple[str, str]]) -> str:
+def plan_line(steps: Sequence[PlanStep]) -> str:
     """A plan in one line: how far it is, and what is being done."""
-    done = sum(status == "completed" for _, status in entries)
-    now = next((text for text, status in entries if status == "in_progress"), "")
+    now = next((safe_line(step.text) for step in steps if step.status == "in_progress"), "")
     doing = f". Now: {now}" if now else ""
-    return f"Plan: {done} of {counted(len(entries), 'step')} done{doing}"
+    return f"Plan: {sum(step.done for step in steps)} of {counted(len(steps), 'step')} done{doing}"
 
 
-def plan_details(entries: Sequence[tuple[str, str]]) -> Iterator[str]:
+def plan_details(steps: Sequence[PlanStep]) -> Iterator[str]:
     """The steps of a plan."""
     words = {"completed": "done", "in_progress": "now"}
-    for number, (text, status) in enumerate(entries, start=1):
-        yield f"Step {number}, {words.get(status, 'to do')}: {text}"
+    for number, step in enumerate(steps, start=1):
+        yield f"Step {number}, {words.get(step.status, 'to do')}: {safe_line(step.text)}"
 
 
 def _state_words(call: Call) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -133,7 +133,7 @@ class Contents:
                 if above is not None and above != passage.conversation_id:
                     record = await conversations.get(self._reader, passage.conversation_id)
                     fork = self._masked((record and record.title) or "a fork", "the title of a fork")
-                yield ExportPart(passage, with_seams_above(messages), fork)
+                yield ExportPart(passage, list(seams_above(messages)), fork)
 
     async def _first(self, passage: Passage) -> Message:
         beginning = replace(passage, messages=passage.messages[:1])
@@ -168,10 +168,16 @@ def masked_message(message: Message, mask: SecretMask | None) -> Message:
     return replace(message, text=mask.rewrite(message.text), data=mask.rewrite_all(dict(message.data)))
 
 
-def with_seams_above(messages: Sequence[Message]) -> list[Message]:
-    """The messages with the seam of a prompt, whose way to the agent it describes, above that prompt."""
-    match messages:
-        case [Message(kind=Kind.USER) as prompt, Message(kind=Kind.SEAM, barrier=False) as seam, *rest]:
-            return [seam, prompt, *rest]
-        case _:
-            return list(messages)
+def seams_above(branch: Iterable[Message]) -> Iterator[Message]:
+    """The branch with each seam above its parent prompt, whose way to the agent it describes."""
+    last: Message | None = None
+    for message in branch:
+        under_its_prompt = last and last.kind is Kind.USER and last.id == message.parent_id
+        if message.kind is Kind.SEAM and under_its_prompt and not message.barrier:
+            yield message
+            continue
+        if last:
+            yield last
+        last = message
+    if last:
+        yield last

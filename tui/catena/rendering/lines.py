@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from textwrap import indent
 
+from catena.rendering.contents import seams_above
 from catena.text.call_text import NO_VERB, UNLIKE, notes_of, object_of, verb_of
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.tool_calls.subagents import nested
@@ -28,7 +29,7 @@ def branch_lines(
     yield safe_line(title)
     yield f"{safe_line(agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
     before: Kind | None = None
-    for message, depth in _in_place(_with_seams_above(branch)):
+    for message, depth in _in_place(seams_above(branch)):
         block = _block(message, conversation.cwd)
         if block is None:
             continue
@@ -37,21 +38,6 @@ def branch_lines(
             yield ""
         yield block
         before = message.kind
-
-
-def _with_seams_above(branch: Iterable[Message]) -> Iterator[Message]:
-    """The branch with each seam above its parent prompt, whose way to the agent it describes."""
-    last: Message | None = None
-    for message in branch:
-        under_its_prompt = last and last.kind is Kind.USER and last.id == message.parent_id
-        if message.kind is Kind.SEAM and under_its_prompt and not message.barrier:
-            yield message
-            continue
-        if last:
-            yield last
-        last = message
-    if last:
-        yield last
 
 
 def _in_place(branch: Iterable[Message]) -> Iterator[tuple[Message, int]]:

@@ -118,5 +118,5 @@ def _line(event: TranscriptEvent) -> str:
             return text
         case UnknownUpdate(kind=kind):
             return f"The agent sent an unknown update: “{kind}”."
-        case _:
+        case TextChunk() | ContextCompacted():
             return ""

@@ -233,8 +233,8 @@ class Reducer:
                 return self._complete_elicitation(ask_id)
             case PlanChanged():
                 return self._change_plan(event)
-            case NoticeReported(text=text, level=level):
-                return [*self._end_text(), self._insert(Kind.NOTICE, text, {"level": level})]
+            case NoticeReported(text=text):
+                return [*self._end_text(), self._insert(Kind.NOTICE, text, event.data)]
             case ContextCompacted():
                 return self._compact(event)
             case UnknownUpdate():

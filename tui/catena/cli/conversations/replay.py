@@ -14,7 +14,7 @@ from catena.cli.conversations.export import tell_masked, write_export
 from catena.cli.conversations.show import open_reading
 from catena.errors import CommandRefused, ExitStatus
 from catena.films.timeline import ReplayTimeline, timeline_of
-from catena.rendering.contents import masked_message, with_seams_above
+from catena.rendering.contents import masked_message, seams_above
 from catena.settings.agents import titles_in_settings
 from catena.settings.checks import check_theme
 from catena.settings.settings import Settings, load_settings
@@ -66,7 +66,7 @@ def replay(
         raise CommandRefused(f"conversation {record.id} has no messages yet", ExitStatus.FAILED)
     mask = SecretMask([re.compile(rule) for rule in settings.export.mask]) if masked else None
     shown = [masked_message(each, mask) for each in branch]
-    timeline = timeline_of(seams_above(shown))
+    timeline = timeline_of(list(seams_above(shown)))
     title, directory = record.title or "", from_home(record.cwd)
     if mask is not None:
         mask.begin("the title")
@@ -88,18 +88,6 @@ def replay(
 
 def _put(put: Callable[[str], object], text: str) -> None:
     put(text)
-
-
-def seams_above(branch: list[Message]) -> list[Message]:
-    """The branch with each seam above the prompt whose way to the agent it describes."""
-    placed: list[Message] = []
-    at = 0
-    while at < len(branch):
-        pair = with_seams_above(branch[at : at + 2])
-        swapped = pair[0] is not branch[at]
-        placed += pair if swapped else pair[:1]
-        at += 2 if swapped else 1
-    return placed
 
 
 async def _branch(reader: Reader, leaf: str | None) -> list[Message]:

@@ -93,7 +93,7 @@ class ReadingCommands:
                 else:
                     out.lines(rows.note_lines(call))
                     out.lines(rows.failure_lines(call))
-            case _:
+            case Kind.AGENT | Kind.THOUGHT | Kind.PLAN | Kind.NOTICE | Kind.SEAM:
                 out.lines(rows.answer_lines(row, number, context.agent))
 
     async def save(self, argument: str) -> None:
@@ -160,10 +160,9 @@ class ReadingCommands:
 
     async def plan(self) -> None:
         """Read the plan of the agent, or the open work that its answers name."""
-        entries, source = self._context.here.open_work()
-        if not entries:
+        steps, source = self._context.here.open_work()
+        if not steps:
             raise Refused("There is no plan.")
-        steps = [(safe_line(each.text), each.status) for each in entries]
         self._context.out.line(rows.plan_line(steps) + (f", {source}" if source else ""))
         self._context.out.lines(rows.plan_details(steps))
 
