@@ -78,6 +78,12 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/cd nowhere") == ["! nowhere: No such file or directory"]
         assert await told("/add-dir") == ["! No additional directories; add one with /add-dir DIR."]
         assert await told("/delete here") == [f"! {DELETE_USAGE}"]
+        assert await told("/mode code") == ["The mode is Code."]
+        assert await told("/mode nothing") == ["! nothing is not one of: Ask, Code, Plan."]
+        assert await told("/options fast on") == ["Fast is on."]
+        assert await told("/model") == ["! Model Understudy, Lead, Chorus"]
+        assert await told("/agent rehearsal") == ["Rehearsal is already in use here."]
+        assert (await told("/logout"))[0].startswith("! Log out of Rehearsal?")
         assert await told("/clear") == []
         (wrong,) = await told("/file")
         assert wrong.startswith("! Unknown command /file. Did you mean /files? Nothing was done")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from textual import events
 
-from catena.screens.chat.actions.agent import settings as choices
+from catena.acts import agents
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.history.picker import HistoryScreen
 from catena.workspace.tab import Tab
@@ -233,7 +233,7 @@ async def test_k11_what_was_sent_while_the_last_tab_was_closed_is_there_where_no
 ) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "first")
-        monkeypatch.setattr(choices, "kept_agent", lambda tab, settings: None)  # it is not here any more
+        monkeypatch.setattr(agents, "kept_agent", lambda tab, settings: None)  # it is not here any more
         async with person.store_held():
             await person.say("/close")
             await person.type("say next")

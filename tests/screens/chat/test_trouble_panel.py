@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from catena.screens.chat.actions.agent.trouble import _behind
+from catena.screens.chat.actions.agent.trouble import behind
 from catena.screens.chat.panels.trouble import TroublePanel
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble, TabTrouble, changes_in, duration, words_of
@@ -295,11 +295,11 @@ def test_what_is_left_is_said_in_the_unit_that_matters_and_looked_at_when_it_cha
 
 
 def test_what_was_typed_behind_a_prompt_that_came_back_is_no_part_of_it() -> None:
-    assert _behind("say one", "say one") == ""
-    assert _behind("say one", "say one\nand more") == "and more"
-    assert _behind("say one", "say one or two") is None
-    assert _behind("say one", "") is None
-    assert _behind(None, "say one") is None
+    assert behind("say one", "say one") == ""
+    assert behind("say one", "say one\nand more") == "and more"
+    assert behind("say one", "say one or two") is None
+    assert behind("say one", "") is None
+    assert behind(None, "say one") is None
 
 
 # What ends it.

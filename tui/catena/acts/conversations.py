@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from catena.acts.surface import Done, Here, Question, Refused, Report, ReportRow
 from catena.acts.undo import refuse_in_edit
 from catena.settings.agents import titles_of
-from catena.text.formats import from_home
+from catena.text.formats import from_home, truncate_left
 from catena.text.safe_text import safe_line
 from catena.workspace.directories import existing_directory, is_directory
 from catena.workspace.keeping import upstream_words
@@ -21,7 +21,7 @@ from catena_store.errors import StoreError
 if TYPE_CHECKING:
     from catena_acp.conversation.conversations.keeping import Kept
 
-_ENDING = 40  # characters of a path that stand for it
+_ENDING = 40  # cells of a path that stand for it
 
 
 async def rename(on: Here, title: str) -> Done:
@@ -125,18 +125,20 @@ async def change_directory(on: Here, directory: str) -> Done:
         return Done(f"This conversation works in {shown}. /cd DIR changes that.")
     on.surface.say(f"{shown} is gone: you can read, and /cd DIR continues elsewhere.")
     rows = [
-        ReportRow(_ending(safe_line(from_home(each.path))), (each.why,), partial(_move, on, each.path))
+        ReportRow(
+            truncate_left(safe_line(from_home(each.path)), _ENDING),
+            (each.why,),
+            partial(_move, on, each.path),
+        )
         for each in await on.tabs.moved_directories(tab)
     ]
     where = Report(
-        f"Where to continue? {_ending(shown)} is gone", "It may be one of these", rows, enter="continue there"
+        f"Where to continue? {truncate_left(shown, _ENDING)} is gone",
+        "It may be one of these",
+        rows,
+        enter="continue there",
     )
     return Done(report=where if rows else None)
-
-
-def _ending(path: str) -> str:
-    """The end of a long path, for paths differ at their ends."""
-    return path if len(path) <= _ENDING else f"…{path[1 - _ENDING :]}"
 
 
 async def _move(on: Here, path: str) -> Done:

@@ -5,7 +5,7 @@ An act says no by raising ``Refused``, returns ``Done``, and prints nothing.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from catena.workspace.files_along import FilesAlong
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
+    from catena_acp.port.port import AgentSpec
     from catena_store.records import Message
 
 T = TypeVar("T")
@@ -52,6 +53,8 @@ class Question:
     price: str = ""
     options: Sequence[QuestionOption] = ()
     note: str = ""  # whole sentences
+    no: str = ""  # the words for not doing it, if a sheet of its own asks
+    careful: bool = False  # they stand first on it: what is done cannot be undone
     seen: bool = False  # it is seen on a screen, and can be undone: only who gets lines is asked
     stays: bool = False  # who was browsing goes on with that
     free: bool = False  # nothing is replayed, and it can be undone: it is done unasked
@@ -74,6 +77,8 @@ class ReportRow:
     values: Sequence[str] | Callable[[Voice], Sequence[str]] = ()
     open: Callable[[], Awaitable[Done]] | None = None  # what Enter on it does, and `/open` with its number
     dim: bool = False
+    note: str = ""  # about it, for those who see it
+    here: bool = False  # it is the one in use
 
     def said(self, voice: Voice) -> str:
         """Return the values in words."""
@@ -128,11 +133,23 @@ class Surface(Protocol):
     def beside(self) -> str:
         """Where a tab opens that is shown ``beside``: "in a new tab"."""
 
+    @property
+    def terminal(self) -> bool:
+        """True if there is a terminal to lend."""
+
     def say(self, words: str) -> None:
         """Say what was done."""
 
     async def write(self, text: str = "") -> None:
         """Put a text behind the draft of the tab, which the person goes on with."""
+
+    async def resend(self, prompt: str) -> str | None:
+        """Send a prompt that came back into the draft; if it was changed there, return how the user sends it."""
+
+    async def lend(
+        self, command: Sequence[str], environment: Mapping[str, str], directory: str, heading: str
+    ) -> int:
+        """Lend the terminal to a program; return its exit status, negative for a signal. Raises OSError, Refused."""
 
     async def visit(self, conversation_id: str, message_id: str) -> None:
         """Go to a message of a conversation, on the branch that it is on. Raises StoreError."""
@@ -143,8 +160,19 @@ class Surface(Protocol):
     async def ask(self, question: Question) -> str:
         """Ask, and return "yes" or the key of an option. Raises Cancelled, and Refused if nobody can be asked."""
 
-    async def choose(self, title: str, rows: Sequence[ReportRow], enter: str) -> ReportRow:
-        """Return the row that the user chooses; ``title`` asks for it. Raises Cancelled, Refused."""
+    async def choose(
+        self, title: str, rows: Sequence[ReportRow], enter: str = "", note: str = ""
+    ) -> ReportRow:
+        """Return the row that the user chooses; ``title`` asks for it. Raises Cancelled, Refused.
+
+        ``enter``: what choosing does with the conversation; ``note`` is about all rows, for those who see them.
+        """
+
+    async def choose_agent(self, title: str, *, used: Mapping[str, str] | None = None) -> AgentSpec:
+        """Return the agent that the user chooses, each with its price; ``used`` are those of the conversation.
+
+        Raises Cancelled, Refused.
+        """
 
     async def files(self, along: FilesAlong, look: Callable[[], Awaitable[None]]) -> None:
         """Let the user choose which files go along, unless the front offers them afterwards; ``look`` finds them.

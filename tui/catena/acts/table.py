@@ -46,6 +46,7 @@ class ActRow:
     screen: Front | None = None
     lines: Front | None = None
     shell: Front | None = None
+    stays: bool = False  # it moves to another tab, and this one stays as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class FrontCommand:
     leads: bool = False
     needs_argument: bool = False
     by_name: bool = True
+    stays: bool = False
 
     @property
     def usage(self) -> str:
@@ -94,6 +96,7 @@ def commands_of(name: FrontName) -> Iterator[FrontCommand]:
                 act.leads,
                 act.needs_argument,
                 act.by_name,
+                act.stays,
             )
 
 
@@ -101,9 +104,13 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "new",
         "start a new conversation in a new tab",
+        "catena.acts.agents:new",
+        takes="name",
         key="{new_tab}",
-        screen=Front("tabs.new"),
-        lines=Front("tabs.new", "[AGENT]", "start a new conversation"),
+        moves=True,
+        stays=True,
+        screen=Front(argument="AGENT"),
+        lines=Front("", "[AGENT]", "start a new conversation"),
     ),
     ActRow("tabs", "list the tabs", lines=Front("tabs.tabs")),
     ActRow("tab", "go to a tab", lines=Front("tabs.tab", "N")),
@@ -340,24 +347,29 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "agent",
         "continue with another agent",
+        "catena.acts.agents:agent",
+        takes="name",
         leads=True,
-        screen=Front("settings.agent", "NAME"),
-        lines=Front("agents.agent", "[NAME]"),
+        screen=Front(argument="NAME"),
+        lines=Front(argument="[NAME]"),
     ),
     ActRow(
         "login",
         "log in to this tab's agent",
+        "catena.acts.logins:login",
+        takes="named",
         leads=True,
-        screen=Front("logins.login", "METHOD"),
-        lines=Front("agents.login", "[METHOD]", "log in to the agent"),
+        screen=Front(argument="METHOD"),
+        lines=Front("", "[METHOD]", "log in to the agent"),
         shell=Front("catena.cli.agents.arguments", "[AGENT]", "log in to an agent"),
     ),
     ActRow(
         "logout",
         "log out of this tab's agent (clears its context)",
+        "catena.acts.logins:logout",
         leads=True,
-        screen=Front("logins.logout"),
-        lines=Front("agents.logout", "", "log out of the agent"),
+        screen=Front(),
+        lines=Front(summary="log out of the agent"),
         shell=Front("catena.cli.agents.arguments", "[AGENT]", "log out of an agent"),
     ),
     ActRow(
@@ -416,23 +428,29 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "model",
         "choose a model",
+        "catena.acts.agents:model",
+        takes="name",
         leads=True,
-        screen=Front("settings.model", "NAME"),
-        lines=Front("agents.model", "[NAME]"),
+        screen=Front(argument="NAME"),
+        lines=Front(argument="[NAME]"),
     ),
     ActRow(
         "mode",
         "choose a mode: what the agent may do unasked",
+        "catena.acts.agents:mode",
+        takes="name",
         leads=True,
-        screen=Front("settings.mode", "NAME"),
-        lines=Front("agents.mode", "[NAME]", "choose a mode"),
+        screen=Front(argument="NAME"),
+        lines=Front("", "[NAME]", "choose a mode"),
     ),
     ActRow(
         "options",
         "change the agent's settings",
+        "catena.acts.agents:options",
+        takes="wish",
         leads=True,
-        screen=Front("settings.options"),
-        lines=Front("agents.options", "[NAME [VALUE]]"),
+        screen=Front(argument="NAME [VALUE]"),
+        lines=Front(argument="[NAME [VALUE]]"),
     ),
     ActRow(
         "takeover",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from catena.acts.perform import perform
 from catena.acts.surface import Here, LiveReport, Question, Refused, Report, ReportRow, T, Voice
@@ -16,6 +16,7 @@ from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.errors import AgentError, ReadOnly
+from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
 
 _VOICE = Voice(" · ", size_words)
@@ -33,6 +34,11 @@ class TextSurface:
 
     beside = "in a new tab"
 
+    @property
+    def terminal(self) -> bool:
+        """False: there is none."""
+        return False
+
     def say(self, words: str) -> None:
         """Write what is said."""
         self._write(words)
@@ -41,6 +47,16 @@ class TextSurface:
         """Write the lines of the draft."""
         for line in safe(text).splitlines():
             self._write(f"Draft: {line}")
+
+    async def resend(self, prompt: str) -> str | None:
+        """Say how to send it: a line is no prompt here."""
+        return "send it again"
+
+    async def lend(
+        self, command: Sequence[str], environment: Mapping[str, str], directory: str, heading: str
+    ) -> int:
+        """Raise Refused."""
+        raise Refused("This is no terminal.")
 
     async def visit(self, conversation_id: str, message_id: str) -> None:
         """Write the ids: nobody is anywhere here."""
@@ -58,12 +74,18 @@ class TextSurface:
             return "yes"
         raise Refused(" ".join(filter(None, (question.title, question.price, question.note))))
 
-    async def choose(self, title: str, rows: Sequence[ReportRow], enter: str) -> ReportRow:
+    async def choose(
+        self, title: str, rows: Sequence[ReportRow], enter: str = "", note: str = ""
+    ) -> ReportRow:
         """Raise Refused, with what there is to choose from."""
         raise Refused(f"{title} {', '.join(row.name for row in rows)}")
 
     async def files(self, along: FilesAlong, look: Callable[[], Awaitable[None]]) -> None:
         """Leave it at the settings."""
+
+    async def choose_agent(self, title: str, *, used: Mapping[str, str] | None = None) -> AgentSpec:
+        """Raise Refused."""
+        raise Refused(f"{title} Name one.")
 
     def named(self, message_id: str, words: str) -> str:
         """Name a message: there are no numbers."""

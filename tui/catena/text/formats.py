@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from unicodedata import category, east_asian_width
 
+from catena.text.safe_text import safe_line
+
+_NAMED = 2  # of the work in the background
+_LONGEST_TITLE = 30  # cells
 _WIDTHLESS = frozenset({"Mn", "Me", "Cf"})
 
 
@@ -161,3 +166,13 @@ def size_in_words(size: int) -> str:
     if size < 1_000:
         return f"{size} B"
     return f"{size / 1_000:.0f} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
+
+
+def background_words(titles: Sequence[str]) -> str:
+    """Work that goes on in the background, in words: its first two are named."""
+    named = [f"“{truncate(safe_line(title), _LONGEST_TITLE)}”" for title in titles[:_NAMED]]
+    if len(titles) > _NAMED:
+        named.append(f"{len(titles) - _NAMED} more")
+    *others, last = named
+    who = f"{', '.join(others)} and {last}" if others else last
+    return f"{who} {'runs' if len(titles) == 1 else 'run'} in the background"

@@ -52,7 +52,7 @@ class LinearCommands:
     def act(self, does: str, *, at: str | None = None, **given: object) -> Awaitable[None]:
         """Do an act of a name, ``given`` its arguments, in the tab that is read: at a message, or at its end."""
         context = self.context
-        surface = LinesSurface(context, self.tabs, self.prompts.write, self.history.visit)
+        surface = LinesSurface(context, self.tabs, self.prompts, self.history.visit)
         on = Here(context.tabs, context.tab, surface, context.settings, at)
         return carry_out(body_of(does)(on, **given), surface)
 

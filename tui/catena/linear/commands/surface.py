@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
+from catena.acts.agents import prices
 from catena.acts.perform import carry_out
 from catena.acts.surface import Cancelled, Done, LiveReport, Question, Refused, Report, ReportRow, T, Voice
 from catena.linear import rows as lines
 from catena.linear.commands.files import choose_extent
+from catena.linear.commands.prompts import PromptCommands
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
+from catena.terminal.programs import run_program
 from catena.text.safe_text import safe
 from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
+from catena_acp.port.port import AgentSpec
 
 
 class LinesSurface:
@@ -23,14 +27,19 @@ class LinesSurface:
         self,
         context: LinearContext,
         tabs: TabCommands,
-        write: Callable[[str], Awaitable[None]],
+        prompts: PromptCommands,
         visit: Callable[[str, str], Awaitable[None]],
     ) -> None:
-        """``write`` puts a text into the draft; ``visit`` goes to a message of a conversation."""
+        """``visit`` goes to a message of a conversation."""
         self._context = context
         self._tabs = tabs
-        self._write = write
+        self._prompts = prompts
         self._visit = visit
+
+    @property
+    def terminal(self) -> bool:
+        """True if lines are typed at one."""
+        return self._context.echoes
 
     beside = "in a new tab"
 
@@ -41,7 +50,28 @@ class LinesSurface:
     async def write(self, text: str = "") -> None:
         """Put a text behind the draft."""
         if text:
-            await self._write(text)
+            await self._prompts.write(text)
+
+    async def resend(self, prompt: str) -> str | None:
+        """Send a prompt that came back into the draft, unless something else stands there."""
+        tab = self._context.here
+        if tab.draft.strip() not in ("", prompt.strip()):
+            return "/send sends it"
+        tab.draft = ""
+        await self._prompts.say(prompt)
+        return None
+
+    async def lend(
+        self, command: Sequence[str], environment: Mapping[str, str], directory: str, heading: str
+    ) -> int:
+        """Read no lines while a program has the terminal."""
+        context = self._context
+        context.input.suspend()
+        try:
+            return await run_program(command, environment=environment, directory=directory)
+        finally:
+            context.input.resume()
+            context.out.interrupted()
 
     @property
     def _voice(self) -> Voice:
@@ -85,13 +115,17 @@ class LinesSurface:
             answers = [question.yes, *(each.words for each in options)]
             if (at := await context.choose(lines.spoken(words), answers)) is not None:
                 return options[at - 1].key if at else "yes"
-        elif await context.confirm(words, question.yes.lower()):
+        elif await context.confirm(words, question.yes[:1].lower() + question.yes[1:]):
             return "yes"
         raise Cancelled
 
-    async def choose(self, title: str, rows: Sequence[ReportRow], enter: str) -> ReportRow:
+    async def choose(
+        self, title: str, rows: Sequence[ReportRow], enter: str = "", note: str = ""
+    ) -> ReportRow:
         """Ask for the number of a row."""
-        at = await self._context.choose(f"Choose: {title}", [row.line(self._voice) for row in rows])
+        at = await self._context.choose(
+            f"Choose: {title}", [f"{row.line(self._voice)}{', now' if row.here else ''}" for row in rows]
+        )
         if at is None:
             raise Cancelled
         return rows[at]
@@ -101,6 +135,18 @@ class LinesSurface:
         await look()
         if self._context.input.terminal and await choose_extent(self._context, along):
             raise Refused("Nothing was changed.")
+
+    async def choose_agent(self, title: str, *, used: Mapping[str, str] | None = None) -> AgentSpec:
+        """Ask for the number of an agent that is installed."""
+        context = self._context
+        tab = context.tab
+        if tab is None and context.start.agent is not None:
+            return context.start.agent
+        kept = (tab.agent, tab.profile) if tab else await context.tabs.last_used_agent()
+        spec = await self._tabs.choose_agent(f"Choose: {title}", kept, partial(prices, tab), used=used)
+        if spec is None:
+            raise Cancelled
+        return spec
 
     def named(self, message_id: str, words: str) -> str:
         """Name a message by its number."""

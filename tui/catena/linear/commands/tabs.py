@@ -10,13 +10,12 @@ from catena.acts.surface import Refused
 from catena.linear import rows
 from catena.linear.context import LinearContext, ListRow
 from catena.settings.agent_choices import agent_choices
-from catena.settings.agents import default_agent, find_agent, stored_agent
+from catena.settings.agents import default_agent, find_agent
 from catena.text.formats import from_home, time_or_day, title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.directories import is_directory
 from catena.workspace.tab import Tab
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec
 from catena_store.conversations import messages
 from catena_store.ids import utc_now
@@ -222,20 +221,6 @@ class TabCommands:
     async def open_conversation(self, conversation_id: str) -> None:
         """Read a conversation, in its tab or in a new one."""
         await self.show(await self._context.tabs.open_conversation(conversation_id))
-
-    async def new(self, argument: str) -> None:
-        """Begin a conversation in a new tab, with the agent of this one or the one that is named."""
-        context, tab = self._context, self._context.tab
-        spec = find_agent(argument, context.settings) if argument else context.start.agent
-        if spec is None and tab is not None:
-            try:
-                spec = stored_agent(tab.agent, tab.profile, context.settings)
-            except AgentMissing:
-                spec = None
-        if spec is None:
-            spec = await self.choose_agent("Choose: which agent?", await context.tabs.last_used_agent())
-        if spec is not None:
-            await self.show(await context.tabs.open_new(spec))
 
     async def tabs(self) -> None:
         """List the tabs; `/open` goes to one."""

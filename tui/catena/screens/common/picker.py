@@ -60,6 +60,11 @@ def fuzzy_match(text: str, rows: Sequence[Row]) -> Sequence[Row]:
     return [row for (fit, _), row in ranked if fit is not Fit.NONE]
 
 
+def words_or_letters_match(text: str, rows: Sequence[Row]) -> Sequence[Row]:
+    """The rows that contain every word of ``text``; if none does, those whose label has its letters in order."""
+    return words_match(text, rows) or fuzzy_match(text, rows)
+
+
 class Picker(ListScreen[str | None]):
     """A sheet with rows and a filter; its result is the key of the chosen row."""
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from catena.acts.perform import body_of, carry_out
 from catena.acts.surface import Here
-from catena.screens.chat.actions.agent.logins import LoginActions
 from catena.screens.chat.actions.agent.settings import SettingsActions
 from catena.screens.chat.actions.agent.trouble import TroubleActions
 from catena.screens.chat.actions.branching.asides import AsideActions
@@ -18,7 +17,7 @@ from catena.screens.chat.actions.branching.checkpoints import CheckpointActions
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.conversations.changes import ChangesActions
-from catena.screens.chat.actions.conversations.inspection import ChainActions, TreeActions
+from catena.screens.chat.actions.conversations.inspection import TreeActions
 from catena.screens.chat.actions.finding import FindActions
 from catena.screens.chat.actions.panes import PaneActions
 from catena.screens.chat.actions.prompting.attachments import AttachmentActions
@@ -56,14 +55,12 @@ class ChatActions:
         self.queue = QueueActions(context)
         self.shell = ShellActions(context, self.prompts)
         self.attachments = AttachmentActions(context)
-        self.chains = ChainActions(context)
-        self.settings = SettingsActions(context, prices=self.chains.prices, open_with=self.tabs.open_with)
-        self.logins = LoginActions(context, self.prompts)
+        self.settings = SettingsActions(context)
         self.trouble = TroubleActions(
             context,
             self.prompts,
             do=lambda name: context.run(do(name)),
-            choose_agent=self.settings.agent,
+            choose_agent=lambda: do("agent"),
         )
         self.changes = ChangesActions(context, self._open_prompt)
         self.along = AlongActions(context, self.changes)

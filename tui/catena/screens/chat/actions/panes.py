@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from catena.screens.chat.actions.agent import settings as choices
+from catena.acts import agents
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker
@@ -79,7 +79,7 @@ class PaneActions:
 
     async def _new(self) -> None:
         context = self._context
-        spec = choices.kept_agent(context.tab, context.settings) if context.tab else context.start.agent
+        spec = agents.kept_agent(context.tab, context.settings) if context.tab else context.start.agent
         if spec is not None:
             await self._tabs.show_beside(await context.tabs.open_new(spec))
 

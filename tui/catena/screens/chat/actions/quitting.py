@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Sequence
 
 from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.screens.chat.context import ChatContext
-from catena.text.formats import truncate
-from catena.text.safe_text import safe_line
+from catena.text.formats import background_words
 from catena.workspace.tab import Tab
 
 
@@ -37,20 +36,6 @@ def quit_question(
         f"{{Quit}} or /quit again stops {'them' if several else 'it'} and quits; {{Stop}} cancels."
     )
     return f"{'; '.join(parts)}. {ways}"
-
-
-def background_words(titles: Sequence[str]) -> str:
-    """Work that goes on in the background, in words: its first two are named."""
-    named = [f"“{truncate(safe_line(title), _LONGEST_TITLE)}”" for title in titles[:_NAMED]]
-    if len(titles) > _NAMED:
-        named.append(f"{len(titles) - _NAMED} more")
-    *others, last = named
-    who = f"{', '.join(others)} and {last}" if others else last
-    return f"{who} {'runs' if len(titles) == 1 else 'run'} in the background"
-
-
-_NAMED = 2
-_LONGEST_TITLE = 30  # cells
 
 
 class QuitActions:

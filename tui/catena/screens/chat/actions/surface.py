@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import shlex
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
+from catena.acts.agents import prices
 from catena.acts.perform import carry_out
-from catena.acts.surface import Cancelled, LiveReport, Question, Report, ReportRow, T
+from catena.acts.surface import Cancelled, LiveReport, Question, Refused, Report, ReportRow, T
+from catena.screens.chat.actions.agent.trouble import behind
 from catena.screens.chat.panels.fork import ENTER, ForkOption, ForkQuestion
 
 if TYPE_CHECKING:
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
     from catena.workspace.files_along import FilesAlong
     from catena.workspace.outgoing import UnplacedDraft
     from catena.workspace.tab import Tab
+    from catena_acp.port.port import AgentSpec
 
 WENT_ON = "You moved on, so nothing was done. Press the key again."
 
@@ -43,6 +48,11 @@ class ScreenSurface:
         """Where a tab opens that is shown beside this one."""
         return "side by side" if self._context.panes.room else "in a new tab"
 
+    @property
+    def terminal(self) -> bool:
+        """True: the screen is on one."""
+        return True
+
     def say(self, words: str) -> None:
         """Show words in the hint line, of the pane that has the keys if the act led to another one."""
         say = self._context.panes.say if self._beside else self._context.say
@@ -53,6 +63,41 @@ class ScreenSurface:
         if text and self._context.tab is not None:
             self._context.quote_into(self._context.tab, text)
         self._context.write_here()
+
+    async def resend(self, prompt: str) -> str | None:
+        """Send a prompt that came back, and keep what was typed behind it; the command may stand in its place."""
+        context, tab = self._context, self._tab
+        assert tab is not None, "its prompt came back there"
+        shown = tab is context.drafts.tab
+        draft = context.parts.composer.text if shown else tab.draft
+        rest = behind(prompt, draft) if draft.strip() else ""
+        if rest is None:
+            return context.keys.said("press {Send} to send it")
+        tab.draft = rest
+        if shown:
+            context.parts.composer.put(rest)
+        await self._actions.prompts.send(tab, prompt)
+        return None
+
+    async def lend(
+        self, command: Sequence[str], environment: Mapping[str, str], directory: str, heading: str
+    ) -> int:
+        """Suspend the screen for a program; after a failure Enter comes back."""
+        from catena.terminal.programs import TerminalUnavailable, run_in_terminal
+
+        try:
+            return await run_in_terminal(
+                self._context.app,
+                command,
+                environment=environment,
+                directory=directory,
+                heading=heading,
+                wait_message="Login failed. Press Enter to return to Catena.",
+            )
+        except TerminalUnavailable as error:
+            raise Refused(
+                f"This terminal cannot be used; run {shlex.join(command)} in another one."
+            ) from error
 
     async def visit(self, conversation_id: str, message_id: str) -> None:
         """Open a conversation at a message."""
@@ -82,6 +127,12 @@ class ScreenSurface:
         context = self._context
         if question.free or question.seen:
             return "yes"
+        if question.no:
+            yes = ReportRow(question.yes, note=question.price)
+            rows = [ReportRow(question.no), yes] if question.careful else [yes, ReportRow(question.no)]
+            if await self.choose(question.title, rows, note=question.note) is not yes:
+                raise Cancelled
+            return "yes"
         if self._tab is not context.tab or self._place != context.place():
             context.say(WENT_ON)
             raise Cancelled
@@ -99,14 +150,33 @@ class ScreenSurface:
         self._place = context.place()
         return "yes" if key == ENTER else key
 
-    async def choose(self, title: str, rows: Sequence[ReportRow], enter: str) -> ReportRow:
+    async def choose(
+        self, title: str, rows: Sequence[ReportRow], enter: str = "", note: str = ""
+    ) -> ReportRow:
         """Let a row of a list with a filter be chosen."""
-        from catena.screens.common.picker import Picker
+        from catena.screens.common.picker import Picker, words_or_letters_match
         from catena.screens.common.report_page import EYE
         from catena.widgets.row_list import Row
 
-        shown = [Row(str(at), row.name, detail=row.said(EYE), dim=row.dim) for at, row in enumerate(rows)]
-        picker = Picker(title, shown, enter=enter, subject=self._context.subject)
+        shown = [
+            Row(
+                str(at),
+                row.name,
+                note=row.note,
+                detail=row.said(EYE),
+                dim=row.dim,
+            )
+            for at, row in enumerate(rows)
+        ]
+        picker = Picker(
+            title,
+            shown,
+            keep=next((str(at) for at, row in enumerate(rows) if row.here), None),
+            enter=enter or "select",
+            match=words_or_letters_match,
+            note=note,
+            subject=self._context.subject if enter else None,
+        )
         chosen = await self._context.app.push_screen_wait(picker)
         if chosen is None:
             raise Cancelled
@@ -114,6 +184,21 @@ class ScreenSurface:
 
     async def files(self, along: FilesAlong, look: Callable[[], Awaitable[None]]) -> None:
         """Leave it at the settings: those that stay behind are offered when the tab has moved."""
+
+    async def choose_agent(self, title: str, *, used: Mapping[str, str] | None = None) -> AgentSpec:
+        """Let an agent be chosen, which is installed first if it is not."""
+        from catena.screens.chat.actions.agent.settings import choose_agent
+
+        context, tab = self._context, self._tab
+        if tab is None and context.start.agent is not None:
+            return context.start.agent
+        kept = (tab.agent, tab.profile) if tab else await context.tabs.last_used_agent()
+        spec = await choose_agent(
+            context.app, title, context.settings, kept, prices=partial(prices, tab), used=used
+        )
+        if spec is None:
+            raise Cancelled
+        return spec
 
     def named(self, message_id: str, words: str) -> str:
         """Name a message: there are no numbers."""

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from catena.screens.chat.actions.agent import settings as choices
-from catena.screens.chat.actions.quitting import background_words
+from catena.acts import agents
 from catena.screens.chat.actions.start import open_start
 from catena.screens.chat.context import ChatContext
 from catena.settings.agents import default_agent, find_agent
+from catena.text.formats import background_words
 from catena.workspace.directories import is_directory
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.panes import Pane
@@ -279,22 +279,6 @@ class TabActions:
         if tab is self._unreadable:
             self._context.run(self.show(tab))
 
-    def new(self) -> Awaitable[None]:
-        """Open a new conversation with the agent of this tab in a new tab."""
-        return self._new(self._context.drafts.set_out())
-
-    async def _new(self, way: UnplacedDraft) -> None:
-        context = self._context
-        spec = choices.kept_agent(context.tab, context.settings) if context.tab else context.start.agent
-        with context.drafts.under_way(way):
-            if spec is None:
-                last_used = await context.tabs.last_used_agent()
-                spec = await choices.choose_agent(
-                    context.app, choices.WHICH_AGENT, context.settings, last_used
-                )
-            if spec is not None:
-                await self.show(await context.tabs.open_new(spec), way)
-
     @contextmanager
     def one_frame(self) -> Iterator[None]:
         """Draw nothing of what comes in between, unless it takes long: the next frame is the end of it."""
@@ -379,7 +363,7 @@ class TabActions:
             context.drafts.arrive(way, other.tab)
             context.panes.close(context.pane)
             return
-        spec = choices.kept_agent(gone, context.settings) if gone else None
+        spec = agents.kept_agent(gone, context.settings) if gone else None
         if context.tab is not None:
             await self.show(context.tab, way)
         elif spec is not None:

@@ -178,7 +178,7 @@ class TroubleActions:
         shown = tab is context.drafts.tab
         composer = context.parts.composer
         draft = composer.text if shown else tab.draft
-        rest = _behind(prompt, draft)
+        rest = behind(prompt, draft)
         if prompt is None or rest is None:
             if shown:
                 context.write_here()
@@ -198,7 +198,7 @@ def _agent_of(tab: Tab) -> tuple[str, str]:
     return tab.conversation.record.agent, tab.conversation.record.profile
 
 
-def _behind(prompt: str | None, draft: str) -> str | None:
+def behind(prompt: str | None, draft: str) -> str | None:
     """What was typed behind a restored prompt; None if the prompt was changed."""
     if prompt is None:
         return None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
+from catena.acts import agents
 from catena.mentions.prompt_files import with_mentions_of
-from catena.screens.chat.actions.agent import settings as choices
 from catena.screens.chat.context import ChatContext
 from catena.text.aside_text import PULL_REQUEST, SUMMARY, with_wish
 from catena.text.safe_text import safe
@@ -85,7 +85,7 @@ class AsideActions:
             case Destination.COMPOSER:
                 context.parts.composer.quote(safe(left.answer))
             case Destination.NEW_CONVERSATION:
-                spec = choices.kept_agent(tab, context.settings)
+                spec = agents.kept_agent(tab, context.settings)
                 if spec is None:
                     context.say(
                         "This conversation's agent is no longer installed; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.tabs import TabActions
@@ -11,23 +11,8 @@ from catena.text.formats import title_of
 from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
 from catena_acp.conversation.conversation import Conversation
-from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.restoring import FileChoice, RestorePlan
 from catena_store.conversations.tree import TreeNode
-
-
-class ChainActions:
-    """Actions on the chain of the active tab."""
-
-    def __init__(self, context: ChatContext) -> None:
-        self._context = context
-
-    async def prices(self, specs: Sequence[AgentSpec]) -> list[str]:
-        """The price of the next prompt with each of the agents, in words; "" where it is not known."""
-        tab = self._context.tab
-        if tab is None or tab.untouched or tab.conversation.read_only:
-            return [""] * len(specs)
-        return [price.words for price in await tab.conversation.chain.prices(tab.window, specs)]
 
 
 class TreeActions:

@@ -1,0 +1,151 @@
+"""Acts on the agent of a conversation: another one, its model, mode and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from catena.acts.surface import Done, Here, Refused, ReportRow
+from catena.settings.agents import find_agent, stored_agent
+from catena.settings.settings import Settings
+from catena.text.formats import background_words
+from catena.text.safe_text import safe_line
+from catena.workspace.tab import Tab
+from catena_acp.continuity.conversation_events import SessionState
+from catena_acp.continuity.sessions.session_state import option_of_category
+from catena_acp.errors import AgentMissing
+from catena_acp.port.port import AgentSpec
+from catena_acp.port.session_events import Option
+
+_NO_SESSION = "Not known yet: the agent reports its settings when its session opens."
+
+
+async def agent(on: Here, name: str) -> Done:
+    """Continue with another agent; if no tab is open, in a new conversation."""
+    tab = on.at
+    if name:
+        spec = find_agent(name, on.settings)
+    else:
+        used = await tab.agents_used() if tab else None
+        title = "Continue with which agent?" if tab else "Which agent?"
+        spec = await on.surface.choose_agent(title, used=used)
+    if tab is None:
+        await on.surface.go(on.tabs.open_new(spec), lambda opened: opened)
+        return Done()
+    title = safe_line(tab.title_of(spec))
+    if tab.answered_by(spec):
+        return Done(f"{title} is already in use here.")
+    (price,) = await prices(tab, [spec])
+    await tab.window.set_agent(spec)
+    said = [f"Switched to {title}."]
+    if running := [task.title for task in tab.window.background]:
+        said.append(f"{background_words(running)} of the agent before.")
+    if price:
+        said.append(f"Your next prompt: {price}.")
+    on.surface.say(" ".join(said))
+    await tab.window.prepare()
+    return Done()
+
+
+async def new(on: Here, name: str) -> Done:
+    """Begin a conversation in a new tab, with the agent that is named, else with that of this tab."""
+    spec = find_agent(name, on.settings) if name else on.at and kept_agent(on.at, on.settings)
+    spec = spec or await on.surface.choose_agent("Which agent?")
+    await on.surface.go(on.tabs.open_new(spec), lambda opened: opened)
+    return Done()
+
+
+def kept_agent(tab: Tab, settings: Settings) -> AgentSpec | None:
+    """The agent that a tab's conversation was kept with; None if nothing is known of it any more."""
+    try:
+        return stored_agent(tab.agent, tab.profile, settings)
+    except AgentMissing:
+        return None
+
+
+async def prices(tab: Tab | None, specs: Sequence[AgentSpec]) -> list[str]:
+    """The price of the next prompt of a tab with each of the agents, in words; "" if it is not known."""
+    if tab is None or tab.untouched or tab.conversation.read_only:
+        return [""] * len(specs)
+    return [price.words for price in await tab.conversation.chain.prices(tab.window, specs)]
+
+
+async def model(on: Here, name: str) -> Done:
+    """Choose a model."""
+    session = await session_of(on.tab)
+    option = option_of_category(session, "model")
+    if option is None:
+        raise Refused("The agent offers no other models." if session.link_id else _NO_SESSION)
+    return await _set(on, option, name)
+
+
+async def mode(on: Here, name: str) -> Done:
+    """Choose a mode."""
+    session = await session_of(on.tab)
+    if session.link_id is None or not session.modes:
+        raise Refused("The agent offers no modes." if session.link_id else _NO_SESSION)
+    rows = [
+        ReportRow(each.name, note=each.description or "", here=each.id == session.mode)
+        for each in session.modes
+    ]
+    mode = session.modes[await chosen(on, "Mode", name, rows)]
+    await on.tab.window.set_mode(mode.id)
+    return Done(f"The mode is {safe_line(mode.name)}.")
+
+
+async def options(on: Here, wish: str) -> Done:
+    """Choose any setting of the agent, the one that is named, to the value behind that."""
+    session = await session_of(on.tab)
+    offered = [each for each in session.options if each.kind in ("select", "boolean")]
+    if not offered:
+        raise Refused("The agent offers no settings." if session.link_id else _NO_SESSION)
+    name, _, value = wish.partition(" ")
+    rows = [ReportRow(each.name, (_value_name(each),), note=each.description or "") for each in offered]
+    return await _set(on, offered[await chosen(on, "The agent's settings", name, rows)], value.strip())
+
+
+async def session_of(tab: Tab) -> SessionState:
+    """What is known of a tab's session, which is waited for while it opens, and opened if it can be."""
+    session = await tab.window.session_opened()
+    if session.link_id is None:
+        await tab.window.prepare()
+        session = tab.window.session
+    return session
+
+
+async def chosen(on: Here, title: str, named: str, rows: Sequence[ReportRow], note: str = "") -> int:
+    """Return the place of the row that was named, else of the one that the user chooses. Raises Cancelled, Refused."""
+    if not named:
+        return rows.index(await on.surface.choose(title, rows, note=note))
+    wanted, names = named.casefold(), [row.name.casefold() for row in rows]
+    exact = [at for at, name in enumerate(names) if name == wanted]
+    begin = [at for at, name in enumerate(names) if name.startswith(wanted)]
+    for found in (exact, begin):
+        if len(found) == 1:
+            return found[0]
+    raise Refused(f"{safe_line(named)} is not one of: {', '.join(safe_line(row.name) for row in rows)}.")
+
+
+async def _set(on: Here, option: Option, named: str) -> Done:
+    """Give an option the value that was named, else the one that the user chooses."""
+    values: dict[str | bool, ReportRow]
+    if option.kind == "boolean":
+        values = {
+            each: ReportRow("on" if each else "off", here=each is option.value) for each in (True, False)
+        }
+    else:
+        values = {
+            each.id: ReportRow(
+                each.name, (each.group or "",), note=each.description or "", here=each.id == option.value
+            )
+            for each in option.choices
+        }
+    at = await chosen(on, option.name, named, list(values.values()), option.description or "")
+    value = list(values)[at]
+    await on.tab.window.set_option(option.id, value)
+    return Done(f"{safe_line(option.name)} is {safe_line(values[value].name)}.")
+
+
+def _value_name(option: Option) -> str:
+    if isinstance(option.value, bool):
+        return "on" if option.value else "off"
+    return next((each.name for each in option.choices if each.id == option.value), option.value)
