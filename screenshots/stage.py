@@ -6,7 +6,6 @@ is played.
 
 from __future__ import annotations
 
-import html
 import itertools
 import math
 import os
@@ -24,9 +23,11 @@ from typing import TYPE_CHECKING
 from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from catena.app.app import CatenaApp
 from catena.films.demo import Demo
+from catena.films.recording import rows_of
 from catena.settings.settings import Start
 from catena.themes.catalog import DARK, LIGHT
 from catena.workspace.outgoing import OutgoingTexts
@@ -60,7 +61,6 @@ GIT = shutil.which("git") or "git"  # of the machine, before its programs are ta
 PATIENCE = 60.0
 _SOON = 2.0  # seconds
 _WAITED = re.compile(r"(answer&#160;)\d+")
-_SHOWN = re.compile(r"<text[^>]*>([^<]*)</text>")
 
 
 class StageClock:
@@ -138,16 +138,25 @@ class Stage:
 
     async def shows(self, *texts: str) -> None:
         """Wait until the screen shows all of these, nothing goes on behind it, and nothing on it moves any more."""
-        before = ""
+        stands = self._standing()
+
+        def stand() -> bool:
+            shown = "\n".join(row.text for row in rows_of(self.app))
+            return stands() and all(text in shown for text in texts) and self.rests()
+
+        await self.until(stand, f"the screen to show {texts}")
+
+    def _standing(self) -> Callable[[], bool]:
+        """What tells, look by look, whether the screen is as it was at the look before."""
+        before: list[Strip] = []
 
         def stands() -> bool:
             nonlocal before
-            now = self.picture()
-            seen = html.unescape("".join(_SHOWN.findall(now))).replace("\xa0", " ")
+            now = rows_of(self.app)
             still, before = now == before, now
-            return still and all(text in seen for text in texts) and self.rests()
+            return still
 
-        await self.until(stands, f"the screen to show {texts}")
+        return stands
 
     async def all_answered(self, tabs: int) -> None:
         """Wait until there are so many tabs, and every one of them has an answer to its last prompt."""
@@ -209,16 +218,8 @@ class Stage:
     async def picture_in(self, theme: str) -> str:
         """What the screen shows in a theme."""
         self.app.theme = theme
-        before = ""
-
-        def stands() -> bool:
-            nonlocal before
-            now = self.picture()
-            still, before = now == before, now
-            return still
-
-        await self.until(stands, f"the screen in {theme}")
-        return before
+        await self.until(self._standing(), f"the screen in {theme}")
+        return self.picture()
 
     def picture(self) -> str:
         """What the screen shows now."""
