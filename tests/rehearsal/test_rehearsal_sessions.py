@@ -7,11 +7,12 @@ import subprocess
 import sys
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import Any, ForwardRef
 
 import pytest
 
 from catena_acp.process_group import group_exists
+from catena_acp.rehearsal.settings import Options
 from support.clients.rehearsal import RawAgent, Refused, ready, rehearsal
 
 FORK_KEY = "jetbrains"
@@ -519,3 +520,7 @@ def test_w18_a_long_history_is_made_at_once_and_replayed_whole(tmp_path: Path) -
         replay = agent.reopen("load", session)
         assert len(replay.of("user_message_chunk")) == 251
         assert replay.of("agent_message_chunk")[-1]["content"]["text"].startswith("Answer 250. ")
+
+
+def test_no_annotation_of_the_options_is_compiled_when_the_agent_starts() -> None:
+    assert not any(isinstance(each, ForwardRef) for each in Options.__annotations__.values())
