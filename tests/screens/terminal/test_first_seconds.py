@@ -159,7 +159,7 @@ def test_a_directory_without_tabs_begins_with_the_agents_in_its_first_frame_whic
     place.environment["PATH"] = str(place.home)
     for name in ("claude-agent-acp", "codex-acp", "opencode", "gemini"):
         (place.home / name).touch(mode=0o755)
-    with place.catena(columns=120, rows=40) as terminal:
+    with place.catena(columns=120, rows=40, anew=True) as terminal:
         terminal.wait_for(r"Start with[\s\S]*f1 help")
         first, _, _ = terminal.output.partition(b"f1 help")
         assert len(first) <= 2_200
@@ -171,7 +171,7 @@ def test_a_directory_without_tabs_begins_with_the_agents_in_its_first_frame_whic
 def test_what_is_sent_from_the_first_frame_goes_to_the_agent_that_is_selected(tmp_path: Path) -> None:
     place = Place(tmp_path)
     place.environment["PATH"] = str(place.home)
-    with place.catena() as terminal:
+    with place.catena(anew=True) as terminal:
         terminal.write("say early\r")
         terminal.wait_for(r"  early\s")
 
@@ -180,7 +180,7 @@ def test_a_word_behind_the_key_of_the_history_is_typed_there_from_the_first_fram
     tmp_path: Path,
 ) -> None:
     place = Place(tmp_path)
-    with place.catena("--agent", "rehearsal") as terminal:
+    with place.catena("--agent", "rehearsal", anew=True) as terminal:
         terminal.write("\x0fwherever\r")
         terminal.wait_for(r"╭ History ─[^\n]*\n\W*wherever ")
         terminal.press("escape")
@@ -190,13 +190,13 @@ def test_a_word_behind_the_key_of_the_history_is_typed_there_from_the_first_fram
 
 def test_a_directory_with_tabs_never_shows_the_start(tmp_path: Path) -> None:
     place = Place(tmp_path)
-    with place.catena("--agent", "rehearsal") as terminal:
+    with place.catena("--agent", "rehearsal", anew=True) as terminal:
         terminal.say("say kept")
         terminal.wait_for(r"  kept\s")
         terminal.wait_until_quiet(0.5)
         terminal.press("ctrl+d")
         assert terminal.ended() == 0
-    with place.catena() as terminal:
+    with place.catena(anew=True) as terminal:
         terminal.wait_for(r"  kept\s")
         assert b"Start with" not in terminal.output
 

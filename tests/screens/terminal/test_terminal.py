@@ -96,7 +96,7 @@ def test_q03_the_first_frame_needs_neither_the_sdk_nor_pydantic_nor_the_store() 
 
 
 def test_q03_nothing_of_openssl_is_in_memory_though_an_agent_has_answered(place: Place) -> None:
-    with place.catena(*REHEARSAL) as terminal:
+    with place.catena(*REHEARSAL, anew=True) as terminal:
         terminal.say("say hello")
         terminal.wait_for(r"  hello[\s\S]*ctrl\+o history")
         mapped = Path(f"/proc/{terminal.pid}/maps").read_text()
@@ -105,7 +105,7 @@ def test_q03_nothing_of_openssl_is_in_memory_though_an_agent_has_answered(place:
 
 
 def test_what_is_typed_before_the_first_frame_is_in_the_composer(place: Place) -> None:
-    with place.catena(*REHEARSAL) as terminal:
+    with place.catena(*REHEARSAL, anew=True) as terminal:
         terminal.write("early bird")
         terminal.wait_for("│ early bird")
         terminal.press("enter")

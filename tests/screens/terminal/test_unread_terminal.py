@@ -34,7 +34,10 @@ def unread_until(true: Callable[[], bool], what: str) -> None:
 
 
 def is_over(pid: int) -> bool:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def full_frames(place: Place) -> AbstractContextManager[Terminal]:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from catena_store.database.database import Database, Writer
 from catena_store.windows import inputs
-from support.clients.forked import run_forked
+from support.clients.forked import is_forkable, run_forked
 
 T = TypeVar("T")
 EXECUTABLE = Path(sys.executable).parent / "catena"
@@ -86,7 +86,7 @@ class Catena:
 
     def __call__(self, *arguments: str, stdin: str | None = None, **environment: str) -> Finished:
         """Run it to its end: forked, unless it is given what Python itself heeds when it starts."""
-        if not any(name.startswith(("LANG", "LC_", "PYTHON")) for name in environment):
+        if is_forkable(environment):
             return Finished(*run_forked(arguments, self.project, self.environment | environment, stdin or ""))
         process = self.start(
             *arguments, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE, **environment

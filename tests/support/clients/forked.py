@@ -7,6 +7,8 @@ what Python does at its start has been done before.
 from __future__ import annotations
 
 import atexit
+import contextlib
+import fcntl
 import functools
 import gc
 import importlib
@@ -17,56 +19,94 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 _SECONDS = 60
-_IMPORTED = (
+_COMMANDS = (
     "catena.cli.run.run",
     "catena.cli.conversations.list",
     "catena.cli.conversations.show",
 )
 
 
+class Forked:
+    """A run of ``catena`` that was forked: its process id, and its exit status, negative for a signal."""
+
+    def __init__(self, pid: int, told: TextIO) -> None:
+        self.pid = pid
+        self._told = told
+
+    def wait(self) -> int:
+        """Wait for its end; returns the exit status. To be asked once."""
+        with self._told:
+            return int(self._told.readline())
+
+
+def is_forkable(environment: Iterable[str]) -> bool:
+    """True if no variable of these is one that Python or Textual reads when it starts."""
+    return not any(name.startswith(("LANG", "LC_", "PYTHON", "TEXTUAL")) for name in environment)
+
+
 def run_forked(
     arguments: Sequence[str], directory: Path, environment: Mapping[str, str], stdin: str
 ) -> tuple[int, str, str]:
     """Run it to its end: the exit status, negative for a signal, and what it wrote to both outputs."""
-    ours, theirs = socket.socketpair()
     with (
-        ours,
-        theirs,
         tempfile.TemporaryFile("w+") as given,
         tempfile.TemporaryFile("w+") as out,
         tempfile.TemporaryFile("w+") as err,
     ):
         given.write(stdin)
         given.seek(0)
-        socket.send_fds(_origin(os.geteuid()), [b"."], [each.fileno() for each in (theirs, given, out, err)])
-        theirs.close()
-        ours.settimeout(_SECONDS)
-        with ours.makefile("rw") as line:
-            print(json.dumps([arguments, str(directory), dict(environment)]), file=line, flush=True)
-            pid = int(line.readline())
-            try:
-                status = int(line.readline())
-            except BaseException:
-                os.killpg(pid, signal.SIGKILL)
-                raise
+        streams = [each.fileno() for each in (given, out, err)]
+        forked = _fork("commands", arguments, directory, environment, streams, _SECONDS)
+        try:
+            status = forked.wait()
+        except BaseException:
+            os.killpg(forked.pid, signal.SIGKILL)
+            raise
         out.seek(0)
         err.seek(0)
         return status, out.read(), err.read()
 
 
+def fork_on_terminal(
+    terminal: int, arguments: Sequence[str], directory: Path, environment: Mapping[str, str]
+) -> Forked:
+    """Start the screen with a terminal as its controlling one."""
+    return _fork("screen", arguments, directory, environment, [terminal] * 3, None)
+
+
+def _fork(
+    imported: str,
+    arguments: Sequence[str],
+    directory: Path,
+    environment: Mapping[str, str],
+    streams: Sequence[int],
+    seconds: float | None,
+) -> Forked:
+    """Fork it from the process that has imported what it needs; ``seconds`` is how long its status is waited for."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        socket.send_fds(_origin(os.geteuid(), imported), [b"."], [theirs.fileno(), *streams])
+        theirs.close()
+        ours.settimeout(seconds)
+        line = ours.makefile("rw")
+        print(json.dumps([arguments, str(directory), dict(environment)]), file=line, flush=True)
+        return Forked(int(line.readline()), line)
+
+
 @functools.cache
-def _origin(_user: int) -> socket.socket:
+def _origin(_user: int, imported: str) -> socket.socket:
     """The way to the process that all of a user are forked from, which ends with this one."""
     ours, theirs = socket.socketpair()
     with theirs:
         origin = subprocess.Popen(
-            [sys.executable, "-P", __file__, str(theirs.fileno())],
+            [sys.executable, "-P", __file__, str(theirs.fileno()), imported],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={"PATH": os.environ["PATH"], "LANG": "C.UTF-8"},
@@ -82,14 +122,18 @@ def _origin(_user: int) -> socket.socket:
     return ours
 
 
-def _serve(asked: socket.socket) -> None:
+def _serve(asked: socket.socket, imported: str) -> None:
     """Fork for every request, until nobody is there any more."""
     from catena.app.dataclass_methods import without_compiler
-    from catena_acp.protocol.sdk_import import import_sdk
 
     without_compiler()
-    for module in _IMPORTED:
-        importlib.import_module(module)
+    if imported == "screen":
+        _import_screen()
+    else:
+        for module in _COMMANDS:
+            importlib.import_module(module)
+    from catena_acp.protocol.sdk_import import import_sdk
+
     import_sdk()
     gc.collect()
     gc.freeze()
@@ -108,13 +152,28 @@ def _serve(asked: socket.socket) -> None:
             os.close(descriptor)
 
 
+def _import_screen() -> None:
+    """Import as its start does, and then what it imports after the first frame."""
+    from catena.app import startup
+
+    os.environ["TEXTUAL_FPS"] = startup._FRAMES_A_SECOND
+    startup.import_asyncio()
+    from catena.app import app
+
+    for module in app._PARTS:
+        importlib.import_module(module)
+
+
 def _run(line: int, *streams: int) -> NoReturn:
     """Be the process that waits for it and tells how it ended; and, forked from that, be `catena`."""
     pid = os.fork()
     if pid:
+        for stream in streams:
+            os.close(stream)  # a terminal is closed when the last one that holds it has ended
         os.write(line, f"{pid}\n".encode())
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        os.write(line, f"{status}\n".encode())
+        with contextlib.suppress(BrokenPipeError):  # nobody asks any more
+            os.write(line, f"{status}\n".encode())
         os._exit(0)
     os.setsid()
     with socket.socket(fileno=line).makefile() as request:
@@ -122,15 +181,27 @@ def _run(line: int, *streams: int) -> NoReturn:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    if os.isatty(0):
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        _open_streams()
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)
     time.tzset()
+    sys.argv[:] = ["catena", *arguments]
 
     from catena.cli.main import main
 
     sys.exit(main(arguments))
 
 
+def _open_streams() -> None:
+    """Open Python's streams again, which buffer otherwise if they are on a terminal."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False)
+        for each in (name, f"__{name}__"):
+            setattr(sys, each, stream)
+
+
 if __name__ == "__main__":
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    _serve(socket.socket(fileno=int(sys.argv[1])), sys.argv[2])

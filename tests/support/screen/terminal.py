@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import pty
@@ -19,6 +20,8 @@ from pathlib import Path
 
 import pyte
 from pyte.screens import wcwidth
+
+from support.clients.forked import Forked, fork_on_terminal, is_forkable
 
 EXECUTABLE = Path(sys.executable).parent / "catena"
 DEADLINE = 60.0
@@ -55,12 +58,24 @@ class Terminal:
         cwd: Path,
         columns: int,
         rows: int,
+        forked: bool = False,
     ) -> None:
+        """``forked``: the program is Catena with these arguments, and its imports are done."""
         self.output = b""
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._fed = 0
         self._rows: dict[int, str] = {}
+        self._forked: Forked | None = None
+        if forked:
+            self._fd, theirs = pty.openpty()
+            self.resize(columns, rows)
+            try:
+                self._forked = fork_on_terminal(theirs, arguments, cwd, environment)
+            finally:
+                os.close(theirs)
+            self.pid = self._forked.pid
+            return
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
             os.chdir(cwd)
@@ -216,24 +231,27 @@ class Terminal:
         end = time.monotonic() + DEADLINE
         while self.pump():
             assert time.monotonic() < end, f"it does not end:\n{self.text}"
-        _, status = os.waitpid(self.pid, 0)
-        self.pid = 0
-        return os.waitstatus_to_exitcode(status)
+        return self._status()
 
     def hang_up(self) -> int:
         """The line is cut; what the program does about it is its own affair. Its exit status, negative for a signal."""
         os.close(self._fd)
         self._fd = -1
-        _, status = os.waitpid(self.pid, 0)
-        self.pid = 0
-        return os.waitstatus_to_exitcode(status)
+        return self._status()
+
+    def _status(self) -> int:
+        """Wait for the program's end; the exit status, negative for a signal."""
+        pid, self.pid = self.pid, 0
+        if self._forked:
+            return self._forked.wait()
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
     def close(self) -> None:
         """End the program, if it still runs."""
         if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-            self.pid = 0
+            with contextlib.suppress(ProcessLookupError):  # what was forked is waited for elsewhere
+                os.kill(self.pid, signal.SIGKILL)
+            self._status()
         if self._fd >= 0:
             os.close(self._fd)
 
@@ -285,15 +303,20 @@ class Place:
 
     @contextmanager
     def catena(
-        self, *arguments: str, columns: int = 100, rows: int = 30, **environment: str
+        self, *arguments: str, columns: int = 100, rows: int = 30, anew: bool = False, **environment: str
     ) -> Iterator[Terminal]:
-        """Catena on a screen of its own; killed at the end of the block, if it still runs."""
+        """Catena on a screen of its own; killed at the end of the block, if it still runs.
+
+        ``anew``: the executable is started, with all that is imported before the first frame and after it.
+        """
+        forked = not anew and is_forkable(environment)
         terminal = Terminal(
-            (str(EXECUTABLE), *arguments),
+            arguments if forked else (str(EXECUTABLE), *arguments),
             environment=self.environment | environment,
             cwd=self.project,
             columns=columns,
             rows=rows,
+            forked=forked,
         )
         try:
             yield terminal
