@@ -58,6 +58,26 @@ async def test_w28_work_in_the_background_is_counted_listed_and_named_before_it_
         await person.sees_no("in background ·")
 
 
+async def test_w28_enter_goes_to_the_call_that_began_it_but_to_no_other_branch(world: World) -> None:
+    async with at_the_screen(str(world.project), size=(80, 24), settings=Settings(park=False)) as person:
+        await person.say("background cue over npm run dev")
+        await person.idle()
+        for _ in range(3):
+            await person.say("say " + ". ".join(f"{number} is a line" for number in range(60)))
+            await person.idle()
+        await person.sees_no("Run     npm run dev")
+        await person.say("/background")
+        await person.sees_dialog(BackgroundScreen)
+        await person.press("enter")
+        await person.back()
+        await person.sees("Run     npm run dev")
+        await person.tab.window.go_to(None)
+        await person.say("/background")
+        await person.sees_dialog(BackgroundScreen)
+        await person.press("enter")
+        await person.sees("Its call is not on this branch.")
+
+
 @pytest.mark.parametrize("again", ["/close", "/new"])
 async def test_w28_closing_names_again_what_was_named_only_before_something_else(
     world: World, again: str
