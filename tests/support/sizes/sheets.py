@@ -63,7 +63,7 @@ async def preview(person: Person) -> None:
     await person.press("ctrl+o")
     await person.sees_dialog(HistoryScreen)
     await person.sees("one")
-    await person.press("ctrl+v")
+    await person.press("f3")
     await person.sees("Began")
 
 
@@ -73,7 +73,7 @@ async def acts(person: Person) -> None:
     await person.press("ctrl+o")
     await person.sees_dialog(HistoryScreen)
     await person.sees("one")
-    await person.press("ctrl+k")
+    await person.press("f9")
     await person.sees("rename")
 
 
@@ -83,7 +83,7 @@ async def reading(person: Person) -> None:
     await person.press("ctrl+o")
     await person.sees_dialog(HistoryScreen)
     await person.sees("one")
-    await person.press("ctrl+k", "v")
+    await person.press("f9", "v")
     await person.sees_dialog(ReadScreen)
 
 
