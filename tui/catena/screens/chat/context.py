@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from catena.terminal.images import TerminalImages
     from catena.transcript import Transcript
 
+WENT_ON = "You moved on, so nothing was done. Press the key again."
+
 
 class ScreenPanes(Protocol):
     """The panes of the screen, as far as actions need them."""

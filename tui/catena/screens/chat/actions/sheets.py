@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from catena.acts.table import commands_of
 from catena.settings.templates import KnownTemplates
@@ -17,12 +17,35 @@ from catena_acp.conversation.inspection.conversation_chain import ConversationCh
 from catena_acp.conversation.prompts.window import Window
 
 if TYPE_CHECKING:
-    from catena.screens.chat.actions.chat_actions import ChatActions
+    from catena.screens.chat.actions.branching.checkpoints import CheckpointActions
+    from catena.screens.chat.actions.branching.editing import EditActions
+    from catena.screens.chat.actions.branching.files import AlongActions
+    from catena.screens.chat.actions.conversations.changes import ChangesActions
+    from catena.screens.chat.actions.conversations.history import HistoryActions
+    from catena.screens.chat.actions.prompting.prompts import PromptActions
+    from catena.screens.chat.actions.tabs import TabActions
+    from catena.screens.chat.context import ChatContext
     from catena.screens.common.dialog import Dialog
     from catena_store.chains.turn_prompts import TurnPrompt
 
 
-async def choose_on_sheet(value: object, tab: Tab | None, actions: ChatActions) -> str | TurnPrompt | None:
+class SurfaceActions(Protocol):
+    """The actions of a chat as far as its surface needs them, which they make."""
+
+    context: ChatContext
+    edits: EditActions
+    prompts: PromptActions
+    changes: ChangesActions
+    checkpoints: CheckpointActions
+    tabs: TabActions
+    along: AlongActions
+
+    @property
+    def history(self) -> HistoryActions:
+        """Actions on the history."""
+
+
+async def choose_on_sheet(value: object, tab: Tab | None, actions: SurfaceActions) -> str | TurnPrompt | None:
     """Show the sheet of a value until it is closed; return what was chosen there."""
     match value:
         case ChangeScope() if tab is not None:
@@ -36,7 +59,7 @@ async def choose_on_sheet(value: object, tab: Tab | None, actions: ChatActions) 
             return await actions.context.app.push_screen_wait(_sheet(value, tab, actions))
 
 
-def _sheet(value: object, tab: Tab | None, actions: ChatActions) -> Dialog[str | None]:
+def _sheet(value: object, tab: Tab | None, actions: SurfaceActions) -> Dialog[str | None]:
     context, subject = actions.context, actions.context.subject
     match value:
         case KnownTemplates():

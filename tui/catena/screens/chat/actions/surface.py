@@ -12,22 +12,21 @@ from catena.acts.agents import prices
 from catena.acts.perform import carry_out
 from catena.acts.surface import Cancelled, LiveReport, Question, Refused, Report, ReportRow, T
 from catena.screens.chat.actions.agent.trouble import behind
+from catena.screens.chat.context import WENT_ON
 from catena.screens.chat.panels.fork import ENTER, ForkOption, ForkQuestion
 
 if TYPE_CHECKING:
-    from catena.screens.chat.actions.chat_actions import ChatActions
+    from catena.screens.chat.actions.sheets import SurfaceActions
     from catena.workspace.files_along import FilesAlong
     from catena.workspace.outgoing import UnplacedDraft
     from catena.workspace.tab import Tab
     from catena_acp.port.port import AgentSpec
 
-WENT_ON = "You moved on, so nothing was done. Press the key again."
-
 
 class ScreenSurface:
     """A chat, as one act sees it."""
 
-    def __init__(self, actions: ChatActions, way: UnplacedDraft | None) -> None:
+    def __init__(self, actions: SurfaceActions, way: UnplacedDraft | None) -> None:
         """``way`` is what is written meanwhile, if the act leads elsewhere."""
         self._context = context = actions.context
         self._actions = actions

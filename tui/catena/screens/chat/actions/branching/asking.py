@@ -9,9 +9,8 @@ from catena.mentions.prompt_files import with_mentions_of
 from catena.screens.chat.actions.agent import settings as choices
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.prompting.prompts import BUSY, PromptActions
-from catena.screens.chat.actions.surface import WENT_ON
 from catena.screens.chat.actions.tabs import TabActions
-from catena.screens.chat.context import ChatContext
+from catena.screens.chat.context import WENT_ON, ChatContext
 from catena.screens.chat.panels.fork import ENTER, ForkQuestion
 from catena.screens.common.picker import Picker
 from catena.settings.agents import leading_agents

@@ -10,8 +10,7 @@ from catena.mentions.prompt_files import with_mentions_of
 from catena.screens.chat.actions.agent import settings as choices
 from catena.screens.chat.actions.branching.files import AlongActions, along_choices
 from catena.screens.chat.actions.prompting.prompts import BUSY
-from catena.screens.chat.actions.surface import WENT_ON
-from catena.screens.chat.context import ChatContext
+from catena.screens.chat.context import WENT_ON, ChatContext
 from catena.screens.chat.panels.fork import ENTER, FILES, SHOW, ForkOption, ForkQuestion
 from catena.settings.agents import find_agent
 from catena.text.formats import joined
