@@ -9,8 +9,7 @@ from catena.transcript.drawing.highlight import HighlightCache, lex
 from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import Palette, RenderOptions, role_names
 from catena.transcript.markdown.inline import HREF
-from catena.transcript.markdown.markdown import draw_markdown, parser
-from catena.transcript.markdown.tables import fit_columns
+from catena.transcript.markdown.markdown import draw_markdown, fit_columns, parser
 from support.counted_work import calls_counted
 from support.screen.transcript import texts
 

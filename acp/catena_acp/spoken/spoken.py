@@ -5,7 +5,7 @@ Texts are as they were sent: whoever draws them makes them safe.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -282,6 +282,26 @@ def spoken_of(message: Message) -> Spoken:
             return _seam(message, data)
         case _:
             return Unknown(str(message.kind), text, data)
+
+
+def precedes_prompt(message: Message, last: Message) -> bool:
+    """True for a seam whose parent is the prompt ``last``: it is shown above that prompt."""
+    follows = message.parent_id == last.id and last.kind is Kind.USER
+    return follows and message.kind is Kind.SEAM and not message.barrier
+
+
+def seams_above(branch: Iterable[Message]) -> Iterator[Message]:
+    """The branch with each seam above its parent prompt, whose way to the agent it describes."""
+    last: Message | None = None
+    for message in branch:
+        if last and precedes_prompt(message, last):
+            yield message
+            continue
+        if last:
+            yield last
+        last = message
+    if last:
+        yield last
 
 
 def others_of(message: Message) -> tuple[Reference, ...]:

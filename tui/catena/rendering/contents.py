@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from catena.text.formats import title_of
 from catena.text.secrets import SecretMask
+from catena_acp.spoken.spoken import seams_above
 from catena_store.conversations import conversations
 from catena_store.database.database import Reader
 from catena_store.exchange import outline
 from catena_store.exchange.exporting import ExportSelection
 from catena_store.exchange.outline import Passage
-from catena_store.records import Kind, Message
+from catena_store.records import Message
 
 _MESSAGES = 100  # that are read at a time, or those of one passage
 
@@ -166,18 +167,3 @@ def masked_message(message: Message, mask: SecretMask | None) -> Message:
         return message
     mask.begin(f"message {message.id}")
     return replace(message, text=mask.rewrite(message.text), data=mask.rewrite_all(dict(message.data)))
-
-
-def seams_above(branch: Iterable[Message]) -> Iterator[Message]:
-    """The branch with each seam above its parent prompt, whose way to the agent it describes."""
-    last: Message | None = None
-    for message in branch:
-        under_its_prompt = last and last.kind is Kind.USER and last.id == message.parent_id
-        if message.kind is Kind.SEAM and under_its_prompt and not message.barrier:
-            yield message
-            continue
-        if last:
-            yield last
-        last = message
-    if last:
-        yield last

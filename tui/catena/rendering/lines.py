@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from textwrap import indent
 
-from catena.rendering.contents import seams_above
 from catena.text.call_text import NO_VERB, UNLIKE, notes_of, object_of, verb_of
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.tool_calls.subagents import nested
 from catena_acp.spoken.blocks import TerminalBlock
 from catena_acp.spoken.call import Call
-from catena_acp.spoken.spoken import Answer, Divider, Notice, Plan, Prompt, Seam, Thought, Unknown, spoken_of
+from catena_acp.spoken.spoken import (
+    Answer,
+    Divider,
+    Notice,
+    Plan,
+    Prompt,
+    Seam,
+    Thought,
+    Unknown,
+    seams_above,
+    spoken_of,
+)
 from catena_store.records import ConversationRecord, Kind, Message, MessageState
 
 _LAST_ROWS = 3  # of what a command printed

@@ -14,13 +14,14 @@ from catena.cli.conversations.export import tell_masked, write_export
 from catena.cli.conversations.show import open_reading
 from catena.errors import CommandRefused, ExitStatus
 from catena.films.timeline import ReplayTimeline, timeline_of
-from catena.rendering.contents import masked_message, seams_above
+from catena.rendering.contents import masked_message
 from catena.settings.agents import titles_in_settings
 from catena.settings.checks import check_theme
 from catena.settings.settings import Settings, load_settings
 from catena.text.formats import from_home, title_of
 from catena.text.secrets import SecretMask
 from catena_acp.agents.catalog import catalog
+from catena_acp.spoken.spoken import seams_above
 from catena_store import places
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Reader

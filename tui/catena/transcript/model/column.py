@@ -12,17 +12,18 @@ from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.messages.parts import Part, RowCache
 from catena.transcript.messages.prompt import Siblings
 from catena.transcript.model.entry import Entry
-from catena.transcript.model.groups import CallGroups, CallRun, runs_of_calls
 from catena.transcript.model.heights import Heights
 from catena.transcript.model.order import (
     STEP,
+    CallGroups,
+    CallRun,
     explains_interruption,
     number,
-    order_messages,
     place_below,
-    precedes_prompt,
+    runs_of_calls,
     top_level,
 )
+from catena_acp.spoken.spoken import precedes_prompt, seams_above
 from catena_store.records import Kind, Message, MessageState
 
 _GROWING = 50  # number of last messages among which growing ones are
@@ -119,7 +120,7 @@ class Column:
         self._row_cache.forget()
         self._going_on.clear()
         self._calls.clear()
-        self.entries = self._in_place([Entry(message, 0) for message in order_messages(messages)])
+        self.entries = self._in_place([Entry(message, 0) for message in seams_above(messages)])
         number(self.entries, 0)
         self._prepare(self.entries)
         self._recount()
@@ -127,7 +128,7 @@ class Column:
     def prepend(self, messages: Sequence[Message]) -> None:
         """Add older messages above."""
         known = self._positions
-        older = [Entry(message, 0) for message in order_messages(messages) if message.id not in known]
+        older = [Entry(message, 0) for message in seams_above(messages) if message.id not in known]
         seam: list[Entry] = []
         if older and self.entries and precedes_prompt(self.entries[0].message, older[-1].message):
             seam = [self.entries.pop(0)]

@@ -1,14 +1,19 @@
-"""The order of messages and entries in the column: seams above prompts, subagents below calls, and gaps. Pure."""
+"""The order of entries in the column, subagents below calls, their gaps, and the groups that calls stand in. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from catena.transcript.model.entry import Entry
 from catena_acp.continuity.tool_calls.subagents import is_words
 from catena_acp.spoken.spoken import Ended
-from catena_store.records import Kind, Message
+from catena_store.records import Kind
 
+_LARGEST_GROUP = 200  # calls; drawing its line reads them all
+_NEW = 4  # calls of a run whose work is shown: these at least,
+_GATHERED_AT_ONCE = 6  # and as many more before so many go into a group together, since rows go then
 STEP = 1 << 24  # between the ordinals of entries: what subagents say and do comes between
 _LINE_LIKE = frozenset({Kind.THOUGHT, Kind.TOOL})
 
@@ -31,23 +36,6 @@ def explains_interruption(entry: Entry) -> bool:
     return isinstance(entry.said, Ended)
 
 
-def precedes_prompt(message: Message, last: Message) -> bool:
-    """Return whether ``message`` is a seam whose parent is the prompt ``last``: it is shown above that prompt."""
-    follows = message.parent_id == last.id and last.kind is Kind.USER
-    return follows and message.kind is Kind.SEAM and not message.barrier
-
-
-def order_messages(messages: Sequence[Message]) -> list[Message]:
-    """Return the messages with each seam above its prompt."""
-    order: list[Message] = []
-    for message in messages:
-        if order and message.kind is Kind.SEAM and precedes_prompt(message, order[-1]):
-            order.insert(-1, message)
-        else:
-            order.append(message)
-    return order
-
-
 def place_below(entry: Entry, before: Entry | None) -> None:
     """Set the gap of ``entry`` below ``before``."""
     hangs_on = before is not None and _is_line_like(entry) and _is_line_like(before)
@@ -56,3 +44,83 @@ def place_below(entry: Entry, before: Entry | None) -> None:
 
 def _is_line_like(entry: Entry) -> bool:
     return entry.message.kind in _LINE_LIKE and not is_words(entry.message)
+
+
+@dataclass(frozen=True, slots=True)
+class CallRun:
+    """Calls of one kind without anything between them; ``goes_on``: it is full, and more of its kind follow."""
+
+    calls: tuple[Entry, ...]
+    goes_on: bool = False
+
+
+class CallGroups:
+    """What the person folded of groups, and whether work that is no longer new goes into them now."""
+
+    def __init__(self) -> None:
+        self._folds: dict[str, bool] = {}  # by the first message of a group
+        self._gathers = True
+        self._left_open: Entry | None = None  # the first call of a run that was not gathered
+
+    def fold(self, first: Entry, folded: bool) -> None:
+        """Fold or unfold the group that begins with an entry."""
+        self._folds[first.message.id] = folded
+
+    def is_folded(self, run: CallRun) -> bool:
+        """True unless the group of a run was unfolded."""
+        return not run.calls or self._folds.get(run.calls[0].message.id, True)
+
+    def gather(self, gathers: bool) -> Entry | None:
+        """Gather from now on, or not; returns the first call of a run that was left open and can be gathered now."""
+        self._gathers, left_open = gathers, self._left_open
+        if not gathers or left_open is None:
+            return None
+        self._left_open = None
+        return left_open
+
+    @contextmanager
+    def gathering(self) -> Iterator[None]:
+        """Gather meanwhile."""
+        gathers, self._gathers = self._gathers, True
+        try:
+            yield
+        finally:
+            self._gathers = gathers
+
+    def size(self, run: CallRun) -> int:
+        """How many calls of a run are in its group: all, but of those that show their work not the newest."""
+        calls = run.calls
+        if not calls or not calls[0].shows_work or run.goes_on:
+            return len(calls)
+        grouped = max(0, len(calls) - _NEW) // _GATHERED_AT_ONCE * _GATHERED_AT_ONCE
+        before = min(len(calls[0].group), len(calls))
+        if grouped > before and not self._gathers:
+            self._left_open = self._left_open or calls[0]
+            return before
+        return grouped
+
+
+def runs_of_calls(entries: Sequence[Entry], start: int, *, around: bool) -> Iterator[CallRun]:
+    """The runs of calls ``around`` an entry, else from it on; each run's group is set before the next is asked for."""
+    position = min(start, len(entries))
+    while position > 0 and (position == len(entries) or not entries[position].group):
+        before = entries[position - 1]
+        if not before.folded_away and before.group_key is None and (before.hidden or not before.empty):
+            break
+        position -= 1
+    run: list[Entry] = []
+    for at in range(position, len(entries)):
+        entry = entries[at]
+        key = entry.group_key
+        if entry.folded_away or (key is None and entry.empty and not entry.hidden):
+            continue
+        same = run and key == run[0].group_key
+        joins = same and not entry.group and len(run) < _LARGEST_GROUP
+        if key is None or not joins:
+            yield CallRun(tuple(run), goes_on=bool(same))
+            run = [entry] if entry.message.kind is Kind.TOOL else []
+        else:
+            run.append(entry)
+        if key is None and around and at > start:
+            break
+    yield CallRun(tuple(run))
