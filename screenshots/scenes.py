@@ -186,6 +186,17 @@ async def _two_versions(app: Stage) -> None:
     await app.shows("bind their forms", "2/2")
 
 
+async def conversation(app: Stage) -> None:
+    """A conversation that fills the screen: a prompt in two versions, the changes it led to, and a seam after a crash."""
+    await _two_prompts(app)
+    await app.choose_prompt()
+    await app.press("enter")
+    await app.shows("esc cancel")
+    await app.press("end", *["backspace"] * len("Write a test for that."))
+    await app.say("Mend that in all views.")
+    await app.shows("assert answer.redirect", "2/2")
+
+
 async def panes(app: Stage) -> None:
     """A conversation and its fork side by side: in one the agent asks, the other one has the keys."""
     await app.say("What does the view do with the parameter?")
@@ -334,6 +345,7 @@ SCENES: dict[str, Scene] = {
     "edit": Scene(edit),
     "files": Scene(files, git=True),
     "siblings": Scene(siblings),
+    "conversation": Scene(conversation, sizes=_ONE_SIZE),
     "panes": Scene(panes, sizes=((180, 45),)),
     "asked": Scene(asked, sizes=((180, 45),)),
     "tree": Scene(tree),
