@@ -187,7 +187,7 @@ async def _two_versions(app: Stage) -> None:
 
 
 async def conversation(app: Stage) -> None:
-    """A conversation that fills the screen: a prompt in two versions, the changes it led to, and a seam after a crash."""
+    """A conversation that fills the screen: a prompt in two versions, and the changes that it led to."""
     await _two_prompts(app)
     await app.choose_prompt()
     await app.press("enter")

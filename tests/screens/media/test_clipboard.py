@@ -291,7 +291,7 @@ async def test_w05_what_is_on_the_clipboard_goes_with_the_next_prompt_if_it_is_a
         await person.idle()
         picture.write_text("no image at all")
         await person.say("/paste")
-        await person.sees("What is on the clipboard is no PNG, JPEG, GIF or WebP image.")
+        await person.sees("There is no PNG, JPEG, GIF or WebP image on the clipboard.")
         assert person.tab.attachments == () and person.draft == ""
         await person.type("cut me")
         await person.press(

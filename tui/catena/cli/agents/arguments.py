@@ -106,7 +106,7 @@ def _update(arguments: Sequence[str]) -> int:
 
 def _login_parser() -> Parser:
     parser = _account_parser("login", "Log in to an agent. Conversations keep their sessions.")
-    parser.add_argument("--method", metavar="ID", help="login method, where there are several")
+    parser.add_argument("--method", metavar="ID", help="login method, if there are several")
     parser.add_argument("--list", action="store_true", help="only list the login methods")
     parser.add_argument("--json", action="store_true", help="with --list: print a JSON array")
     return parser

@@ -262,7 +262,7 @@ def _export_parser() -> Parser:
     which.add_argument("--at", metavar="MESSAGE", help="the branch that ends with this message")
     parser.add_argument("-o", "--output", metavar="FILE", help="write this file, readable only by you")
     parser.add_argument("--force", action="store_true", help="with -o: write over an existing file")
-    parser.add_argument("--no-mask", action="store_true", help="leave what looks like a secret as it is")
+    parser.add_argument("--no-mask", action="store_true", help="do not mask secrets")
     return parser
 
 
@@ -310,7 +310,7 @@ def _replay_parser() -> Parser:
     parser.add_argument("--speed", type=_speed, default=1.0, metavar="N", help="N times as fast (default: 1)")
     parser.add_argument("--width", type=_cells, metavar="N", help="with --cast: columns (default: 100)")
     parser.add_argument("--height", type=_cells, metavar="N", help="with --cast: rows (default: 30)")
-    parser.add_argument("--no-mask", action="store_true", help="leave what looks like a secret as it is")
+    parser.add_argument("--no-mask", action="store_true", help="do not mask secrets")
     return parser
 
 

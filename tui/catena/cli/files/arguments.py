@@ -94,7 +94,7 @@ def _blame_parser() -> Parser:
     parser = Parser(
         prog="catena blame",
         description="Print which prompt wrote each line of a file as it is now, over all conversations of its "
-        "directory. What the files that are kept around turns do not prove is unknown.",
+        "directory. Lines that snapshots cannot attribute are shown as unknown.",
         details="Columns: id of the prompt; ● on its conversation's branch, ○ on a branch that was left, ~ as the "
         "agent reported it; age; agent; line. catena show ID --at PROMPT prints the turn; catena --resume ID opens the "
         "conversation.",

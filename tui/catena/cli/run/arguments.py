@@ -70,7 +70,7 @@ def _run_parser() -> Parser:
         type=_seconds,
         default=_OPEN_TIMEOUT,
         metavar="SECONDS",
-        help="how long the agent may take to open a session of before, until the prompt goes on in a new one "
+        help="how long the agent may take to open an earlier session, before the prompt goes to a new one "
         "(default: 600)",
     )
     conversation = parser.add_argument_group("conversation (default: a new one)")

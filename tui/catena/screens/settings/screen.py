@@ -120,10 +120,8 @@ class SettingsScreen(ListScreen[None]):
         self._listed = listed_settings(self._settings, effective, SettingsDocument(self._path, text))
         self._show()
         if error is not None:
-            mend = keys_of(self).said(
-                "Nothing is written until that is mended: {setting_file} opens the file."
-            )
-            self.say(f"{error}. {mend}")
+            fix = keys_of(self).said("Nothing is written until that is fixed: {setting_file} opens the file.")
+            self.say(f"{error}. {fix}")
         return error is None
 
     def _show(self) -> None:

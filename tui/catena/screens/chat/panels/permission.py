@@ -211,7 +211,7 @@ class PermissionPanel(Vertical, can_focus=True):
             reason = self.giving_reason
             words = BandWords(
                 question_words(ask.subject, self._directory),
-                note="Rejected with this reason:" if reason else self._note(ask),
+                note="Reject, because:" if reason else self._note(ask),
                 choices=() if reason else tuple(self._choices(ask, self.rule)),
                 right=tuple(self._beside()),
                 names_path=ask.tool_call.kind in ABOUT_FILES,

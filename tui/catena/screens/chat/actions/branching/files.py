@@ -109,7 +109,7 @@ class AlongActions:
                 ForkQuestion(
                     "Bring the files along?",
                     "",
-                    f"Bring {free}, leave what others changed" if plan.free else "",
+                    f"Bring {free}, leave the files of others" if plan.free else "",
                     (
                         ForkOption(FILES, f"Also {counted(len(others), 'file')} of others"),
                         ForkOption(SHOW, "Show what would change", "Show"),

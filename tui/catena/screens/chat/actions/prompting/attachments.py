@@ -107,7 +107,7 @@ class AttachmentActions:
             return []
         mime = mime_of(content, "")
         if mime not in SHOWN_PICTURES:
-            self._context.say("What is on the clipboard is no PNG, JPEG, GIF or WebP image.", wrong=True)
+            self._context.say("There is no PNG, JPEG, GIF or WebP image on the clipboard.", wrong=True)
         elif len(content) > MOST_BYTES:
             self._context.say(
                 f"The image is too large (the limit is {MOST_BYTES // 1_048_576} MB).", wrong=True
