@@ -235,23 +235,25 @@ async def test_e03_each_sibling_comes_back_with_its_own_tail_place_and_draft(wor
         await person.idle()
         assert person.draft == "" and "tail" not in person.text
         person.composer.put("new draft")
-        await person.browse()
-        await person.press("h")
+        x, y = next(
+            (line.index("‹"), y) for y, line in enumerate(person.text.splitlines()) if "‹ 2/2 ›" in line
+        )
+        await person.pilot.click(offset=(x, y))
         await person.until(lambda: person.draft == "old draft", "the draft of the other sibling")
         await person.until(lambda: transcript.position() == place, "its place")
         await person.until(lambda: transcript._strips[3].text == seen, "what one read there")
         await person.done()
+        await person.browse()
         await person.press("l")
         await person.until(lambda: person.draft == "new draft", "the draft of this one")
         await person.sees("  other")
         await person.done()
         await person.press("l")
         await person.sees("This is the newest version")
-        x, y = next(
-            (line.index("‹"), y) for y, line in enumerate(person.text.splitlines()) if "‹ 2/2 ›" in line
-        )
-        await person.pilot.click(offset=(x, y))
-        await person.until(lambda: person.draft == "old draft", "the arrows to be clicked")
+        await person.done()
+        await person.press("h")
+        await person.until(lambda: person.draft == "old draft", "the draft of the other sibling again")
+        await person.sees("‹ 1/2 ›")  # who browses sees the version, wherever the view was
 
 
 async def test_e04_editing_while_the_agent_streams_stops_the_turn_first(world: World) -> None:
