@@ -12,6 +12,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -87,7 +88,12 @@ class Catena:
     def __call__(self, *arguments: str, stdin: str | None = None, **environment: str) -> Finished:
         """Run it to its end: forked, unless it is given what Python itself heeds when it starts."""
         if is_forkable(environment):
-            return Finished(*run_forked(arguments, self.project, self.environment | environment, stdin or ""))
+            status, *outputs = run_forked(
+                arguments, self.project, self.environment | environment, (stdin or "").encode()
+            )
+            return Finished(
+                status, *(TextIOWrapper(BytesIO(each), encoding="utf-8").read() for each in outputs)
+            )
         process = self.start(
             *arguments, stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE, **environment
         )

@@ -25,12 +25,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, TextIO
 
-_SECONDS = 60
-_COMMANDS = (
-    "catena.cli.run.run",
-    "catena.cli.conversations.list",
-    "catena.cli.conversations.show",
-)
+_SECONDS = 150
+_IMPORTED = {
+    "commands": (
+        "catena.cli.main",
+        "catena.cli.run.run",
+        "catena.cli.conversations.list",
+        "catena.cli.conversations.show",
+    ),
+    "linear": (
+        "support.clients.linear_client",
+        "catena.linear.client",
+        "catena.linear.context",
+        "catena.linear.input",
+        "catena.app.services",
+        "catena.app.suspension",
+        "catena.log",
+    ),
+    "screen": ("catena.cli.main", "catena.cli.start"),
+}
 
 
 class Forked:
@@ -52,18 +65,23 @@ def is_forkable(environment: Iterable[str]) -> bool:
 
 
 def run_forked(
-    arguments: Sequence[str], directory: Path, environment: Mapping[str, str], stdin: str
-) -> tuple[int, str, str]:
-    """Run it to its end: the exit status, negative for a signal, and what it wrote to both outputs."""
-    with (
-        tempfile.TemporaryFile("w+") as given,
-        tempfile.TemporaryFile("w+") as out,
-        tempfile.TemporaryFile("w+") as err,
-    ):
+    arguments: Sequence[str],
+    directory: Path,
+    environment: Mapping[str, str],
+    stdin: bytes,
+    *,
+    program: str = "catena.cli.main",
+) -> tuple[int, bytes, bytes]:
+    """Run it to its end: the exit status, negative for a signal, and what it wrote to both outputs.
+
+    ``program``: the module whose ``main`` is run, the command line or ``support.clients.linear_client``.
+    """
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         given.write(stdin)
         given.seek(0)
         streams = [each.fileno() for each in (given, out, err)]
-        forked = _fork("commands", arguments, directory, environment, streams, _SECONDS)
+        imported = "commands" if program == "catena.cli.main" else "linear"
+        forked = _fork(imported, program, arguments, directory, environment, streams, _SECONDS)
         try:
             status = forked.wait()
         except BaseException:
@@ -78,11 +96,12 @@ def fork_on_terminal(
     terminal: int, arguments: Sequence[str], directory: Path, environment: Mapping[str, str]
 ) -> Forked:
     """Start the screen with a terminal as its controlling one."""
-    return _fork("screen", arguments, directory, environment, [terminal] * 3, None)
+    return _fork("screen", "catena.cli.main", arguments, directory, environment, [terminal] * 3, None)
 
 
 def _fork(
     imported: str,
+    program: str,
     arguments: Sequence[str],
     directory: Path,
     environment: Mapping[str, str],
@@ -96,7 +115,7 @@ def _fork(
         theirs.close()
         ours.settimeout(seconds)
         line = ours.makefile("rw")
-        print(json.dumps([arguments, str(directory), dict(environment)]), file=line, flush=True)
+        print(json.dumps([program, arguments, str(directory), dict(environment)]), file=line, flush=True)
         return Forked(int(line.readline()), line)
 
 
@@ -127,11 +146,11 @@ def _serve(asked: socket.socket, imported: str) -> None:
     from catena.app.dataclass_methods import without_compiler
 
     without_compiler()
+    sys.path.append(str(Path(__file__).resolve().parents[2]))  # of `support`
     if imported == "screen":
         _import_screen()
-    else:
-        for module in _COMMANDS:
-            importlib.import_module(module)
+    for module in _IMPORTED[imported]:
+        importlib.import_module(module)
     from catena_acp.protocol.sdk_import import import_sdk
 
     import_sdk()
@@ -177,7 +196,7 @@ def _run(line: int, *streams: int) -> NoReturn:
         os._exit(0)
     os.setsid()
     with socket.socket(fileno=line).makefile() as request:
-        arguments, directory, environment = json.loads(request.readline())
+        program, arguments, directory, environment = json.loads(request.readline())
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -190,9 +209,7 @@ def _run(line: int, *streams: int) -> NoReturn:
     time.tzset()
     sys.argv[:] = ["catena", *arguments]
 
-    from catena.cli.main import main
-
-    sys.exit(main(arguments))
+    sys.exit(importlib.import_module(program).main(arguments))
 
 
 def _open_streams() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from catena.linear.start import run_linear
@@ -17,11 +18,12 @@ from catena.settings.linear import LinearSetting
 from catena.settings.settings import Start, load_settings
 
 
-def main(level: str, speed: str = "0") -> int:
+def main(arguments: Sequence[str]) -> int:
+    level, speed = (*arguments, "0")[:2]
     settings = load_settings()
     start = Start(str(Path.cwd()), agent=find_agent("rehearsal", settings), settings=settings)
     return run_linear(start, LinearSetting(level), clock=lambda: time.monotonic() * int(speed))
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 from support.clients.command_line import Catena
+from support.clients.forked import run_forked
 
 CLIENT = Path(__file__).with_name("linear_client.py")
 
 
 def told(catena: Catena, *lines: str, level: str = "normal", **environment: str) -> bytes:
     """All that a client says, whose clock stands still, with the rehearsal agent; it ended well."""
-    finished = subprocess.run(
-        [sys.executable, CLIENT, level],
-        input="".join(f"{line}\n" for line in lines).encode(),
-        capture_output=True,
-        cwd=catena.project,
-        env=catena.environment | {"TZ": "UTC", "XDG_STATE_HOME": str(catena.home / "state")} | environment,
-        timeout=150,
+    status, out, err = run_forked(
+        [level],
+        catena.project,
+        catena.environment | {"TZ": "UTC", "XDG_STATE_HOME": str(catena.home / "state")} | environment,
+        "".join(f"{line}\n" for line in lines).encode(),
+        program="support.clients.linear_client",
     )
-    assert finished.returncode == 0, finished.stderr.decode()
-    return finished.stdout
+    assert status == 0, err.decode()
+    return out
 
 
 def lines_told(catena: Catena, *lines: str, level: str = "normal", **environment: str) -> list[str]:
