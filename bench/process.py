@@ -60,8 +60,7 @@ def kind_of_machine() -> str:
 
 def versions() -> str:
     """What is measured, and what it stands on, each with its version."""
-    parts = [(name, metadata.version(name)) for name in ("catena", "textual", "agent-client-protocol")]
+    named = {"catena-chat": "Catena", "textual": "Textual", "agent-client-protocol": "ACP SDK"}
+    words = [f"{words} {metadata.version(distribution)}" for distribution, words in named.items()]
     git = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True).stdout.split()[2]
-    named = {"catena": "Catena", "textual": "Textual", "agent-client-protocol": "ACP SDK"}
-    words = [f"{named[name]} {version}" for name, version in parts]
     return ", ".join((*words, f"SQLite {sqlite3.sqlite_version}", f"git {git}", "agent of the bench 1"))
