@@ -514,6 +514,9 @@ async def test_m06_what_is_saved_while_a_tab_goes_elsewhere_does_not_take_the_pl
         for key, draft in (("h", "draft there"), ("l", "draft here"), ("u", "draft there")):
             await person.browse()
             await person.press(key)
+            if key == "u":
+                await person.sees("Undo switching branches?")
+                await person.press("enter")
             await person.done()
             assert person.draft == person.tab.draft == draft
 
