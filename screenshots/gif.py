@@ -36,6 +36,9 @@ def main() -> int:
     options = parser.parse_args()
     cast = CAST.read_text()
     if options.check:
+        if not options.file.exists():
+            print(f"{options.file} does not exist: `make gif` makes it", file=sys.stderr)
+            return 1
         current = made_from(options.file.read_bytes()) == hash_of(cast)
         print(f"{options.file.name} is {'' if current else 'not '}made from {CAST.name} as it is now")
         return 0 if current else 1

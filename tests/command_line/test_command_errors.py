@@ -16,7 +16,10 @@ from support.clients.command_line import EXECUTABLE, Catena
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["nowhere"], "nowhere: not a directory or command"),
+        (["nowhere"], "nowhere: not a directory or command. See catena --help"),
+        (["serach", "login", "form"], "serach: not a directory or command. Did you mean catena search?"),
+        (["--linear", "quiet"], "quiet: not a directory or command. Did you mean --linear=quiet?"),
+        (["doctor", "--backup", "no/such/x.db"], "no/such: No such file or directory"),
         (["--continue", "--resume", "x"], "not allowed with argument --continue"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
         (["list", "--limit", "-3"], "-3"),

@@ -32,7 +32,7 @@ def test_w01_permissions_are_added_listed_tested_and_removed(tmp_path: Path) -> 
     assert catena(*command).json["answer"] == "ask"
     assert catena(*command, "--conversation", "talk").json["rule"]["scope"] == "conversation"
 
-    (listed,) = catena("permissions", "list", "--cwd", here, "--json").json["rules"]
+    (listed,) = catena("permissions", "--cwd", here, "--json").json["rules"]
     assert (listed["kind"], listed["pattern"], listed["answer"]) == ("edit", "auth/**", "allow")
     assert catena("permissions", "list", "--cwd", str(tmp_path / "other"), "--json").json["rules"] == []
     assert catena("permissions", "remove", listed["id"]).out == "removed\n"

@@ -60,6 +60,13 @@ VARIABLES = {
 }
 _COMMANDS = {each.name: each for each in commands_of("shell")}
 _LISTED = tuple(name for names in _GROUPS.values() for name in names.split())
+_LINEAR_LEVELS = (
+    "quiet",
+    "normal",
+    "verbose",
+    "auto",
+    "off",
+)  # as LinearSetting, which no start has to import
 
 
 def run_command(arguments: Sequence[str]) -> int:
@@ -129,8 +136,7 @@ def _screen_parser() -> Parser:
     parser.add_argument_group("output").add_argument(
         "--linear",
         nargs="?",
-        # As LinearSetting, which no start has to import.
-        choices=("quiet", "normal", "verbose", "auto", "off"),
+        choices=_LINEAR_LEVELS,
         metavar="LEVEL",
         help="lines instead of a screen, for screen readers, dumb terminals and logs: --linear, --linear=quiet, "
         "--linear=verbose; --linear=off for the screen",
@@ -162,6 +168,8 @@ def _columns(rows: Mapping[str, str], width: int) -> list[str]:
 
 
 def _screen(arguments: Sequence[str]) -> int:
+    if arguments and not arguments[0].startswith("-"):  # a mistyped command, whatever stands behind it
+        _check_directory(arguments[0])
     # Without a value it is followed by a directory, not by one.
     written = ["--linear=normal" if each == "--linear" else each for each in arguments]
     chosen = _screen_parser().parse_args(written)
@@ -170,8 +178,8 @@ def _screen(arguments: Sequence[str]) -> int:
 
         print(f"catena {__version__}")
         return ExitStatus.ANSWERED
-    if chosen.directory and not Path(chosen.directory).expanduser().exists():
-        raise CommandRefused(f"{chosen.directory}: not a directory or command. See catena --help")
+    if chosen.directory:
+        _check_directory(chosen.directory)
     from catena.cli.start import open_client
 
     return open_client(
@@ -184,6 +192,19 @@ def _screen(arguments: Sequence[str]) -> int:
         linear=chosen.linear,
         demo=chosen.demo,
     )
+
+
+def _check_directory(name: str) -> None:
+    """Raise CommandRefused, with the nearest command, if nothing of that name exists."""
+    if Path(name).expanduser().exists():
+        return
+    if name in _LINEAR_LEVELS:
+        raise CommandRefused(f"{name}: not a directory or command. Did you mean --linear={name}?")
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, [each for each in _LISTED if " " not in each], n=1)
+    advice = f"Did you mean catena {near[0]}?" if near else "See catena --help"
+    raise CommandRefused(f"{name}: not a directory or command. {advice}")
 
 
 def _mcp_parser() -> Parser:

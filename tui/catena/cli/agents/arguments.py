@@ -151,7 +151,7 @@ def _account_parser(name: str, description: str) -> Parser:
             1: "failed",
             2: "usage",
             3: "agent missing or crashed",
-            6: "login still needed",
+            **({6: "login still needed"} if name == "login" else {}),
             130: "stopped",
         },
         values={"agent": Values.AGENT},

@@ -68,6 +68,8 @@ def _salvage_lines(saved: Salvaged) -> list[str]:
 def back_up_store(target: str) -> int:
     """Write a backup of the store to a new file. Raises CommandRefused, StoreError."""
     path, copy = default_path(), Path(target).expanduser().absolute()
+    if not copy.parent.is_dir():
+        raise CommandRefused(f"{copy.parent}: No such file or directory")
     if not path.exists():
         raise CommandRefused(f"{path} does not exist, so there is nothing to copy")
     if copy.exists():

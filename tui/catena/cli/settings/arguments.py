@@ -110,7 +110,14 @@ def _permission_rules_parser() -> Parser:
     acts = parser.add_subparsers(dest="act", metavar="list | test | add | remove")
     acts.add_parser("list", parents=[common], values=within, help="list the rules, narrowest first (default)")
     for name, text in (("test", "say which rule would answer"), ("add", "add a rule")):
-        act = acts.add_parser(name, parents=[common], values=within, help=text)
+        act = acts.add_parser(
+            name,
+            parents=[common],
+            values=within,
+            help=text,
+            description=f"{text.capitalize()}.",
+            examples=((f'catena permissions {name} execute "git status"', text),),
+        )
         act.add_argument("kind", metavar="KIND", help="read, edit, delete, move, search, execute, fetch, any")
         if name == "test":
             act.add_argument("text", nargs="?", metavar="INPUT", help='or both at once: "KIND INPUT"')
@@ -124,7 +131,8 @@ def _permission_rules_parser() -> Parser:
 
 def _permission_rules(arguments: Sequence[str]) -> int:
     parser = _permission_rules_parser()
-    chosen = parser.parse_args(arguments or ["list"])
+    options = not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help"))
+    chosen = parser.parse_args(["list", *arguments] if options else arguments)
     if chosen.act is None:
         parser.error("list, test, add or remove is needed")
 
