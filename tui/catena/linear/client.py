@@ -26,7 +26,7 @@ from catena_store.errors import UNWRITABLE, NotAttachable, StoreError
 
 _KEYS = re.compile("Press Esc to stop it|Esc stops it")  # of the screen, in texts that both say
 _SETTLING_SECONDS = 30.0
-_AGAIN_SECONDS = 3.0  # within which a second Ctrl+C leaves
+_AGAIN_SECONDS = 10.0  # within which a second Ctrl+C leaves; to hear the sentence that says so takes three
 
 
 class LinearClient:
