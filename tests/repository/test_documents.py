@@ -60,7 +60,9 @@ def test_d04_the_readme_leads_from_what_it_is_to_its_limits_with_pictures() -> N
 
 def test_d05_the_index_names_every_document() -> None:
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
-    documents = {each.name for each in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    documents = {str(each.relative_to(ROOT / "docs")) for each in (ROOT / "docs").rglob("*.md")} - {
+        "README.md"
+    }
     assert not {each for each in documents if f"({each})" not in index}
 
 
