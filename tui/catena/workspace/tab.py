@@ -123,6 +123,8 @@ class Tab:
     leaf_id: str | None = None
     doing: Doing = Doing.IDLE
     since: float = 0.0
+    turns: int = 0  # that have ended since it was opened
+    heard_at: float = 0.0  # when the agent's last word came, by the clock of ``since``
     retried: ModelRetried | None = None  # what the agent tries again
     session: SessionState | None = None
     asks: list[Question] = field(default_factory=list)  # what waits for the person before what was opened
@@ -345,6 +347,8 @@ class Tab:
 
     def handle(self, event: ConversationEvent, *, seen: bool) -> None:
         """Handle one event; ``seen``: the tab is on the screen and the terminal has the focus."""
+        if isinstance(event, MessageAdded | MessageGrew | MessageChanged | SessionChanged | DoingChanged):
+            self.heard_at = time.monotonic()
         match event:
             case MessageAdded(message=message):
                 self._follow(message)
@@ -366,6 +370,7 @@ class Tab:
             case TurnStarted():
                 self.failed = False
             case TurnEnded(problem=problem):
+                self.turns += 1
                 self.growing.clear()
                 self.failed = problem is not None and not seen
             case DoingChanged(doing=doing, since=since, retried=retried):

@@ -43,6 +43,14 @@ def ending_words(title: str, stop: StopReason, *, stopped: bool = True, rejected
 BACK_IN_COMPOSER = " Your text is back in the composer."
 
 
+QUIET = 60.0  # seconds without a word after which that is said
+
+
+def quiet_words(seconds: float) -> str:
+    """`no word for 2 min: it may be retrying`, of an agent that has sent nothing for so long while no tool runs."""
+    return f"no word for {int(seconds // 60)} min: it may be retrying"
+
+
 def retry_words(retried: ModelRetried) -> str:
     """`rate limited: the agent tries again (HTTP 429)`; nothing of it is the agent's own text."""
     status = f" (HTTP {retried.status})" if retried.status is not None else ""

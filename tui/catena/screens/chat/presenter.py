@@ -71,7 +71,7 @@ from catena_acp.continuity.conversation_events import (
     Usage,
 )
 from catena_acp.continuity.wording.problems import problem_of_notice
-from catena_acp.continuity.wording.turn_ends import retry_words
+from catena_acp.continuity.wording.turn_ends import QUIET, quiet_words, retry_words
 from catena_acp.conversation.inspection.todos import left_open_on
 from catena_acp.spoken.spoken import AskedNotice, spoken_of
 from catena_store.errors import NotFound, StoreError
@@ -105,6 +105,10 @@ def status_of(tab: Tab, *, stopping_for: float | None, keys: KeyMap = DEFAULT_KE
         asking=tab.mark == "?",
         background=tab.window.background_count,
     )
+
+
+def _runs(row: Message) -> bool:
+    return row.kind is Kind.TOOL and row.state is MessageState.OPEN
 
 
 def _hold(tab: Tab) -> str:
@@ -680,10 +684,17 @@ class TabPresenter:
         self._show_composer(tab, stopping)
         parts.edges.show_others(marks_of(labels))
         works = tab.busy and tab.doing is not Doing.ASKING  # else it is the person's turn
-        parts.transcript.working(
-            tab.since if works else None, retry_words(tab.retried) if tab.retried else ""
-        )
+        parts.transcript.working(tab.since if works else None, lambda: self._waits(tab))
         self._changed()
+
+    def _waits(self, tab: Tab) -> str:
+        """What may be going on while nothing comes from the agent of a tab; "" while there is nothing to say."""
+        if tab.retried:
+            return retry_words(tab.retried)
+        quiet = time.monotonic() - max(tab.since, tab.heard_at)
+        if quiet < QUIET or self.newest_with(_runs):
+            return ""
+        return f"{quiet_words(quiet)} · {self._keys().fill('{stop} stops')}"
 
     def _show_composer(self, tab: Tab, stopping_for: float | None) -> None:
         """Draw the words of the composer's box."""
@@ -694,5 +705,5 @@ class TabPresenter:
         edges.show_edit(edit_words(tab.editing, version, busy=tab.at_work))
         edges.show_files(files_words(tab, self._keys()))
         edges.show_elsewhere(tab.elsewhere)
-        edges.show_queued(len(tab.queue))
+        edges.show_queued(len(tab.queue), held=sum(item.held for item in tab.queue))
         edges.show_status(status_of(tab, stopping_for=stopping_for, keys=self._keys()))

@@ -92,15 +92,15 @@ def draw_interrupted(options: RenderOptions) -> Line:
     return line_of(("interrupted", options.palette.faint), text="")
 
 
-def draw_working(elapsed: float, retry: str, options: RenderOptions, *, still: bool) -> Line:
+def draw_working(elapsed: float, waits: str, options: RenderOptions, *, still: bool) -> Line:
     """Draw what turns, unless it is to be ``still``, and for how many seconds the agent has worked.
 
-    ``retry`` says that it tries again to call its model, in words of ours.
+    ``waits`` says what may be going on, in words of ours.
     """
     seconds = int(elapsed)
     time = f"{seconds} s" if seconds < 120 else f"{seconds // 60} min {seconds % 60:02} s"
     mark = _FRAMES[0 if still else int(elapsed * FRAMES_A_SECOND) % len(_FRAMES)]
-    palette, words = options.palette, f" · {retry}" if retry else ""
+    palette, words = options.palette, f" · {waits}" if waits else ""
     room = options.width - len(time)
     if len(words) > room:
         words = f"{words[: max(0, room - 1)].rstrip()}…"

@@ -169,7 +169,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._resized_to: Size | None = None  # rows are wrapped for it before the event
         self._bar_shown = False
         self._working_since: float | None = None
-        self._retry = ""
+        self._waits: Callable[[], str] = str
         self._worked_for: float | None = None  # seconds, where a film tells them
         self._followed = False  # something stands right below
         self._second = 0  # of the work, in which the running calls were drawn
@@ -263,17 +263,14 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
 
     # Below the last message
 
-    def working(self, since: float | None, retry: str = "") -> None:
+    def working(self, since: float | None, waits: Callable[[], str] = str) -> None:
         """Show below the last message that the agent works since a time of the clock; None: it does not.
 
-        ``retry`` says in words that it tries again to call its model.
+        ``waits`` says in words what may be going on, "" for nothing; it is asked at each drawing.
         """
+        self._waits = waits
         if since == self._working_since:
-            if retry != self._retry:
-                self._retry = retry
-                self._draw_tail()
             return
-        self._retry = retry
         self._working_since = since
         if self._ticks is not None:
             self._ticks.stop()
@@ -320,7 +317,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         """Set the rows below the last message: a blank one at the end, unless something stands right below."""
         line = None
         if self._working_since is not None and not self._below:
-            line = draw_working(self._elapsed(), self._retry, self._column.options, still=self._still)
+            line = draw_working(self._elapsed(), self._waits(), self._column.options, still=self._still)
         end = () if self._followed or self._below else (None,)
         self._viewport.tail = end if line is None else (None, line, *end)
 

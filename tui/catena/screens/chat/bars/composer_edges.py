@@ -108,6 +108,7 @@ class ComposerEdges:
         self.elsewhere: TurnsElsewhere | None = None
         self._frame = 0  # of the spinner
         self._queued = 0
+        self._held = 0
         self._browsed = ("", "")  # the mode word, and which message is browsed
         self._vim_mode = ""
         self._shell = False
@@ -139,10 +140,10 @@ class ComposerEdges:
             self.elsewhere = turns
             self.draw()
 
-    def show_queued(self, count: int) -> None:
-        """Show how many prompts wait."""
-        if count != self._queued:
-            self._queued = count
+    def show_queued(self, count: int, *, held: int) -> None:
+        """Show how many prompts wait, and how many of them ``held`` for the person."""
+        if (count, held) != (self._queued, self._held):
+            self._queued, self._held = count, held
             self.draw()
 
     def show_away(self, away: Away | None) -> None:
@@ -222,7 +223,7 @@ class ComposerEdges:
             key = self._keys_in_effect().shown("follow")
             short = Content.styled(f"{self.elsewhere.count} later: {key}", "$asking")
             words.append(EdgeWord(Content.styled(self.elsewhere.words(key), "$asking"), 5, short=short))
-        if (waiting := self._queued) and not status.busy:
+        if (waiting := self._held) and not status.busy:
             opens = "" if self._narrow() else f"{{Queue}} opens {'it' if waiting == 1 else 'them'}"
             ways = self._keys_in_effect().fill(f"{{Send}} sends, {opens}" if opens else "{Send} sends")
             words.append(EdgeWord(Content.styled(f"{waiting} waiting: {ways}", "$asking"), 5))

@@ -1,0 +1,68 @@
+"""What waits says so, and what is over is not said any more."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from catena_acp.continuity.wording.turn_ends import quiet_words
+from support.screen.pilot import at_the_screen
+
+
+@pytest.fixture(autouse=True)
+def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path / "rehearsal"))
+
+
+async def test_u06_a_notice_goes_with_its_tab_and_at_the_end_of_the_next_turn(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.escape_twice()
+        await person.sees("No prompts here yet.")
+        await person.new_tab()
+        assert "No prompts here yet." not in person.text
+        await person.answered("say first")
+        context = person.chat.context
+        context.say("Your next prompt: 6 missed messages replayed")
+        await person.sees("6 missed messages")
+        await person.tab.window.say("say second")
+        await person.sees("  second")
+        await person.idle()
+        assert "6 missed messages" not in person.text
+        await person.say("say busy; hang")
+        await person.sees("  busy")
+        context.say("Exported to there.")
+        await person.press("escape")
+        await person.idle()
+        assert "Exported to there." in person.text or person.area.prompt.hints.said == "Exported to there."
+
+
+async def test_u06_what_waits_between_two_turns_does_not_wait_for_the_person(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.idle()
+        edges = person.area.prompt.edges
+        edges.show_queued(113, held=0)
+        await person.taken_in()
+        assert "113" not in person.text
+        edges.show_queued(113, held=113)
+        await person.sees("113 waiting: Enter sends")
+
+
+async def test_u06_a_long_silence_says_for_how_long_but_not_while_a_tool_runs(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("say busy; hang")
+        await person.sees("  busy")
+        assert "no word for" not in person.text
+        person.tab.heard_at = person.tab.since = time.monotonic() - 130
+        await person.sees(f"{quiet_words(130)} · esc stops")
+        person.tab.heard_at = time.monotonic()
+        await person.sees_no("no word for")
+        await person.press("escape")
+        await person.idle()
+        await person.say("begin execute waiting; hang")
+        await person.sees("waiting")
+        person.tab.heard_at = person.tab.since = time.monotonic() - 130
+        await person.sees("2 min 1")
+        assert "no word for" not in person.text
