@@ -20,9 +20,12 @@ from catena.themes.catalog import DARK, LIGHT, SHIPPED, TERMINAL, ThemeCatalog
 from catena.themes.colours import COLOUR_NAMES, Grounds, ThemeColours, contrast
 from catena.themes.depth import ColourDepth, colour_depth
 from catena.themes.stylesheet import SparingStylesheet
+from catena.themes.variables import DIM
+from catena.widgets.fields.text_fields import SafeInput
 from support.counted_work import calls_counted
 from support.screen.messages import taken_in
 from support.screen.pilot import at_the_screen
+from support.screen.themed import ThemedApp
 
 _NEAREST = 0.05  # a minimum is met to one decimal
 
@@ -90,7 +93,13 @@ def test_s01_the_environment_tells_how_many_colours_there_are(
 
 def test_s01_with_256_colours_nothing_is_tinted_and_words_are_underlined() -> None:
     variables = ThemeCatalog(ColourDepth.INDEXED).theme(DARK).variables
-    assert variables["added-ground"] == variables["asking-ground"] == variables["ground"]
+    assert variables["asking-ground"] == variables["ground"]
+    grounds = {
+        variables[name]
+        for name in variables
+        if name.startswith(("added-", "removed-")) and name[-4:] != "text"
+    }
+    assert grounds == {variables["code-ground"]}, "all lines of a diff have one ground"
     assert (variables["code-ground"], variables["band"], variables["selection"]) == (
         "#1c1c1c",
         "#262626",
@@ -106,6 +115,52 @@ def test_s01_with_16_colours_every_theme_is_the_terminals_own(depth: ColourDepth
         variables = catalog.theme(name).variables
         assert not [value for value in variables.values() if value.startswith("#")]
         assert variables["selection-style"] == "reverse"
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_u09_with_256_colours_the_changed_lines_of_a_diff_can_be_read(name: str) -> None:
+    variables = ThemeCatalog(ColourDepth.INDEXED).theme(name).variables
+    for ink in ("added-text", "removed-text", "muted"):
+        assert contrast(variables[ink], variables["added-ground"]) >= 4.5 - _NEAREST, ink
+
+
+# Of xterm and of the VGA palette: what a name may look like.
+_SIXTEEN = {
+    "ansi_magenta": ("#cd00cd", "#aa00aa"),
+    "ansi_bright_red": ("#ff0000", "#ff5555"),
+    "ansi_bright_blue": ("#5c5cff", "#5555ff"),
+}
+
+
+def test_u09_with_16_colours_every_word_can_be_read_on_black_and_on_white() -> None:
+    theme = ThemeCatalog(ColourDepth.SIXTEEN).theme(TERMINAL)
+    own = ("ansi-background", "ansi-foreground")  # what Textual takes the terminal's to be
+    used = {value for name, value in theme.variables.items() if name not in own} | {
+        theme.primary,
+        theme.error,
+    }
+    for value in used & {each for each in used if each and each.startswith("ansi_")} - {"ansi_default", DIM}:
+        for colour in _SIXTEEN[value]:
+            for ground in ("#000000", "#ffffff"):
+                assert contrast(colour, ground) >= 3, (value, ground)
+
+
+class _OneField(ThemedApp):
+    def compose(self) -> ComposeResult:
+        yield SafeInput("text")
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, TERMINAL])
+async def test_u09_the_cursor_of_a_field_is_seen_on_every_ground(name: str) -> None:
+    async with _OneField(name).run_test() as pilot:
+        style = pilot.app.query_one(SafeInput).get_component_rich_style("input--cursor")
+        assert style.reverse
+        if name == TERMINAL:
+            assert style.color is not None and style.color.is_default
+            assert style.bgcolor is not None and style.bgcolor.is_default
+        else:
+            assert style.color is not None and style.color.triplet is not None
+            assert contrast(style.color.triplet.hex, SHIPPED[name].ground) >= 4.5
 
 
 def test_w20_textuals_own_themes_are_made_of_ten_colours_too() -> None:

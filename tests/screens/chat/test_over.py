@@ -19,7 +19,8 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_u06_a_notice_goes_with_its_tab_and_at_the_end_of_the_next_turn(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
-        await person.escape_twice()
+        await person.idle()
+        person.chat.context.say("No prompts here yet.")
         await person.sees("No prompts here yet.")
         await person.new_tab()
         assert "No prompts here yet." not in person.text
@@ -31,12 +32,6 @@ async def test_u06_a_notice_goes_with_its_tab_and_at_the_end_of_the_next_turn(tm
         await person.sees("  second")
         await person.idle()
         assert "6 missed messages" not in person.text
-        await person.say("say busy; hang")
-        await person.sees("  busy")
-        context.say("Exported to there.")
-        await person.press("escape")
-        await person.idle()
-        assert "Exported to there." in person.text or person.area.prompt.hints.said == "Exported to there."
 
 
 async def test_u06_what_waits_between_two_turns_does_not_wait_for_the_person(tmp_path: Path) -> None:

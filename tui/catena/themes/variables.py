@@ -42,10 +42,10 @@ def theme_of(name: str, colours: ThemeColours, depth: ColourDepth, *, painted: b
         "code-ground": code,
         "asking-ground": grounds.asking if tinted else ground,
         "failure-ground": grounds.failure if tinted else ground,
-        "added-ground": grounds.added if tinted else ground,
-        "added-word": grounds.added_word if tinted else ground,
-        "removed-ground": grounds.removed if tinted else ground,
-        "removed-word": grounds.removed_word if tinted else ground,
+        "added-ground": grounds.added if tinted else code,
+        "added-word": grounds.added_word if tinted else code,
+        "removed-ground": grounds.removed if tinted else code,
+        "removed-word": grounds.removed_word if tinted else code,
         "added-text": colours.text if tinted else colours.added,
         "removed-text": colours.text if tinted else colours.failure,
         "word-style": "none" if tinted else "underline",
@@ -63,7 +63,10 @@ def theme_of(name: str, colours: ThemeColours, depth: ColourDepth, *, painted: b
 
 
 def terminal_theme(name: str, *, coloured: bool = True) -> Theme:
-    """Make the theme of the terminal's own 16 colours, or of none: no grounds, attributes in their place."""
+    """Make the theme of the terminal's own 16 colours, or of none: no grounds, attributes in their place.
+
+    Only colours that can be read on black and on white are used: not green, yellow and cyan.
+    """
     roles = dict.fromkeys(
         (
             "ground",
@@ -86,14 +89,14 @@ def terminal_theme(name: str, *, coloured: bool = True) -> Theme:
         "muted": DIM,
         "faint": DIM,
         "rule": DIM,
-        "asking": "ansi_yellow",
-        "failure": "ansi_red",
-        "added": "ansi_green",
-        "unasked": "ansi_magenta",
-        "added-text": "ansi_green",
-        "removed-text": "ansi_red",
-        "focus": "ansi_cyan",
-        "inline": "ansi_cyan",
+        "asking": "ansi_magenta",
+        "failure": "ansi_bright_red",
+        "added": _DEFAULT,
+        "unasked": "ansi_bright_red",
+        "added-text": _DEFAULT,
+        "removed-text": "ansi_bright_red",
+        "focus": "ansi_bright_blue",
+        "inline": "ansi_bright_blue",
         "word-style": "underline",
         "selection-style": "reverse",
         "keyword-style": "bold",
@@ -101,7 +104,7 @@ def terminal_theme(name: str, *, coloured: bool = True) -> Theme:
     }
     if not coloured:
         roles = {role: _without_colour(value) for role, value in roles.items()} | {"error-style": "bold"}
-    return _theme(name, True, "ansi_cyan" if coloured else _DEFAULT, _DEFAULT, _DEFAULT, roles)
+    return _theme(name, True, "ansi_bright_blue" if coloured else _DEFAULT, _DEFAULT, _DEFAULT, roles)
 
 
 def _without_colour(value: str) -> str:

@@ -242,6 +242,13 @@ class SafeInput(Input, inherit_bindings=False):
     """A field of one line that draws whatever is in it without harm."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*_LINE_KEYS]
+    DEFAULT_CSS = """
+    SafeInput:ansi > .input--cursor {
+        color: $input-cursor-foreground;
+        background: $input-cursor-background;
+        text-style: reverse;
+    }
+    """
 
     _killed = ""  # the word or line that was deleted last
     virtual_size = Reactive(Size(0, 0))  # one line in a place of its own: a letter more lays nothing out anew
