@@ -305,6 +305,20 @@ async def test_w03_before_the_agent_has_announced_its_commands_every_word_is_sen
         await person.sees("▌ /thme light")
 
 
+async def test_u01_before_the_agent_has_announced_its_commands_only_a_whole_name_is_taken_at_once(
+    tmp_path: Path,
+) -> None:
+    silent = AgentSpec("silent", "Silent", (sys.executable, "-m", "catena_acp.rehearsal", "--no-commands"))
+    async with at_the_screen(str(tmp_path), agent=silent) as person:
+        await person.idle()
+        await person.type("/hist")
+        await person.press("enter")
+        await person.sees("The agent has not listed its commands yet.")
+        assert person.draft == "/hist"
+        await person.press("enter")
+        await person.sees("╭ History")
+
+
 def test_w03_a_command_that_nobody_has_is_refused_also_when_its_enter_comes_in_one_write(
     tmp_path: Path,
 ) -> None:

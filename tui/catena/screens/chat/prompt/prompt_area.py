@@ -341,12 +341,17 @@ class PromptArea(Centred):
                 "Your prompt templates take long to read. Press {Send} again to send this as it stands."
             )
             return False
-        if self.completion.is_open:
+        named = any(f"/{each.name}" == self.composer.text for each in self.templates.known)
+        if self.completion.is_open and not named and (self.chat.opened is None or self.chat.tab is not None):
             try:
                 async with asyncio.timeout(_PATIENCE):
                     await self._known.wait()
             except TimeoutError:
                 self._known.set()
+                self._say_slow(
+                    "The agent has not listed its commands yet. Press {Send} again to take the row shown."
+                )
+                return False
         return True
 
     def _say_slow(self, words: str) -> None:
