@@ -51,6 +51,7 @@ async def test_u06_a_long_silence_says_for_how_long_but_not_while_a_tool_runs(tm
         await person.sees("  busy")
         assert "no word for" not in person.text
         person.tab.heard_at = person.tab.since = time.monotonic() - 130
+        person.chat.context.presenter.refresh()
         await person.sees(f"{quiet_words(130)} · esc stops")
         person.tab.heard_at = time.monotonic()
         await person.sees_no("no word for")
@@ -59,5 +60,6 @@ async def test_u06_a_long_silence_says_for_how_long_but_not_while_a_tool_runs(tm
         await person.say("begin execute waiting; hang")
         await person.sees("waiting")
         person.tab.heard_at = person.tab.since = time.monotonic() - 130
+        person.chat.context.presenter.refresh()
         await person.sees("2 min 1")
         assert "no word for" not in person.text

@@ -145,10 +145,11 @@ class BrowsableTranscript(TranscriptView):
         self.go_to_edge(1)
 
     def focus_message(self, message_id: str) -> bool:
-        """Focus a message without scrolling; False if it is not loaded."""
+        """Focus a message without scrolling, or the nearest one in sight; False if it is not loaded."""
         if self._column.entry(message_id) is None:
             return False
         self.current = message_id
+        self._take_along()
         return True
 
     def record(self, message_id: str | None) -> Record | None:

@@ -72,7 +72,7 @@ class BranchActions:
         browsed = self._edits.here() is not None
         await self._act("catena.acts.branches:to_sibling", prompt_id=prompt.id, step=step)
         if browsed and tab is context.seen and (beside := transcript.prompt_below(prompt.parent_id)):
-            transcript.move_to(beside.id)
+            transcript.focus_message(beside.id)
 
     async def to_end(self) -> None:
         """Go to the end of the transcript, and follow it; where the conversation went on elsewhere, to there."""
