@@ -17,7 +17,7 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path / "rehearsal"))
 
 
-async def test_u06_a_notice_goes_with_its_tab_and_at_the_end_of_the_next_turn(tmp_path: Path) -> None:
+async def test_u06_a_notice_goes_with_its_tab_and_with_what_it_speaks_of(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.idle()
         person.chat.context.say("No prompts here yet.")
@@ -25,8 +25,9 @@ async def test_u06_a_notice_goes_with_its_tab_and_at_the_end_of_the_next_turn(tm
         await person.new_tab()
         assert "No prompts here yet." not in person.text
         await person.answered("say first")
-        context = person.chat.context
-        context.say("Your next prompt: 6 missed messages replayed")
+        leaf = person.tab.leaf_id
+        words = "Your next prompt: 6 missed messages replayed"
+        person.chat.context.say(words, holds=lambda: person.tab.leaf_id == leaf)  # as of a change of agents
         await person.sees("6 missed messages")
         await person.tab.window.say("say second")
         await person.sees("  second")

@@ -123,7 +123,6 @@ class Tab:
     leaf_id: str | None = None
     doing: Doing = Doing.IDLE
     since: float = 0.0
-    turns: int = 0  # that have ended since it was opened
     heard_at: float = 0.0  # when the agent's last word came, by the clock of ``since``
     retried: ModelRetried | None = None  # what the agent tries again
     session: SessionState | None = None
@@ -370,7 +369,6 @@ class Tab:
             case TurnStarted():
                 self.failed = False
             case TurnEnded(problem=problem):
-                self.turns += 1
                 self.growing.clear()
                 self.failed = problem is not None and not seen
             case DoingChanged(doing=doing, since=since, retried=retried):

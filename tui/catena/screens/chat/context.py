@@ -239,16 +239,11 @@ class ChatContext:
     def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] = lambda: True) -> None:
         """Show a text in the hint line, where that is on the screen; ``wrong`` if something failed.
 
-        It goes with its tab, at the end of the next turn, or as soon as it no longer ``holds``.
+        It goes with its tab, or as soon as it no longer ``holds``.
         """
         tab = self.tab
-        turns = tab.turns + tab.at_work if tab is not None else 0
-
-        def goes_on() -> bool:
-            return self.tab is tab and (tab is None or tab.turns <= turns) and holds()
-
         say = self.parts.hints.say if self.pane.in_sight else self.panes.say
-        say(text, wrong=wrong, holds=goes_on)
+        say(text, wrong=wrong, holds=lambda: self.tab is tab and holds())
 
     def quote_into(self, tab: Tab, text: str) -> None:
         """Quote into the draft of a tab, whichever is on the screen by now."""
