@@ -135,11 +135,9 @@ _SIXTEEN = {
 def test_u09_with_16_colours_every_word_can_be_read_on_black_and_on_white() -> None:
     theme = ThemeCatalog(ColourDepth.SIXTEEN).theme(TERMINAL)
     own = ("ansi-background", "ansi-foreground")  # what Textual takes the terminal's to be
-    used = {value for name, value in theme.variables.items() if name not in own} | {
-        theme.primary,
-        theme.error,
-    }
-    for value in used & {each for each in used if each and each.startswith("ansi_")} - {"ansi_default", DIM}:
+    used = [value for name, value in theme.variables.items() if name not in own]
+    used += [theme.primary, theme.error or ""]
+    for value in {each for each in used if each.startswith("ansi_")} - {"ansi_default", DIM}:
         for colour in _SIXTEEN[value]:
             for ground in ("#000000", "#ffffff"):
                 assert contrast(colour, ground) >= 3, (value, ground)
