@@ -41,7 +41,7 @@ async def test_u06_what_waits_between_two_turns_does_not_wait_for_the_person(tmp
         edges = person.area.prompt.edges
         edges.show_queued(113, held=0)
         await person.taken_in()
-        assert "113" not in person.text
+        assert "113 waiting" not in person.text
         edges.show_queued(113, held=113)
         await person.sees("113 waiting: Enter sends")
 
