@@ -36,7 +36,7 @@ async def test_m09_the_chain_shows_every_link_and_everything_about_each(world: W
         await person.sees("● Rehearsal", "“say alpha”", "“say beta”", "2 turns", "1 turn")
         first, second = (await chain_of(person)).entries
         await person.press("enter")
-        await person.sees(second.link.session_id, world.project.name, "knows", "used", "new session")
+        await person.sees(second.link.session_id, "directory", "knows", "used", "new session")
         await person.press("escape")
         await person.sees_dialog(ChainScreen)
         await person.press("k", "enter")
