@@ -25,14 +25,14 @@ async def test_u06_a_notice_goes_with_its_tab_and_with_what_it_speaks_of(tmp_pat
         await person.new_tab()
         assert "No prompts here yet." not in person.text
         await person.answered("say first")
-        leaf = person.tab.leaf_id
-        words = "Your next prompt: 6 missed messages replayed"
-        person.chat.context.say(words, holds=lambda: person.tab.leaf_id == leaf)  # as of a change of agents
-        await person.sees("6 missed messages")
+        await person.say("/fork")
+        await person.sees("Fork this branch in this tab?")
+        await person.press("enter")
+        await person.sees("Your next prompt:")
         await person.tab.window.say("say second")
         await person.sees("  second")
         await person.idle()
-        assert "6 missed messages" not in person.text
+        assert "Your next prompt:" not in person.text
 
 
 async def test_u06_what_waits_between_two_turns_does_not_wait_for_the_person(tmp_path: Path) -> None:

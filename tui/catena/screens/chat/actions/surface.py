@@ -53,9 +53,16 @@ class ScreenSurface:
         return True
 
     def say(self, words: str) -> None:
-        """Show words in the hint line, of the pane that has the keys if the act led to another one."""
-        say = self._context.panes.say if self._beside else self._context.say
-        say(words)
+        """Show words in the hint line until the next prompt, of the pane with the keys if the act led to another."""
+        if self._beside:
+            self._context.panes.say(words)
+            return
+        prompt = self._last_prompt()
+        self._context.say(words, holds=lambda: self._last_prompt() == prompt)
+
+    def _last_prompt(self) -> str | None:
+        prompt = self._context.presenter.last_prompt
+        return prompt.id if prompt is not None else None
 
     async def write(self, text: str = "") -> None:
         """Put a text behind the draft, and give the keys to the composer."""
