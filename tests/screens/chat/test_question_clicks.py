@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 from textual.geometry import Offset
@@ -70,6 +71,8 @@ async def test_w01_a_click_while_one_types_takes_what_was_under_the_pointer_and_
             await person.say("ask May I?")
             await person.type("half a sentence")
         await person.sees("tab to answer", "1 y     Allow")
+        standing = person.area.panels.permission.standing
+        await person.until(lambda: standing.holds(time.monotonic()), "the question to stand long enough")
         await person.pilot.mouse_down(BandText)
         await person.taken_in()
         assert person.app.focused is person.composer

@@ -34,6 +34,9 @@ def test_w20_every_action_is_bound_somewhere_and_every_binding_is_in_the_table()
         )
         if source.parent.name != "keys":
             bound |= {one or other for one, other in re.findall(r'\b(\w+)=|"(\w+)"', text)}
+        if "list_bindings(" in text:  # which makes them of the foot
+            for template in re.findall(r'SheetKey\(\s*"([^"]*)"', text):
+                bound |= {name.lower() for names in _NAMED.findall(template) for name in names.split()}
         numbered = re.findall(r'f"(\w+)_\{number\}"', text)
         bound |= {f"{each}_{number}" for each in numbered for number in range(1, 10)}
     assert bound >= set(ACTIONS)

@@ -400,6 +400,7 @@ def test_r18_a_backup_is_a_whole_store_of_its_own(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     assert run(catena, "say kept").status == 0
     copy = tmp_path / "copy" / "catena.db"
+    copy.parent.mkdir()
 
     done = catena("doctor", "--backup", str(copy))
 

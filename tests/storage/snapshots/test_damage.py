@@ -238,10 +238,10 @@ FULL = """
 import os, resource, sys
 from pathlib import Path
 from catena_store.errors import SnapshotFailed
-from catena_store.snapshots import room
+from catena_store.snapshots import repository
 from catena_store.snapshots.restoring import restore
 from support.storage.work_trees import WorkTree
-room._LEAST_FREE = 0  # the disk may fill up
+repository._LEAST_FREE = 0  # the disk may fill up
 place = Path(sys.argv[1])
 tree = WorkTree(place)
 for name in ("a", "b", "c"):

@@ -26,6 +26,7 @@ from textual.widgets import Input, TextArea
 from textual.widgets.input import Selection
 
 from catena.cells import cell_len, cluster_end, cluster_start, clusters
+from catena.keys.actions import ACTIONS
 from catena.keys.bindings import bindings
 from catena.keys.keymap import KeyMap
 from catena.text.safe_text import safe, safe_cells, safe_line
@@ -50,8 +51,9 @@ FIELD_ACTIONS = (
 
 
 def field_keys(keys: KeyMap) -> frozenset[str]:
-    """The keys of these actions, as Textual reports them."""
-    return frozenset(key for name in FIELD_ACTIONS for key in keys.names(name))
+    """The keys of these actions, as Textual reports them, without those that lead elsewhere from the composer."""
+    leading = {key for each in ACTIONS.values() if each.place == "anywhere" for key in keys.names(each.name)}
+    return frozenset(key for name in FIELD_ACTIONS for key in keys.names(name)) - leading
 
 
 class EditedText(Document):
