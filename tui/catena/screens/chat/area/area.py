@@ -412,7 +412,7 @@ class ChatArea(Vertical):
 
     def _drawn(self) -> None:
         """Update the hints after a drawing, and move the focus if a question came or went."""
-        if not self.is_attached:  # the act that drew is cancelled as soon as it waits: the app ends
+        if not self.prompt.is_attached:  # the app ends, and parts go before the whole
             return
         self.panels.fit()
         tab = self.chat.shown
