@@ -86,8 +86,10 @@ def catena_with_choices(place: Path) -> tuple[Catena, str]:
     return catena, shlex.join(AGENT)
 
 
-def test_w01_no_policy_chooses_between_several_that_allow(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lasts", ["allow_once", "allow_always"])
+def test_w01_no_policy_chooses_between_several_that_allow(tmp_path: Path, lasts: str) -> None:
     catena, agent = catena_with_choices(tmp_path)
+    catena.environment["SCRIPT"] = ASKS.replace("allow_once", lasts)
 
     ran = catena("run", "--agent-command", agent, "--permissions", "allow", "go")
 

@@ -215,7 +215,9 @@ class PlainOutput:
 
 def _why_denied(asked: PermissionOpened) -> str:
     """Why no policy allowed a request, or how one would."""
-    choices = [safe_line(option.name) for option in asked.options if option.kind == "allow_once"]
+    options = [option for option in asked.options if not option.kind.startswith("reject")]
+    once = [option for option in options if option.kind == "allow_once"]
+    choices = [safe_line(option.name) for option in once or options]
     if len(choices) > 1:
         return f"several answers allow it, and only a person can choose: {', '.join(choices)}"
     return "use --permissions to allow it"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from catena.acts.table import FrontCommand, commands_of
 from catena.acts.unknown import unknown_command
 
+# What is named nowhere here comes last.
 _ORDER = """
     help show read find save plan linear
     edit retry stop wait allow reject send draft drop quote inputs queue continue unqueue attach detach clear
@@ -16,7 +17,9 @@ _ORDER = """
     agents agent model mode options login logout permissions mcp templates settings quit
 """.split()  # noqa: SIM905 - a line for each subject
 COMMANDS: tuple[FrontCommand, ...] = tuple(
-    sorted(commands_of("lines"), key=lambda each: _ORDER.index(each.name))
+    sorted(
+        commands_of("lines"), key=lambda each: _ORDER.index(each.name) if each.name in _ORDER else len(_ORDER)
+    )
 )
 _BY_NAME = {name: each for each in COMMANDS for name in each.names}
 
