@@ -57,12 +57,9 @@ class ScreenSurface:
         if self._beside:
             self._context.panes.say(words)
             return
-        prompt = self._last_prompt()
-        self._context.say(words, holds=lambda: self._last_prompt() == prompt)
-
-    def _last_prompt(self) -> str | None:
-        prompt = self._context.presenter.last_prompt
-        return prompt.id if prompt is not None else None
+        tab = self._context.tab
+        working = tab is not None and tab.at_work
+        self._context.say(words, holds=lambda: working or tab is None or not tab.at_work)
 
     async def write(self, text: str = "") -> None:
         """Put a text behind the draft, and give the keys to the composer."""
