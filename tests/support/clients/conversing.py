@@ -111,7 +111,7 @@ agent = "rehearsal"
 agents.two = { command = "two --name Two" }
 agents.gone = { command = "gone" }
 agents.wall = { command = "two --auth=required --name Wall" }
-agents.slow = { command = "two --name Slow", env = { CATENA_REHEARSAL_FAULTS = "faults.json" } }
+agents.slow = { command = "two --name Slow", env = { CATENA_REHEARSAL_FAULTS = "../faults.json" } }
 """
 _TWO = f"""#!{sys.executable}
 from catena_acp.rehearsal import agent
@@ -149,7 +149,7 @@ def furnish(home: Path, monkeypatch: pytest.MonkeyPatch, settings: str = "") -> 
         (bin / name).write_text(text)
         (bin / name).chmod(0o755)
     (config / "config.toml").write_text(settings + _SETTINGS)
-    (project / "faults.json").write_text('{"initialize": {"cue": "start"}}')
+    (home / "faults.json").write_text('{"initialize": {"cue": "start"}}')
     environment = {"HOME": str(home), "PATH": str(bin), "SHELL": "/bin/sh", "GIT_CONFIG_GLOBAL": os.devnull}
     with monkeypatch.context() as patched:
         for variable, value in environment.items():
