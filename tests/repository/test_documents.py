@@ -58,6 +58,11 @@ def test_d04_the_readme_leads_from_what_it_is_to_its_limits_with_pictures() -> N
         assert text.index(before) < text.index(behind)
 
 
+def test_d04_the_readme_has_the_command_by_which_everything_is_tested() -> None:
+    command = re.search(r'^tests="(.+)"$', _text(".ci/run"), re.MULTILINE)
+    assert command is not None and command[1] in _text("README.md")
+
+
 def test_d05_the_index_names_every_document() -> None:
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
     documents = {str(each.relative_to(ROOT / "docs")) for each in (ROOT / "docs").rglob("*.md")} - {
