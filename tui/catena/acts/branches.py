@@ -114,13 +114,14 @@ async def follow(on: Here) -> Done:
 
 
 async def go_to(
-    on: Here, leaf_id: str, said: str, files: FileChoice | None = None, *, chosen: bool = False
+    on: Here, leaf_id: str, title: str = "", files: FileChoice | None = None, *, chosen: bool = False
 ) -> Done:
     """Go to a row, with ``files`` if they are ``chosen``; else they may be chosen now."""
     if leaf_id == on.tab.leaf_id:
         raise Refused("You are already there.")
     moved = await _move(on, leaf_id, partial(on.tab.window.go_to, leaf_id), files, chosen=chosen)
-    words = f"{said} {moved_words(moved)}".rstrip()
+    where = f"Now at “{safe_line(title)}”." if title else "Now on the branch of what was found."
+    words = f"{where} {moved_words(moved)}".rstrip()
     try:
         price = f" Your next prompt: {(await on.tab.conversation.chain.price(on.tab.window)).words}."
     except ReadOnly:

@@ -13,19 +13,21 @@ from catena.text.safe_text import safe, safe_line
 from catena.workspace.questions.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
 from catena.workspace.questions.permission_words import (
     NO_ANSWER,
+    WITH_REASON,
+    always_words,
     first_rows,
     more_words,
     note_words,
     question_words,
+    saved_words,
     subject_lines,
 )
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import ElicitationOpened, PermissionOpened, Question
-from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import QuestionChanged
 from catena_acp.permissions.options import option_of
 from catena_acp.permissions.proposals import first_choice, proposals
-from catena_acp.permissions.rule import Rule, rule_text
+from catena_acp.permissions.rule import Rule
 from catena_acp.port.elicitation.checks import check
 from catena_acp.port.elicitation.requests import (
     CANCEL,
@@ -158,9 +160,9 @@ class Questions:
             rules = proposals(asked.subject)
             at = first_choice(rules) if rules else 0
             for rule in rules[at : at + _RULES]:
-                yield NumberedAnswer(f"Always in this project: {rule_text(rule)}", once, rule)
+                yield NumberedAnswer(always_words(rule), once, rule)
         if (rejection := _rejection(asked)) is not None:
-            yield NumberedAnswer("Reject with a reason", rejection, reason=True)
+            yield NumberedAnswer(WITH_REASON, rejection, reason=True)
 
     def read_change(self) -> bool:
         """Read all that the open question is about; False if it is no permission request."""
@@ -281,8 +283,7 @@ class Questions:
         context.out.line(f"Answered: {choice.words}")
         if choice.rule is not None:
             answered = await context.tabs.apply_rules(tuple)
-            also = f" It also answered {counted(answered, 'open request')}." if answered else ""
-            context.say(f"Rule saved for this project.{also} /permissions lists and removes rules.")
+            context.say(saved_words(answered))
         if reason:
             self._send(tab, reason)
 

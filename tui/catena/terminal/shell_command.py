@@ -8,6 +8,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Mapping
 
+from catena.errors import CommandRefused
 from catena_acp.process_group import Guard, signal_group, wait_until_gone
 
 _HEAD = 6_000  # bytes of output that are kept from its beginning,
@@ -81,7 +82,7 @@ class ShellCommand:
         """Run it until its output ends or it is stopped; return how it ended, in words.
 
         ``changed`` is called when there is more output. A process that it leaves behind with its output keeps it
-        running. Raises OSError where the shell cannot be started.
+        running. Raises CommandRefused if the shell cannot be started.
         """
         shell = self._environment.get("SHELL") or "/bin/sh"
         try:
@@ -94,8 +95,9 @@ class ShellCommand:
                 stderr=asyncio.subprocess.STDOUT,
                 start_new_session=True,  # of its own group, and without our terminal
             )
-        except ValueError as error:  # a NUL
-            raise OSError(str(error)) from error
+        except (OSError, ValueError) as error:  # a ValueError for a NUL
+            why = getattr(error, "strerror", None) or error
+            raise CommandRefused(f"The shell cannot be started: {why}") from error
         assert process.stdout is not None
         reading = asyncio.ensure_future(self._read(process.stdout, changed))
         stopping = asyncio.ensure_future(self._stop.wait())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
 
+from catena.errors import CommandRefused
 from catena.text.formats import joined, title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.files_along import FilesAlong
@@ -280,6 +281,11 @@ class Tab:
         if self.unread:
             return "•"
         return "◇" if self.conversation.read_only else ""
+
+    def check_stop(self) -> None:
+        """Raise CommandRefused if the turn runs in another Catena."""
+        if self.conversation.read_only:
+            raise CommandRefused("Only the Catena that this conversation is open in can stop it.")
 
     def open_work(self) -> tuple[Sequence[PlanStep], str]:
         """The open work as a checklist, and its source where that is not a plan."""

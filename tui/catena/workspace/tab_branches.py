@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from catena.transcript.messages.prompt import Siblings
 
 
+NO_PROMPTS = "No prompts here yet."
 T = TypeVar("T")
 
 PAGE = 60

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from catena_acp.conversation.inspection.price import Price
 
 
+READ_ONLY = "The database is read-only: you can read but not send."
 _INPUTS = 500
 _STORE_LOOK_SECONDS = 2.0
 T = TypeVar("T")

@@ -24,6 +24,7 @@ from catena_acp.trouble.troubles import Offer, Trouble
 from catena_store.ids import utc_now
 from catena_store.records import Kind
 
+RETRY_CANCELLED = "Automatic retry cancelled."
 _MINUTE = timedelta(minutes=1)
 _HOUR = timedelta(hours=1)
 

@@ -222,8 +222,7 @@ class BranchCommands:
             await self._tabs.open_conversation(node.conversation_id)
         tab = context.here
         if tab.conversation.id == node.conversation_id or not layout.foreign(node.id):
-            said = f"Now at “{safe_line(title_of(node.preview))}”."
-            await self._act("catena.acts.branches:go_to", leaf_id=node.end_id, said=said)
+            await self._act("catena.acts.branches:go_to", leaf_id=node.end_id, title=title_of(node.preview))
 
     async def compare(self, argument: str) -> None:
         """Compare the branch that is read with that of a tab, by its number, or with another version of a prompt."""

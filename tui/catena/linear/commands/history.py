@@ -87,8 +87,7 @@ class HistoryCommands:
                 return
             async with context.tabs.store.read() as reader:
                 leaf = await branches.last_leaf(reader, tab.window_id, tab.conversation.id, message_id)
-            said = "Now on the branch of what was found."
-            await self._act("catena.acts.branches:go_to", leaf_id=leaf or message_id, said=said)
+            await self._act("catena.acts.branches:go_to", leaf_id=leaf or message_id)
         number = context.numbers.of(message_id)
         if number is not None:
             context.say(f"Found in {number}: /show {number} reads it.")

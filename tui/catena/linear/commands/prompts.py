@@ -14,6 +14,8 @@ from catena.settings.agents import find_agent
 from catena.text.formats import joined
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.tab import Tab
+from catena.workspace.tab_branches import NO_PROMPTS
+from catena.workspace.trouble import RETRY_CANCELLED
 from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import AgentError, ReadOnly
@@ -61,7 +63,7 @@ async def prompt_of(context: LinearContext, argument: str) -> Message:
         leaf = context.here.leaf_id
         prompt = await context.tabs.branches.prompt_of(leaf) if leaf else None
     if prompt is None:
-        raise Refused("No prompts here yet.")
+        raise Refused(NO_PROMPTS)
     return prompt
 
 
@@ -227,7 +229,7 @@ class PromptCommands:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.cancel()
             tab.trouble.wait(None)
-            context.say("Automatic retry cancelled.")
+            context.say(RETRY_CANCELLED)
             return
         if standing is None or standing.problem.resets_at is None:
             raise Refused("There is no limit to wait for.")
@@ -256,9 +258,9 @@ class PromptCommands:
         context, tab = self._context, self._context.here
         if not tab.busy:
             context.say("Nothing runs here.")
-        elif tab.conversation.read_only:
-            raise Refused("Only the Catena that this conversation is open in can stop it.")
-        elif self._stop_wanted is not None and self._stop_wanted[0] is tab and self._patience_is_over():
+            return
+        tab.check_stop()
+        if self._stop_wanted is not None and self._stop_wanted[0] is tab and self._patience_is_over():
             self._stop_wanted = None
             context.say(f"{context.title} is ended. What it said is kept.")
             await tab.window.kill_agent()
@@ -347,8 +349,6 @@ class PromptCommands:
         )
         try:
             end = await running.run(lambda: None)
-        except OSError as error:
-            raise Refused(f"The shell cannot be started: {error.strerror or error}") from error
         except asyncio.CancelledError:
             running.stop()
             raise

@@ -15,6 +15,7 @@ from catena.text.formats import from_home, time_or_day, title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.directories import is_directory
 from catena.workspace.tab import Tab
+from catena.workspace.tabs import READ_ONLY
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.port.port import AgentSpec
 from catena_store.conversations import messages
@@ -44,7 +45,7 @@ class TabCommands:
         """Show the tab that was restored, or open what was asked for, or let the person choose an agent."""
         context, start, tabs = self._context, self._context.start, self._context.tabs
         if tabs.read_only:
-            context.say("The database is read-only: you can read but not send.")
+            context.say(READ_ONLY)
         if start.conversation_id is not None:
             await self.show(await tabs.open_conversation(start.conversation_id))
         elif start.agent is not None and not tabs.read_only:

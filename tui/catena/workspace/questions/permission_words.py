@@ -10,6 +10,7 @@ from catena_acp.continuity.wording.counts import counted
 
 if TYPE_CHECKING:
     from catena_acp.continuity.conversation_events import PermissionOpened
+    from catena_acp.permissions.rule import Rule
     from catena_acp.permissions.subject import RequestSubject
     from catena_acp.port.session_events import PermissionOption
 
@@ -26,6 +27,7 @@ _WORDS = {
 _LABELS, _LABEL = 8, 60  # names of what was changed, and characters of one
 ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})
 
+WITH_REASON = "Reject with a reason"
 _WIDTH = 80  # cells that a row is taken to have where it is counted
 
 
@@ -33,6 +35,19 @@ def changed_words(changed: Sequence[str]) -> str:
     """What the agent changed while its question was open."""
     more = f" and {len(changed) - _LABELS:,} more" if len(changed) > _LABELS else ""
     return f"Changed while it was open: {', '.join(safe_line(label[:_LABEL]) for label in changed[:_LABELS])}{more}"
+
+
+def always_words(rule: Rule) -> str:
+    """What it means to allow by a rule of the person's own."""
+    from catena_acp.permissions.rule import rule_text
+
+    return f"Always in this project: {rule_text(rule)}"
+
+
+def saved_words(answered: int) -> str:
+    """What is said when a rule is saved, which ``answered`` other requests."""
+    also = f"It also answered {counted(answered, 'open request')}. " if answered else ""
+    return f"Rule saved for this project. {also}/permissions lists and removes rules."
 
 
 def note_words(asked: PermissionOpened) -> Iterator[str]:

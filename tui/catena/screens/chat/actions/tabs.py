@@ -15,6 +15,7 @@ from catena.workspace.directories import is_directory
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.panes import Pane
 from catena.workspace.tab import Tab
+from catena.workspace.tabs import READ_ONLY
 from catena_acp.errors import AgentError, AgentMissing
 from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
@@ -77,7 +78,7 @@ class TabActions:
     async def _begin_to_read(self, way: UnplacedDraft, history: Callable[[], Awaitable[None]]) -> None:
         """Begin with a store that may only be read: nothing can be sent."""
         context, start = self._context, self._context.start
-        context.say("The database is read-only: you can read but not send.", wrong=True)
+        context.say(READ_ONLY, wrong=True)
         if start.conversation_id is not None:
             await self.show(await context.tabs.open_conversation(start.conversation_id), way)
         elif context.tab is not None:

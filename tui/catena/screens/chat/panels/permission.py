@@ -19,6 +19,8 @@ from catena.widgets.fields.text_fields import SafeInput
 from catena.workspace.questions.permission_words import (
     ABOUT_FILES,
     NO_ANSWER,
+    WITH_REASON,
+    always_words,
     not_offered,
     note_words,
     question_words,
@@ -262,18 +264,16 @@ class PermissionPanel(Vertical, can_focus=True):
             key = keys.shown(f"option_{number}") if number <= _MOST_NUMBERS else ""
             yield Choice(str(number), key, option.name, letter)
         if rule is not None:
-            from catena_acp.permissions.rule import rule_text
-
             others = keys.fill("{narrower_rule} {wider_rule} scope") if len(self._rules) > 1 else ""
             yield Choice(
                 _ALWAYS,
                 keys.shown("always"),
-                f"Always in this project: {rule_text(rule)}",
+                always_words(rule),
                 price=others,
                 whole=True,
             )
         if self.can_be_rejected:
-            yield Choice(_REASON, keys.shown("reason"), "Reject with a reason", short="Reason")
+            yield Choice(_REASON, keys.shown("reason"), WITH_REASON, short="Reason")
 
     def action_choose(self, number: int) -> None:
         """Take the option with this number."""

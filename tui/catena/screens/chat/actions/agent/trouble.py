@@ -12,7 +12,7 @@ from catena.screens.chat.actions.agent.settings import other_agents
 from catena.screens.chat.actions.prompting.prompts import BUSY, PromptActions
 from catena.screens.chat.context import ChatContext
 from catena.workspace.tab import Tab
-from catena.workspace.trouble import StandingTrouble
+from catena.workspace.trouble import RETRY_CANCELLED, StandingTrouble
 from catena_acp.conversation.inspection.price import price_of_any
 from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.trouble.troubles import Offer
@@ -134,7 +134,7 @@ class TroubleActions:
         resets_at = standing.problem.resets_at
         if standing.waits_until is not None:
             tab.trouble.wait(None)
-            self._context.say("Automatic retry cancelled.")
+            self._context.say(RETRY_CANCELLED)
         elif resets_at is not None:
             waiting = tab.trouble.wait(resets_at + self.grace)
             if waiting is not None:

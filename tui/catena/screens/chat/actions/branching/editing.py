@@ -18,13 +18,13 @@ from catena.text.safe_text import safe_line
 from catena.workspace.files_along import FILES_STAY
 from catena.workspace.outgoing import OutgoingText, Stage
 from catena.workspace.tab import Editing, Tab
+from catena.workspace.tab_branches import NO_PROMPTS
 from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.port.port import AgentSpec
 from catena_store.records import Attachment, Message
 
 _TWICE = 0.5  # seconds within which a second Esc belongs to the first
-_NO_PROMPT = "No prompts here yet."
 _LEFT_CHANGED = "Your draft is back. Edit that prompt again to get your changes."
 _STOPS = "Stops the running turn."
 _FILES_STAY = f"{FILES_STAY.capitalize()}."
@@ -78,7 +78,7 @@ class EditActions:
         if transcript.display and transcript.choose_prompt():
             self._context.parts.conversation.browse()
         else:
-            self._context.say(_NO_PROMPT)
+            self._context.say(NO_PROMPTS)
 
     def leave_choosing(self) -> None:
         """Leave the choice of a prompt, and scroll back."""
@@ -116,7 +116,7 @@ class EditActions:
         """Edit the prompt of a message that is not loaded."""
         prompt = await self.prompt_at(tab, here)
         if prompt is None:
-            self._context.say(_NO_PROMPT)
+            self._context.say(NO_PROMPTS)
         elif tab is self._context.seen:
             await self.edit_prompt(tab, prompt)
 
@@ -237,7 +237,7 @@ class EditActions:
             spec = find_agent(argument, self._context.settings) if argument else None
             await self.ask_retry(tab, prompt, spec)
         else:
-            self._context.say(_NO_PROMPT)
+            self._context.say(NO_PROMPTS)
 
     async def retry_browsed(self) -> None:
         """Retry the browsed prompt, or the last one, after its price was shown."""
@@ -246,7 +246,7 @@ class EditActions:
         if prompt := await self.prompt_at(tab, self.here()):
             await self.ask_retry(tab, prompt)
         else:
-            self._context.say(_NO_PROMPT)
+            self._context.say(NO_PROMPTS)
 
     async def ask_retry(self, tab: Tab, prompt: Message, spec: AgentSpec | None = None) -> None:
         """Retry a prompt, with another agent if one is named or chosen, after its price was shown."""

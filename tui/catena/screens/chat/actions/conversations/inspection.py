@@ -94,9 +94,9 @@ class TreeActions:
     async def _go(self, tab: Tab, node: TreeNode, files: FileChoice | None = None) -> None:
         context = self._context
         context.write_here()
-        said = f"Now at “{title_of(node.preview)}”."
+        title = title_of(node.preview)
         await self._act(
-            "catena.acts.branches:go_to", leaf_id=node.end_id, said=said, files=files, chosen=True
+            "catena.acts.branches:go_to", leaf_id=node.end_id, title=title, files=files, chosen=True
         )
 
 

@@ -10,9 +10,9 @@ from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker
 from catena.widgets.row_list import Row
 from catena.workspace.outgoing import DraftPlace, OutgoingText, Stage
+from catena.workspace.questions.permission_words import saved_words
 from catena.workspace.tab import STOP_PATIENCE, Tab
 from catena_acp.continuity.conversation_events import Doing, ElicitationOpened, PermissionOpened, Question
-from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import AgentError, QuestionChanged, ReadOnly
 from catena_acp.permissions.rule import Rule
 from catena_acp.port.elicitation.requests import ElicitationAnswer
@@ -141,9 +141,7 @@ class PromptActions:
         tab, presenter = self._context.tab, self._context.presenter
         if tab is None or not tab.busy:
             return
-        if tab.conversation.read_only:
-            self._context.say("Only the Catena that this conversation is open in can stop it.")
-            return
+        tab.check_stop()
         if presenter.stop_wanted_at is None or tab.doing is not Doing.STOPPING:
             presenter.stop_wanted_at = time.monotonic()
             self._context.screen.set_timer(STOP_PATIENCE + 0.1, presenter.refresh)
@@ -202,8 +200,7 @@ class PromptActions:
         """Let a new rule answer what is open already, and say so."""
         context = self._context
         answered = await self.apply_rules()
-        also = f"It also answered {counted(answered, 'open request')}. " if answered else ""
-        context.say(f"Rule saved for this project. {also}/permissions lists and removes rules.")
+        context.say(saved_words(answered))
 
     async def restore_queued(self, tab: Tab, item: QueueItem) -> None:
         """Restore a waiting prompt to the draft, with its attachments."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from catena.errors import CommandRefused
 from catena.screens.chat.actions.prompting.prompts import PromptActions
 from catena.screens.chat.context import ChatContext
 from catena.terminal.shell_command import ShellCommand
@@ -40,10 +41,9 @@ class ShellActions:
         context = self._context
         try:
             end = await command.run(context.parts.shell.changed)
-        except OSError as error:
+        except CommandRefused:
             context.drafts.replace(place, before, typed)
-            context.say(f"The shell cannot be started: {error.strerror or error}", wrong=True)
-            return
+            raise
         finally:
             context.parts.shell.show(None)
         self._put(place, before, output_block(command.command, command.output.text, end))
