@@ -116,11 +116,11 @@ async def _send_owed(on: Here) -> Done:
         return _of_tab(
             on, login_text.logged_in_text(title, owed, edited=await on.surface.resend(owed.returned))
         )
-    on.surface.say(_of_tab(on, login_text.logged_in_text(title, owed)).words)
+    if owed is not None and not owed.begun:
+        await tab.window.retry()
+    on.surface.say(_of_tab(on, login_text.logged_in_text(title, owed)).words)  # of the turn that just began
     if owed is None:
         await tab.window.prepare()
-    elif not owed.begun:
-        await tab.window.retry()
     return Done()
 
 

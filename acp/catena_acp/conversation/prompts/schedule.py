@@ -57,6 +57,7 @@ class WindowSchedule:
         self._free = asyncio.Event()  # set while the state is Free
         self._free.set()
         self.waiting = 0  # number of those who wait for the leaf; the queue is not served meanwhile
+        self.begun = 0  # number of prompts that have had the leaf
 
     @property
     def sending(self) -> bool:
@@ -103,6 +104,7 @@ class WindowSchedule:
 
         task = asyncio.ensure_future(run())
         self._take(Sending(task))
+        self.begun += 1
         task.add_done_callback(self._over)
         return task
 
@@ -125,6 +127,7 @@ class WindowSchedule:
         """The consumer goes on with a prompt that waited."""
         if isinstance(self.state, Looking):
             self.state = Sending(self.state.consumer)
+            self.begun += 1
 
     def cancel(self) -> None:
         """Cancel the consumer, and what was to follow it."""

@@ -88,6 +88,11 @@ class Window:
         return self._schedule.at_rest
 
     @property
+    def turns(self) -> int:
+        """How many turns have begun in it, here."""
+        return self._schedule.begun
+
+    @property
     def in_turn(self) -> bool:
         """True while its turn is under way, or a login; not if the window was closed meanwhile."""
         return self._is_open and (self.busy or self.doing is Doing.LOGGING_IN)

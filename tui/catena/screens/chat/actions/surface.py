@@ -53,13 +53,13 @@ class ScreenSurface:
         return True
 
     def say(self, words: str) -> None:
-        """Show words in the hint line until the next prompt, of the pane with the keys if the act led to another."""
+        """Show words until the next turn begins, in the hint line of the pane that has the keys now."""
         if self._beside:
             self._context.panes.say(words)
             return
         tab = self._context.tab
-        working = tab is not None and tab.at_work
-        self._context.say(words, holds=lambda: working or tab is None or not tab.at_work)
+        turns = tab.window.turns if tab is not None else 0
+        self._context.say(words, holds=lambda: tab is None or tab.window.turns == turns)
 
     async def write(self, text: str = "") -> None:
         """Put a text behind the draft, and give the keys to the composer."""
