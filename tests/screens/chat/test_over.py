@@ -35,6 +35,20 @@ async def test_u06_a_notice_goes_with_its_tab_and_with_what_it_speaks_of(tmp_pat
         assert "Your next prompt:" not in person.text
 
 
+async def test_u06_what_was_said_during_a_turn_goes_when_the_next_one_begins(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("say busy; ask Go on?")
+        await person.sees("Go on?")
+        await person.tab.window.say("say second; hang")
+        person.chat.do("pin")
+        await person.sees("Pinned: first")
+        await person.press("tab")
+        await person.until(lambda: person.area.place == "question", "the keys to go to the question")
+        await person.press("y")
+        await person.sees("  second")
+        assert "Pinned: first" not in person.text
+
+
 async def test_u06_what_waits_between_two_turns_does_not_wait_for_the_person(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.idle()
