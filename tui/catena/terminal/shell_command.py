@@ -8,7 +8,6 @@ import signal
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from catena.errors import CommandRefused
 from catena_acp.process_group import Guard, signal_group, wait_until_gone
 
 _HEAD = 6_000  # bytes of output that are kept from its beginning,
@@ -62,6 +61,10 @@ class BoundedOutput:
         return (tail if len(tail) >= _HEAD else self._head + tail).decode("utf-8", "replace")
 
 
+class ShellNotStarted(Exception):
+    """A shell that cannot be started; ``str()`` of it is one line for the person."""
+
+
 class ShellCommand:
     """One command; ``run`` it once."""
 
@@ -82,7 +85,7 @@ class ShellCommand:
         """Run it until its output ends or it is stopped; return how it ended, in words.
 
         ``changed`` is called when there is more output. A process that it leaves behind with its output keeps it
-        running. Raises CommandRefused if the shell cannot be started.
+        running. Raises ShellNotStarted if the shell cannot be started.
         """
         shell = self._environment.get("SHELL") or "/bin/sh"
         try:
@@ -97,7 +100,7 @@ class ShellCommand:
             )
         except (OSError, ValueError) as error:  # a ValueError for a NUL
             why = getattr(error, "strerror", None) or error
-            raise CommandRefused(f"The shell cannot be started: {why}") from error
+            raise ShellNotStarted(f"The shell cannot be started: {why}") from error
         assert process.stdout is not None
         reading = asyncio.ensure_future(self._read(process.stdout, changed))
         stopping = asyncio.ensure_future(self._stop.wait())

@@ -338,7 +338,7 @@ class PromptCommands:
 
     async def shell(self, command: str) -> None:
         """Run a command of the person's; its output goes into the draft."""
-        from catena.terminal.shell_command import ShellCommand
+        from catena.terminal.shell_command import ShellCommand, ShellNotStarted
         from catena.text.shell_text import output_block, plain_output
 
         context, tab = self._context, self._context.here
@@ -352,6 +352,8 @@ class PromptCommands:
         except asyncio.CancelledError:
             running.stop()
             raise
+        except ShellNotStarted as error:
+            raise Refused(str(error)) from error
         context.out.line(f"Output: {safe_line(command)}, {end}")
         context.out.lines(rows.set_in(line) for line in plain_output(running.output.text).splitlines())
         await self.write(output_block(command, running.output.text, end))

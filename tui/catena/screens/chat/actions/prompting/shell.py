@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from catena.errors import CommandRefused
 from catena.screens.chat.actions.prompting.prompts import PromptActions
 from catena.screens.chat.context import ChatContext
-from catena.terminal.shell_command import ShellCommand
+from catena.terminal.shell_command import ShellCommand, ShellNotStarted
 from catena.text.shell_text import SIGN, ShellText, output_block
 from catena.workspace.outgoing import DraftPlace, UnplacedDraft, last_place
 
@@ -41,9 +40,10 @@ class ShellActions:
         context = self._context
         try:
             end = await command.run(context.parts.shell.changed)
-        except CommandRefused:
+        except ShellNotStarted as error:
             context.drafts.replace(place, before, typed)
-            raise
+            context.say(str(error), wrong=True)
+            return
         finally:
             context.parts.shell.show(None)
         self._put(place, before, output_block(command.command, command.output.text, end))
