@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from catena.keys.actions import ACTIONS
-from catena.screens.chat import presenter as status_words
+from catena.screens.chat import presenter
 from catena.screens.chat.actions.agent import trouble as trouble_acts
-from catena.screens.chat.actions.prompting import prompts as talk_acts
 from catena.screens.chat.panels.trouble import KEY_ACTIONS
 from catena.screens.common.picker import Picker
 from catena.settings.agents import find_agent
 from catena.settings.settings import Settings
 from catena.settings.tables.agents import AgentSetting
+from catena.workspace import tab
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble
 from catena_acp.continuity.conversation_events import Doing
@@ -528,8 +528,8 @@ async def test_r07_a_stale_session_is_told_by_a_seam_and_the_conversation_goes_o
 async def test_r10_r11_a_silent_agent_is_stopped_then_ended_and_the_panel_says_how(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(status_words, "STOP_PATIENCE", 0.3)
-    monkeypatch.setattr(talk_acts, "STOP_PATIENCE", 0.3)
+    monkeypatch.setattr(presenter, "STOP_PATIENCE", 0.3)
+    monkeypatch.setattr(tab, "STOP_PATIENCE", 0.3)
     async with three_tabs(tmp_path) as scene:
         person = scene.person
         await person.say("say half of it; hang hard")
@@ -541,6 +541,7 @@ async def test_r10_r11_a_silent_agent_is_stopped_then_ended_and_the_panel_says_h
         await person.press("escape")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
         await person.sees_no("is not stopping")
+        await person.sees("Middle was killed; its partial answer is saved.")
         assert person.draft == MEANWHILE and "  half of it" in person.text
         await scene.untouched_elsewhere()
 

@@ -8,6 +8,7 @@ from catena.acts.surface import Done, Here, Refused
 from catena.text.formats import size_in_words
 from catena.text.safe_text import safe_line
 from catena.workspace.tab import Tab
+from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.sending.prompt_blocks import SHOWN_PICTURES
 from catena_acp.errors import StillAtWork
 from catena_store.records import Attachment
@@ -19,6 +20,21 @@ async def clear(on: Here) -> Done:
     if on.tab.busy:
         raise StillAtWork
     await on.tab.window.clear()
+    return Done()
+
+
+async def stop(on: Here) -> Done:
+    """Stop the turn; if the agent goes on for a while, end its process."""
+    tab = on.tab
+    if not tab.busy:
+        raise Refused("Nothing runs here.")
+    if tab.conversation.read_only:
+        raise Refused("Only the Catena that this conversation is open in can stop it.")
+    if tab.stop_unheeded:
+        await tab.window.kill_agent()
+        return Done(f"{safe_line(tab.agent_title)} was killed; its partial answer is saved.")
+    if tab.doing is not Doing.STOPPING:
+        await tab.window.stop()
     return Done()
 
 

@@ -325,9 +325,10 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "stop",
         "stop the agent",
+        "catena.acts.prompts:stop",
         key="{stop}, {copy_clear_or_stop} when empty",
-        screen=Front("prompts.stop"),
-        lines=Front("prompts.stop"),
+        screen=Front(),
+        lines=Front(),
     ),
     ActRow("wait", "retry when the limit ends", lines=Front("prompts.wait")),
     ActRow("allow", "allow what is asked, once", lines=Front("allow")),

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
 
-from catena.errors import CommandRefused
 from catena.text.formats import joined, title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.files_along import FilesAlong
@@ -125,6 +124,7 @@ class Tab:
     doing: Doing = Doing.IDLE
     since: float = 0.0
     heard_at: float = 0.0  # when the agent's last word came, by the clock of ``since``
+    stopping_since: float = 0.0  # when it was asked to stop, by the same clock
     retried: ModelRetried | None = None  # what the agent tries again
     session: SessionState | None = None
     asks: list[Question] = field(default_factory=list)  # what waits for the person before what was opened
@@ -282,10 +282,10 @@ class Tab:
             return "•"
         return "◇" if self.conversation.read_only else ""
 
-    def check_stop(self) -> None:
-        """Raise CommandRefused if the turn runs in another Catena."""
-        if self.conversation.read_only:
-            raise CommandRefused("Only the Catena that this conversation is open in can stop it.")
+    @property
+    def stop_unheeded(self) -> bool:
+        """True if its agent goes on for a while after it was asked to stop."""
+        return self.doing is Doing.STOPPING and time.monotonic() - self.stopping_since >= STOP_PATIENCE
 
     def open_work(self) -> tuple[Sequence[PlanStep], str]:
         """The open work as a checklist, and its source where that is not a plan."""
@@ -381,6 +381,8 @@ class Tab:
                 # While an agent is only prepared there is no turn, and the time of the last one means nothing.
                 if self.doing is Doing.IDLE:
                     self.since = max(since, time.monotonic() - _EVENT_DELAY)
+                if doing is Doing.STOPPING is not self.doing:
+                    self.stopping_since = time.monotonic()
                 self.doing, self.retried = doing, retried
             case PermissionOpened():
                 known = [ask.ask_id for ask in self.asks]

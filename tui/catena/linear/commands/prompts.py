@@ -77,7 +77,6 @@ class PromptCommands:
 
     def __init__(self, context: LinearContext) -> None:
         self._context = context
-        self._stop_wanted: tuple[Tab, float] | None = None
         self._waiting: asyncio.Task[None] | None = None
 
     # --- sending
@@ -252,26 +251,6 @@ class PromptCommands:
                     context.out.line(f"Trouble: {safe_line(str(error))}")
 
         self._waiting = asyncio.create_task(at_its_end())
-
-    async def stop(self) -> None:
-        """Stop the turn; again after five seconds: end the agent's process."""
-        context, tab = self._context, self._context.here
-        if not tab.busy:
-            context.say("Nothing runs here.")
-            return
-        tab.check_stop()
-        if self._stop_wanted is not None and self._stop_wanted[0] is tab and self._patience_is_over():
-            self._stop_wanted = None
-            context.say(f"{context.title} is ended. What it said is kept.")
-            await tab.window.kill_agent()
-        else:
-            self._stop_wanted = (tab, context.clock())
-            await tab.window.stop()
-
-    def _patience_is_over(self) -> bool:
-        from catena.workspace.tab import STOP_PATIENCE
-
-        return self._stop_wanted is not None and self._context.clock() - self._stop_wanted[1] >= STOP_PATIENCE
 
     # --- the queue
 

@@ -78,15 +78,15 @@ from catena_store.errors import NotFound, StoreError
 from catena_store.records import Kind, Message, MessageState
 
 
-def status_of(tab: Tab, *, stopping_for: float | None, keys: KeyMap = DEFAULT_KEYS) -> Status:
-    """What the composer of a tab says of it; ``stopping_for``: seconds since the person wanted the turn stopped."""
+def status_of(tab: Tab, *, keys: KeyMap = DEFAULT_KEYS) -> Status:
+    """What the composer of a tab says of it."""
     session = tab.session or tab.window.session
     doing, ways = "", ""
     if tab.conversation.read_only:
         doing = _hold(tab)
     elif tab.busy:
         doing, ways = _doing(tab.doing, session.agent_title, keys)
-        if _unheeded(tab, stopping_for):
+        if tab.stop_unheeded:
             ways = keys.fill("{stop} again kills the agent's process")
     mode = mode_name(session)
     context, cost = meter(session.usage, used=not tab.untouched)
@@ -120,17 +120,13 @@ def _hold(tab: Tab) -> str:
     return f"read-only: open in Catena ({holder.pid}) on {safe_line(holder.host)}"
 
 
-def unheeded_stop(tab: Tab, stopping_for: float | None, keys: KeyMap = DEFAULT_KEYS) -> str:
+def unheeded_stop(tab: Tab, keys: KeyMap = DEFAULT_KEYS) -> str:
     """Text on an agent that does not stop; "" while it may still stop."""
-    if not _unheeded(tab, stopping_for):
+    if not tab.stop_unheeded:
         return ""
     agent = tab.agent_title
     kills = keys.said("{Stop} kills its process; its partial answer is saved.")
     return f"{agent} is not stopping. {kills}"
-
-
-def _unheeded(tab: Tab, stopping_for: float | None) -> bool:
-    return tab.doing is Doing.STOPPING and stopping_for is not None and stopping_for >= STOP_PATIENCE
 
 
 LONG_OPENING = "Opening takes long: {Send} goes on in a new session"
@@ -277,7 +273,6 @@ class TabPresenter:
         self.shown: Tab | None = (
             None  # what the screen shows; behind the active tab while a page is being read
         )
-        self.stop_wanted_at: float | None = None
         self.returned: Callable[[Tab, str], None]  # a text is in the draft of the tab again: show it there
         self.moving: Tab | None = None  # it is moved to another leaf; its events wait until then
 
@@ -352,16 +347,14 @@ class TabPresenter:
 
     def clear(self) -> None:
         """Show no tab any more: the pane is closed."""
-        self.shown = self._end = self._page = self.stop_wanted_at = None
+        self.shown = self._end = self._page = None
         self._rows = {}
         if self._parts.transcript.is_attached:
             self._parts.transcript.show((), more_above=False)
 
     def want(self, tab: Tab) -> None:
         """Let a tab stand in the pane while the screen still shows another."""
-        if self._pane.tab is not tab:
-            self.stop_wanted_at = None
-            self._pane.tab = tab
+        self._pane.tab = tab
 
     async def show(self, tab: Tab, *, anew: bool = False) -> None:
         """Show a tab at its scroll position; ``anew``: it is on the screen, and only read again."""
@@ -583,7 +576,6 @@ class TabPresenter:
                     self.returned(tab, typed)
             case TurnEnded():
                 self._over = self._over or bool(tab.todos)
-                self.stop_wanted_at = None
                 self._cut(-1)
                 self._cut(1)  # for who reads further up
             case Troubled(problem=problem):
@@ -591,6 +583,8 @@ class TabPresenter:
                     parts.hints.say(problem.text, wrong=True)
             case Remarked(text=text):
                 parts.hints.say(text)
+            case DoingChanged(doing=Doing.STOPPING):
+                parts.transcript.set_timer(STOP_PATIENCE + 0.1, self.refresh)
             case (
                 TurnStarted()
                 | DoingChanged()
@@ -675,13 +669,12 @@ class TabPresenter:
         parts.transcript.set_asked({permission.tool_call.tool_call_id} if permission else ())
         parts.permission.show(tab.asks, directory=tab.conversation.record.cwd)
         parts.elicitation.show(tab.asks, tab.form_draft)
-        stopping = None if self.stop_wanted_at is None else time.monotonic() - self.stop_wanted_at
-        warning = unheeded_stop(tab, stopping, self._keys())
+        warning = unheeded_stop(tab, self._keys())
         parts.transcript.edit(tab.editing.prompt.id if tab.editing else None)
         parts.trouble.show(tab.trouble_to_show, busy=tab.at_work, warning=warning)
         parts.transcript.set_going_on([task.message_id for task in tab.window.background])
         parts.transcript.put_away(self._notice_in_panel(tab))
-        self._show_composer(tab, stopping)
+        self._show_composer(tab)
         parts.edges.show_others(marks_of(labels))
         works = tab.busy and tab.doing is not Doing.ASKING  # else it is the person's turn
         parts.transcript.working(tab.since if works else None, lambda: self._waits(tab))
@@ -696,7 +689,7 @@ class TabPresenter:
             return ""
         return f"{quiet_words(quiet)} · {self._keys().fill('{stop} stops')}"
 
-    def _show_composer(self, tab: Tab, stopping_for: float | None) -> None:
+    def _show_composer(self, tab: Tab) -> None:
         """Draw the words of the composer's box."""
         edges, agent = self._parts.edges, tab.agent_title
         self._parts.hints.address(f"{'Ask' if self.empty else 'Reply to'} {agent}")
@@ -706,4 +699,4 @@ class TabPresenter:
         edges.show_files(files_words(tab, self._keys()))
         edges.show_elsewhere(tab.elsewhere)
         edges.show_queued(len(tab.queue), held=sum(item.held for item in tab.queue))
-        edges.show_status(status_of(tab, stopping_for=stopping_for, keys=self._keys()))
+        edges.show_status(status_of(tab, keys=self._keys()))

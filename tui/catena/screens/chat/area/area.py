@@ -271,7 +271,8 @@ class ChatArea(Vertical):
         elif not self._busy and self.conversation.unmark_found():
             pass
         elif not self.chat.close_innermost():
-            self.do("stop")
+            if self._busy:
+                self.do("stop")
             return False
         return True
 

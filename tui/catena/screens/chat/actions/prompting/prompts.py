@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Sequence
 
 from catena.mentions.prompt_files import with_mentions_of
@@ -11,8 +10,8 @@ from catena.screens.common.picker import Picker
 from catena.widgets.row_list import Row
 from catena.workspace.outgoing import DraftPlace, OutgoingText, Stage
 from catena.workspace.questions.permission_words import saved_words
-from catena.workspace.tab import STOP_PATIENCE, Tab
-from catena_acp.continuity.conversation_events import Doing, ElicitationOpened, PermissionOpened, Question
+from catena.workspace.tab import Tab
+from catena_acp.continuity.conversation_events import ElicitationOpened, PermissionOpened, Question
 from catena_acp.errors import AgentError, QuestionChanged, ReadOnly
 from catena_acp.permissions.rule import Rule
 from catena_acp.port.elicitation.requests import ElicitationAnswer
@@ -135,19 +134,6 @@ class PromptActions:
             return
         if not tab.busy or any(item.held for item in tab.queue):
             await tab.window.send_queued()
-
-    async def stop(self) -> None:
-        """Stop the turn; if the agent goes on for a while, end its process."""
-        tab, presenter = self._context.tab, self._context.presenter
-        if tab is None or not tab.busy:
-            return
-        tab.check_stop()
-        if presenter.stop_wanted_at is None or tab.doing is not Doing.STOPPING:
-            presenter.stop_wanted_at = time.monotonic()
-            self._context.screen.set_timer(STOP_PATIENCE + 0.1, presenter.refresh)
-            await tab.window.stop()
-        elif time.monotonic() - presenter.stop_wanted_at >= STOP_PATIENCE:
-            await tab.window.kill_agent()
 
     def answer(
         self, ask: PermissionOpened, option: PermissionOption, reason: str, *, rule: Rule | None = None
