@@ -72,6 +72,8 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/detach other.txt") == ["! No other.txt is attached."]
         assert await told("/detach") == ["notes.txt is not attached any more."]
         assert await told("/stop") == ["! Nothing runs here."]
+        assert (await told("/queue"))[0].startswith("! The queue is empty. A prompt that you type ")
+        assert await told("/queue first 2") == ["! 2 is not in the queue; /queue lists it."]
         assert await told("/unqueue") == ["! The queue is empty."]
         assert (await told("/export html a.html"))[0].endswith("a.html")
         assert await told("/export a.html") == ["! a.html exists already. Name another file."]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
-from catena.acts.surface import Done, Here, Refused
+from catena.acts.surface import Done, Here, LiveReport, Refused, Report, ReportRow
 from catena.text.formats import size_in_words
 from catena.text.safe_text import safe_line
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.sending.prompt_blocks import SHOWN_PICTURES
 from catena_acp.errors import StillAtWork
-from catena_store.records import Attachment
+from catena_store.records import Attachment, QueueItem
 from catena_store.windows.attached_files import MOST_FILES, read_file
 
 
@@ -38,12 +39,57 @@ async def stop(on: Here) -> Done:
     return Done()
 
 
+async def queue(on: Here, wish: str) -> Done:
+    """List the queue; `now`, `first`, `edit` or `remove` and a number do that with a prompt of it."""
+    how, _, number = wish.partition(" ")
+    items = on.tab.queue
+    if how:
+        if how not in ("now", "first", "edit", "remove") or not number.strip().isdecimal():
+            raise Refused("/queue lists; /queue now N, first N, remove N, edit N.")
+        if not 1 <= int(number) <= len(items):
+            raise Refused(f"{int(number)} is not in the queue; /queue lists it.")
+        return await change_queued(on, items[int(number) - 1], how)
+    if not items:
+        raise Refused("The queue is empty. A prompt that you type while the agent works is queued.")
+
+    async def read() -> Report:
+        rows = [
+            ReportRow(
+                safe_line(item.text),
+                ["held until you continue" if item.held else ""],
+                partial(change_queued, on, item, "edit"),
+            )
+            for item in items
+        ]
+        note = "/queue now N, first N, remove N or edit N; /continue sends what was held."
+        return Report("Queue", "Queue", rows, note, enter="edit one")
+
+    return Done(report=LiveReport(on.tab.window.queue, read))
+
+
 async def unqueue(on: Here) -> Done:
     """Take the newest queued prompt back into the draft."""
     if not on.tab.queue:
         raise Refused("The queue is empty.")
+    return await change_queued(on, on.tab.queue[-1], "edit")
+
+
+async def change_queued(on: Here, item: QueueItem, how: str) -> Done:
+    """Send a queued prompt `now` or `first`, `remove` it, or take it back into the draft: `edit`."""
+    window, busy = on.tab.window, on.tab.busy
+    match how:
+        case "now":
+            if await window.send_now(item.id):
+                return Done("Sent to the running turn.")
+            return Done("Sent next, when the turn ends." if busy else "")
+        case "first":
+            await window.queue.move(item.id, 0)
+            return Done("Sent first.")
+        case "remove":
+            await window.queue.remove(item.id)
+            return Done("Removed. /inputs finds the text.")
     await on.surface.write()
-    await on.tabs.outgoing.finish(on.tab.window.queue.restore(on.tab.queue[-1].id))
+    await on.tabs.outgoing.finish(window.queue.restore(item.id))
     return Done()
 
 

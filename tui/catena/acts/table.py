@@ -562,11 +562,13 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "queue",
         "reorder, edit or send queued prompts",
+        "catena.acts.prompts:queue",
+        takes="wish",
         key="{queue}",
         leads=True,
-        screen=Front("queue.enter"),
+        screen=Front(),
         lines=Front(
-            "prompts.queue",
+            "",
             "[now|first|edit|remove N]",
             "list queued prompts, send, move, edit or remove one",
         ),

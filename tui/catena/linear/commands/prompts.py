@@ -24,7 +24,7 @@ from catena_acp.snapshots.restoring import FileChoice
 from catena_store.conversations import messages
 from catena_store.errors import NotAttachable, StoreError
 from catena_store.ids import utc_now
-from catena_store.records import Attachment, Kind, Message, QueueItem
+from catena_store.records import Attachment, Kind, Message
 
 _INPUTS = 20  # that are listed
 _WAIT_GRACE = 3.0  # seconds after the end of a limit, for clocks that differ
@@ -253,46 +253,6 @@ class PromptCommands:
         self._waiting = asyncio.create_task(at_its_end())
 
     # --- the queue
-
-    async def queue(self, argument: str) -> None:
-        """List the queue; or `now`, `remove`, `edit`, `first` and a number do that with one of it."""
-        context, tab = self._context, self._context.here
-        act, _, number = argument.partition(" ")
-        if not argument:
-            rows_of = [
-                ListRow(
-                    f"{safe_line(item.text)}{', held until you continue' if item.held else ''}",
-                    partial(self._change_queue, tab, item, "edit"),
-                )
-                for item in tab.queue
-            ]
-            if rows_of:
-                context.show("Queue:", rows_of)
-                context.say("/queue now N, first N, remove N or edit N; /continue sends what was held.")
-            else:
-                context.say("The queue is empty. A prompt that you type while the agent works is queued.")
-            return
-        if act not in ("now", "first", "remove", "edit") or not number.strip().isdecimal():
-            raise Refused("/queue lists; /queue now N, first N, remove N, edit N.")
-        at = int(number)
-        if not 1 <= at <= len(tab.queue):
-            raise Refused(f"{at} is not in the queue; /queue lists it.")
-        await self._change_queue(tab, tab.queue[at - 1], act)
-
-    async def _change_queue(self, tab: Tab, item: QueueItem, act: str) -> None:
-        context = self._context
-        match act:
-            case "now":
-                sent = await tab.window.send_now(item.id)
-                context.say("Sent to the running turn." if sent else "Sent next.")
-            case "first":
-                await tab.window.queue.move(item.id, 0)
-                context.say("Sent first.")
-            case "remove":
-                await tab.window.queue.remove(item.id)
-                context.say("Removed. /inputs finds the text.")
-            case _:
-                await tab.window.queue.restore(item.id)
 
     async def go_on(self) -> None:
         """Send what an error or a stop held back."""

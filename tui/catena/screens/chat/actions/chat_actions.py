@@ -21,7 +21,7 @@ from catena.screens.chat.actions.conversations.inspection import TreeActions
 from catena.screens.chat.actions.finding import FindActions
 from catena.screens.chat.actions.panes import PaneActions
 from catena.screens.chat.actions.prompting.attachments import AttachmentActions
-from catena.screens.chat.actions.prompting.prompts import PromptActions, QueueActions
+from catena.screens.chat.actions.prompting.prompts import PromptActions
 from catena.screens.chat.actions.prompting.shell import ShellActions
 from catena.screens.chat.actions.quitting import QuitActions
 from catena.screens.chat.actions.start import StartActions
@@ -51,8 +51,7 @@ class ChatActions:
         self.context = context
         self.do = do
         self.tabs = TabActions(context, do)
-        self.prompts = PromptActions(context)
-        self.queue = QueueActions(context)
+        self.prompts = PromptActions(context, self.act)
         self.shell = ShellActions(context, self.prompts)
         self.attachments = AttachmentActions(context)
         self.settings = SettingsActions(context)

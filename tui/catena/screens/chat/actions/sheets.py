@@ -14,6 +14,7 @@ from catena_acp.conversation.access.permission_rules import ConversationRules
 from catena_acp.conversation.checkpoints.checkpoints import Checkpoints
 from catena_acp.conversation.inspection.context import TurnContext
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
+from catena_acp.conversation.prompts.queue import PromptQueue
 from catena_acp.conversation.prompts.window import Window
 
 if TYPE_CHECKING:
@@ -52,6 +53,12 @@ async def choose_on_sheet(value: object, tab: Tab | None, actions: SurfaceAction
             return await actions.changes.review(tab, value)
         case FileLines() if tab is not None:
             return await actions.changes.blame(tab, value.path, value.first)
+        case PromptQueue() if actions.context.parts.queue.has_focus:
+            actions.context.write_here()
+            return None
+        case PromptQueue():
+            actions.context.parts.queue.enter()
+            return None
         case Checkpoints():
             await actions.checkpoints.show()
             return None

@@ -195,13 +195,9 @@ class StandingColumn(Vertical):
         """True while one of the panels is visible."""
         return self.plan.has_class("-open") or self.queue.has_class("-any")
 
-    @on(QueueList.Removed)
-    @on(QueueList.Deleted)
-    @on(QueueList.SentNow)
+    @on(QueueList.Changed)
     @on(QueueList.Moved)
-    def _decided(
-        self, event: QueueList.Removed | QueueList.Deleted | QueueList.SentNow | QueueList.Moved
-    ) -> None:
+    def _decided(self, event: QueueList.Changed | QueueList.Moved) -> None:
         event.stop()
         self._handle(event)
 

@@ -38,10 +38,8 @@ ChatEvent: TypeAlias = (
     | FindBar.Looked
     | FindBar.Stepped
     | PermissionPanel.ReasonLeft
-    | QueueList.Deleted
+    | QueueList.Changed
     | QueueList.Moved
-    | QueueList.Removed
-    | QueueList.SentNow
     | StartPanel.Taken
     | Transcript.BranchRequested
     | Transcript.ImagesWanted
@@ -52,9 +50,7 @@ ChatEvent: TypeAlias = (
     | Transcript.SiblingRequested
     | TroublePanel.Taken
 )
-_Change: TypeAlias = (
-    QueueList.Removed | QueueList.Deleted | QueueList.SentNow | QueueList.Moved | AttachmentBar.Removed
-)
+_Change: TypeAlias = QueueList.Changed | QueueList.Moved | AttachmentBar.Removed
 
 
 def open_chat(
@@ -97,13 +93,7 @@ def handle(event: ChatEvent, actions: ChatActions) -> None:
                 context.drafts.restore(asking, as_prose(event.text))
         case TroublePanel.Taken():
             context.run(actions.trouble.take(event.offer))
-        case (
-            QueueList.Removed()
-            | QueueList.Deleted()
-            | QueueList.SentNow()
-            | QueueList.Moved()
-            | AttachmentBar.Removed()
-        ):
+        case QueueList.Changed() | QueueList.Moved() | AttachmentBar.Removed():
             if tab is not None:
                 context.run(_change(tab, event, actions))
         case EditLeft():
@@ -145,14 +135,10 @@ def handle(event: ChatEvent, actions: ChatActions) -> None:
 def _change(tab: Tab, event: _Change, actions: ChatActions) -> Awaitable[None]:
     """Change what waits in a tab, or what is attached to its draft."""
     match event:
-        case QueueList.Removed():
-            return actions.prompts.restore_queued(tab, event.item)
-        case QueueList.Deleted():
-            return actions.queue.delete(tab, event.item)
-        case QueueList.SentNow():
-            return actions.queue.send_now(tab, event.item)
+        case QueueList.Changed():
+            return actions.act("catena.acts.prompts:change_queued", item=event.item, how=event.how)
         case QueueList.Moved():
-            return actions.queue.move(tab, event.item, event.position)
+            return tab.window.queue.move(event.item.id, event.position)
         case AttachmentBar.Removed():
             return actions.attachments.remove(tab, event.index)
         case _:

@@ -34,35 +34,22 @@ class QueueList(Widget, can_focus=True):
             previous_queued="choose(-1)",
             send_later="move(1)",
             send_sooner="move(-1)",
-            edit_queued="edit",
-            delete_queued="delete",
-            send_now="send",
+            edit_queued="change('edit')",
+            delete_queued="change('remove')",
+            send_now="change('now')",
         )
     ]
     DEFAULT_CSS = """
     QueueList { height: auto; max-height: 5; display: none; color: $muted; &.-any { display: block; } }
     """
 
-    class Removed(Message):
-        """The person wants a waiting prompt restored to the draft."""
+    class Changed(Message):
+        """The person wants something done with a waiting prompt: `now`, `edit` or `remove`."""
 
-        def __init__(self, item: QueueItem) -> None:
+        def __init__(self, item: QueueItem, how: str) -> None:
             super().__init__()
             self.item = item
-
-    class Deleted(Message):
-        """The person wants a waiting prompt deleted."""
-
-        def __init__(self, item: QueueItem) -> None:
-            super().__init__()
-            self.item = item
-
-    class SentNow(Message):
-        """The person wants a waiting prompt sent before all others."""
-
-        def __init__(self, item: QueueItem) -> None:
-            super().__init__()
-            self.item = item
+            self.how = how
 
     class Moved(Message):
         """The person gives a waiting prompt another place, counted from 0."""
@@ -140,20 +127,10 @@ class QueueList(Widget, can_focus=True):
         if (item := self.chosen) and 0 <= self._at + step < len(self._items):
             self.post_message(self.Moved(item, self._at + step))
 
-    def action_edit(self) -> None:
-        """Restore the chosen prompt to the draft."""
+    def action_change(self, how: str) -> None:
+        """Send the chosen prompt, remove it, or restore it to the draft."""
         if item := self.chosen:
-            self.post_message(self.Removed(item))
-
-    def action_delete(self) -> None:
-        """Delete the chosen prompt."""
-        if item := self.chosen:
-            self.post_message(self.Deleted(item))
-
-    def action_send(self) -> None:
-        """Send the chosen prompt before all others."""
-        if item := self.chosen:
-            self.post_message(self.SentNow(item))
+            self.post_message(self.Changed(item, how))
 
     def on_click(self, event: events.Click) -> None:
         """Choose the clicked line; a click on the words at its end sends or restores the prompt."""
@@ -164,9 +141,9 @@ class QueueList(Widget, can_focus=True):
         self._chosen = item.id
         from_end = self.size.width - event.x
         if from_end <= len(_CROSS) + 2:
-            self.post_message(self.Removed(item))
+            self.post_message(self.Changed(item, "edit"))
         elif from_end <= len(_CROSS) + len(_NOW) + 2:
-            self.post_message(self.SentNow(item))
+            self.post_message(self.Changed(item, "now"))
         self.refresh()
 
     @property

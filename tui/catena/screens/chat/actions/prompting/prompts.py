@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from catena.mentions.prompt_files import with_mentions_of
 from catena.screens.chat.context import ChatContext
@@ -17,7 +17,7 @@ from catena_acp.permissions.rule import Rule
 from catena_acp.port.elicitation.requests import ElicitationAnswer
 from catena_acp.port.session_events import PermissionOption
 from catena_store.errors import StoreError
-from catena_store.records import Attachment, QueueItem
+from catena_store.records import Attachment
 
 
 class InputHistory:
@@ -80,8 +80,10 @@ BUSY = "The agent is still working; {Stop} stops it."
 class PromptActions:
     """Actions on the prompts of the active tab."""
 
-    def __init__(self, context: ChatContext) -> None:
+    def __init__(self, context: ChatContext, act: Callable[..., Awaitable[None]]) -> None:
+        """``act`` does an act by its name."""
         self._context = context
+        self._act = act
         self._inputs = InputHistory()
         self._walks_in: DraftPlace | None = None
         self._cleared_in: DraftPlace | None = None  # where ↑ brings a cleared draft back first
@@ -188,11 +190,6 @@ class PromptActions:
         answered = await self.apply_rules()
         context.say(saved_words(answered))
 
-    async def restore_queued(self, tab: Tab, item: QueueItem) -> None:
-        """Restore a waiting prompt to the draft, with its attachments."""
-        self._context.write_here()
-        await self._context.tabs.outgoing.finish(tab.window.queue.restore(item.id))
-
     async def walk(self, *, older: bool) -> None:
         """Show an older or newer input; ↑ in an empty composer restores a waiting prompt first."""
         context, composer = self._context, self._context.parts.composer
@@ -202,9 +199,10 @@ class PromptActions:
             and not self._inputs.walking
             and not self.cleared_here
             and context.tab
-            and _may_restore_queued(context.tab)
+            and context.tab.queue
+            and not context.tab.conversation.read_only
         ):
-            await self.restore_queued(context.tab, context.tab.queue[-1])
+            await self._act("catena.acts.prompts:unqueue")
             return
         if not self._inputs.loaded:
             place, stood = context.drafts.place, composer.text
@@ -272,43 +270,3 @@ class PromptActions:
 
 async def _say(tab: Tab, text: str, files: tuple[Attachment, ...]) -> None:
     await tab.window.say(text, await with_mentions_of(tab, text, files))
-
-
-def _may_restore_queued(tab: Tab) -> bool:
-    return bool(tab.queue) and not tab.conversation.read_only
-
-
-class QueueActions:
-    """Actions on the queue of the active tab."""
-
-    def __init__(self, context: ChatContext) -> None:
-        self._context = context
-
-    async def enter(self) -> None:
-        """Give the keys to the queue, or back to the composer."""
-        context, listed = self._context, self._context.parts.queue
-        if listed.has_focus:
-            context.write_here()
-        elif context.tab and context.tab.queue:
-            listed.enter()
-        else:
-            context.say(
-                context.keys.said("The queue is empty. Press {Send} while the agent works to queue a prompt.")
-            )
-
-    async def delete(self, tab: Tab, item: QueueItem) -> None:
-        """Delete a waiting prompt."""
-        await tab.window.queue.remove(item.id)
-        self._context.say(self._context.keys.said("Removed. {Search_inputs} finds the text.", "Removed."))
-
-    async def move(self, tab: Tab, item: QueueItem, position: int) -> None:
-        """Move a waiting prompt to another place in the queue."""
-        await tab.window.queue.move(item.id, position)
-
-    async def send_now(self, tab: Tab, item: QueueItem) -> None:
-        """Send a waiting prompt before all others."""
-        busy = tab.busy
-        if await tab.window.send_now(item.id):
-            self._context.say("Sent to the running turn.")
-        elif busy:
-            self._context.say("Sent next, when the turn ends.")
