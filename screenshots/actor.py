@@ -82,6 +82,17 @@ def test_login_keeps_next(client):
     answer = client.post("/login?next=/basket", {"name": "ada", "password": "x"})
     assert answer.redirect == "/basket"
 """
+CASE = """\
+def test_login_keeps_next(client):
+    answer = client.post("/login?next=/basket", ADA)
+    assert answer.redirect == "/basket"
+"""
+CASE_OF_OTHERS = """
+
+def test_login_leads_to_no_other_site(client):
+    answer = client.post("/login?next=//evil.example", ADA)
+    assert answer.redirect == "/"
+"""
 FOUND = f"""\
 The redirect target was read **before** the form was bound, so `next` was always empty:
 
@@ -110,7 +121,7 @@ FAILS = """\
 One test fails, as it should: `test_login_keeps_next` is sent to the front page, since the target is still read
 before the form is bound.
 """
-MENDED = """\
+FIXED = """\
 The redirect target was read **before** the form was bound, so `next` was always empty. Now the form carries it.
 
 Old bookmarks without `next` still go to the front page.
@@ -178,7 +189,7 @@ def tool(number: int, kind: str, title: str, *, status: str = "completed", **mor
 
 
 def change(status: str = "completed") -> Update:
-    """The call that mends the login form."""
+    """The call that fixes the login form."""
     diff = {"type": "diff", "path": VIEW, "oldText": BEFORE, "newText": AFTER}
     return tool(2, "edit", VIEW, status=status, content=[diff], locations=[{"path": VIEW}])
 
@@ -305,7 +316,7 @@ class Actor:
             case ["Greet", *_]:
                 yield self._write(FORM_NOTED, FORM_GREETS)
                 yield text("message", "Everybody is greeted by name.")
-            case ["Mend", *_]:
+            case ["Fix", *_]:
                 yield from edits()
                 yield text("message", TEST)
             case ["What", *_]:
@@ -340,10 +351,15 @@ class Actor:
             case ["Find", *_]:
                 yield from self._find(session)
             case ["Cover", *_]:
+                yield self._case(CASE)
                 yield text("message", TEST)
             case ["Also", *_]:
+                await_cue()
+                yield self._case(CASE + CASE_OF_OTHERS)
                 yield from parts(FOREIGN)
             case ["Go", "on.", *_]:
+                ran = {"type": "content", "content": {"type": "text", "text": "15 passed in 2.41s"}}
+                yield tool(32, "execute", "pytest", rawInput={"command": "pytest -q"}, content=[ran])
                 yield text("message", PASSED)
             case ["Which", *_]:
                 yield text("message", WHICH)
@@ -356,6 +372,14 @@ class Actor:
         diff = {"type": "diff", "path": FORM, "oldText": old, "newText": new}
         return tool(21, "edit", FORM, content=[diff], locations=[{"path": FORM}])
 
+    def _case(self, text: str) -> Update:
+        """Really write tests, beside those that are there."""
+        old = Path(CASES).read_text() if Path(CASES).exists() else None
+        Path(CASES).parent.mkdir(exist_ok=True)
+        Path(CASES).write_text(text)
+        diff = {"type": "diff", "path": CASES, "oldText": old, "newText": text}
+        return tool(31, "edit", CASES, content=[diff], locations=[{"path": CASES}])
+
     def _find(self, session: str) -> Iterator[Update]:
         """Look, ask for the change, and say what was wrong; each step at a cue."""
         yield text("thought", "Where does the parameter get lost? Start with the view.")
@@ -365,7 +389,7 @@ class Actor:
         yield change("pending")
         self._ask(session)
         yield {"sessionUpdate": "tool_call_update", "toolCallId": "call-2", "status": "completed"}
-        yield from parts(MENDED)
+        yield from parts(FIXED)
 
     def _ask(self, session: str) -> None:
         options = [

@@ -18,7 +18,7 @@ from screenshots.vector import CELL, FONTS
 
 LINE = 24.4  # units that a row is high
 _BASE = 18.6  # of its letters' foot
-_HEAD, _EDGE, _FOOT = 44.0, 12.0, 12.0  # above, beside and below the screen
+_HEAD, _EDGE, _FOOT = 60.0, 12.0, 12.0  # above, beside and below the screen
 # Blocks are drawn as shapes: letters of many fonts leave gaps. Each with its part of the cell: x, y, width, height.
 _BLOCKS = {
     "▄": (0, 0.5, 1, 0.5),
@@ -61,15 +61,15 @@ def animated(recording: Recording, *, still: int, ground: str, text: str, faint:
     width = recording.columns * CELL + 2 * _EDGE
     height = recording.rows * LINE + _HEAD + _FOOT
     dots = "".join(
-        f'<circle cx="{24 + 20 * number}" cy="22" r="6" fill="{faint}" opacity="0.5"/>' for number in range(3)
+        f'<circle cx="{24 + 20 * number}" cy="30" r="6" fill="{faint}" opacity="0.5"/>' for number in range(3)
     )
     return "\n".join(
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" xml:space="preserve" viewBox="0 0 {width:g} {height:g}">',
-            "<title>Catena, a conversation of a minute</title>",
+            "<title>A conversation in Catena</title>",
             "<style>",
             f"text{{font:20px {FONTS};fill:{text};white-space:pre}}",
-            f".h{{fill:{faint};font-size:16px;text-anchor:middle}}",
+            ".h{font-size:25px;text-anchor:middle}",
             "rect{shape-rendering:crispEdges}",
             *(f".{name}{{{rules}}}" for rules, name in sheet.looks.items()),
             *_animations(sheet, recording.length),
@@ -132,7 +132,7 @@ def _titles(recording: Recording, sheet: _Sheet, *, still: int) -> Iterator[str]
     middle = recording.columns * CELL / 2 + _EDGE
     for chapter, end in zip(chapters, ends, strict=True):
         times = _shown(sheet, ((chapter.at, end),), still, recording.length)
-        yield f'<g {times}><text class="h" x="{middle:g}" y="27">{html.escape(chapter.title)}</text></g>'
+        yield f'<g {times}><text class="h" x="{middle:g}" y="38">{html.escape(chapter.title)}</text></g>'
 
 
 def _shown(sheet: _Sheet, spans: _Spans, still: int, length: int) -> str:

@@ -25,7 +25,7 @@ from screenshots.stage import NOW, THEMES, Stage, stage
 
 TITLE = "Catena: your conversations outlive your agents' sessions"
 NAME = "demo"
-SIZE = (120, 34)
+SIZE = (100, 30)  # so large that its words can be read in the column of a README
 _KEY = 0.045  # seconds from one letter to the next
 _LOOKS = 2  # at a screen that stands still, after the one that it is compared with
 _STILL = "Ask first"  # the chapter at whose end the film stands where nothing may move
@@ -82,6 +82,15 @@ class Director:
                 self.recording.add(rows_of(self.app.app))
                 self._stay(_KEY)
 
+    async def begins(self, text: str, *, stay: float) -> None:
+        """Send the first prompt; the film begins with it in the composer, since an empty screen tells nothing."""
+        for letter in text:
+            await self.app.type(letter)
+        await self._until_typed(text)
+        await self.shows(text[-10:], stay=stay)
+        await self.app.press("enter")
+        self._worked = 0.0
+
     async def sends(self, text: str) -> None:
         """Type a prompt, and send it."""
         await self.types(text)
@@ -136,8 +145,7 @@ class Director:
 async def story(film: Director) -> None:
     """Ask, allow, edit in place, compare, survive a crash, and find it all again."""
     film.chapter("Ask")
-    await film.shows("ready", stay=1.0)
-    await film.sends("Find out why the login form loses ?next, and mend it.")
+    await film.begins("Find out why the login form loses ?next, and fix it.", stay=0.9)
     await film.shows("Thinking", stay=0.7, works=True)
     await film.cue("auth/views.py:12", stay=0.7)
     film.chapter("Ask first")
@@ -148,13 +156,16 @@ async def story(film: Director) -> None:
     film.chapter("Go on")
     await film.sends("Cover it with a test.")
     await film.shows("without the change", stay=1.8)
+    await film.app.files_kept()
 
-    film.chapter("Edit what you said, in place: same context, nothing replayed")
+    film.chapter("Edit what you said, and take its files back")
     await film.press("escape", stay=0.25)
     await film.press("escape", "enter edit", stay=0.8)
-    await film.press("enter", "same context", stay=2.0)
+    await film.press("enter", "same context", "f4", stay=1.6)
+    await film.press("f4", stay=1.6)
     await film.erase("Cover it with a test.")
     await film.sends("Also test that nobody is sent to another site.")
+    await film.cue("test_next.py", stay=0.7)
     await film.cue("evil.example", stay=0.9)
     await film.cue("Both fail", "2/2", stay=2.0, ends=True)
 
@@ -162,7 +173,7 @@ async def story(film: Director) -> None:
     await film.enters("/tree", "all branches", stay=0.8)
     await film.press("enter", "2 branches", "Your next prompt here", stay=1.6)
     await film.press("up", "test_login_keeps_next", "Your next prompt here", stay=0.6)
-    await film.press("d", "Compare two branches", "evil.example", "without the change", stay=2.5)
+    await film.press("d", "Compare two branches", "evil.example", "without the change", stay=2.8)
     await film.press("escape", "2 branches", "Your next prompt here", stay=0.3)
     await film.press("escape", "Both fail", "2/2", stay=0.5)
 
@@ -171,7 +182,7 @@ async def story(film: Director) -> None:
     await film.shows("Running the tests", stay=1.0, works=True)
     await film.cue("killed by signal 9", stay=2.4, ends=True)
     await film.sends("Go on.")
-    await film.shows("same session", "All 15 tests pass", stay=2.6)
+    await film.shows("same session", "15 passed", "All 15 tests pass", stay=2.6)
 
     film.chapter("Search everything that was ever said")
     await film.press("ctrl+o", "History", "fix the login", stay=1.1)
@@ -187,7 +198,7 @@ async def record(theme: str) -> Recording:
     with tempfile.TemporaryDirectory() as named:
         folder = Path(named)
         demo = Demo(RedactedWords.of(home=str(folder), names=[]), time=NOW)
-        async with stage(folder, agent=True, size=SIZE, kept=True, demo=demo, parks=True) as app:
+        async with stage(folder, agent=True, size=SIZE, kept=True, git=True, demo=demo, parks=True) as app:
             app.pause = 0.04
             app.app.theme = THEMES[theme]
             await story(Director(app, folder, recording))

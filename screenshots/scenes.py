@@ -34,13 +34,13 @@ async def first_start(app: Stage) -> None:
 
 async def chat(app: Stage) -> None:
     """A conversation with a thought, tools, Markdown and code."""
-    await app.say("The login form loses the `next` parameter. Find out why, and mend it.")
+    await app.say("The login form loses the `next` parameter. Find out why, and fix it.")
     await app.shows("front page")
 
 
 async def permission(app: Stage) -> None:
     """The agent asks before it changes a file."""
-    await app.say("Go on, mend it.")
+    await app.say("Go on, fix it.")
     await app.shows("Allow once", "esc decide later")
 
 
@@ -105,7 +105,7 @@ async def files(app: Stage) -> None:
     app.has_text(actor.FORM, actor.FORM_BEFORE)
     await app.say("What does the view do with the parameter?")
     await app.shows("never sees it")
-    await app.say("Mend it, in the form too, and write a test.")
+    await app.say("Fix it, in the form too, and write a test.")
     await app.shows("without the change")
     await app.files_kept()
     await app.choose_prompt()
@@ -129,7 +129,7 @@ async def changes(app: Stage) -> None:
     """What the agent changed in three files, hunk by hunk."""
     app.has_text(actor.VIEW, actor.BEFORE)
     app.has_text(actor.FORM, actor.FORM_BEFORE)
-    await app.say("Mend it, in the form too, and write a test.")
+    await app.say("Fix it, in the form too, and write a test.")
     await app.shows("without the change")
     await app.files_kept()
     await app.say("/changes")
@@ -193,7 +193,7 @@ async def conversation(app: Stage) -> None:
     await app.press("enter")
     await app.shows("esc cancel")
     await app.press("end", *["backspace"] * len("Write a test for that."))
-    await app.say("Mend that in all views.")
+    await app.say("Fix that in all views.")
     await app.shows("assert answer.redirect", "2/2")
 
 
@@ -208,7 +208,7 @@ async def panes(app: Stage) -> None:
     await app.say("Which views have that mistake?")
     await app.shows("bind their forms")
     await app.press("f6")
-    await app.say("Go on, mend it.")
+    await app.say("Go on, fix it.")
     await app.shows("Allow once", "esc decide later")
     await app.press("f6")
     await app.shows("Allow once", "f6 other pane")
@@ -218,7 +218,7 @@ async def asked(app: Stage) -> None:
     """Two agents were asked the same; what they said and changed, compared."""
     await app.say("What does the view do with the parameter?")
     await app.shows("never sees it")
-    await app.say("/ask opencode Mend that in all views.")
+    await app.say("/ask opencode Fix that in all views.")
     await app.shows("this prompt at once?")
     await app.press("enter")
     await app.all_answered(2)
