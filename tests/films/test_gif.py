@@ -27,7 +27,7 @@ def test_d02_a_cast_of_version_2_has_the_same_film_with_times_from_its_beginning
     _, *events = map(json.loads, CAST.splitlines())
     header, *told = map(json.loads, gif.of_version_2(CAST).splitlines())
 
-    assert (header["version"], header["width"], header["height"]) == (2, 120, 34)
+    assert (header["version"], header["width"], header["height"]) == (2, 100, 30)
     assert [text for _, _, text in told] == [text for _, code, text in events if code == "o"]
     assert [at for at, _, _ in told] == sorted(at for at, _, _ in told)
     assert told[-1][0] == pytest.approx(sum(interval for interval, _, _ in events))

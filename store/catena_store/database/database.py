@@ -260,7 +260,7 @@ class Database:
                 yield db
             finally:
                 db._closed = True
-                await _shielded(db._close_second())
+                await _shielded(db._come_to_rest())
         finally:
             # The connection has a thread, which would keep the process from ending.
             await _shielded(connection.close())
@@ -385,9 +385,12 @@ class Database:
         await second
         self._second = second
 
-    async def _close_second(self) -> None:
-        """Close the second connection, before the first: the last to close writes the log into the file."""
-        async with self._second_lock:
+    async def _come_to_rest(self) -> None:
+        """Close the second connection, before the first: the last to close writes the log into the file.
+
+        A transaction that is open is waited for: those who were cancelled in it roll back.
+        """
+        async with self._second_lock, self._lock:
             if self._second is not None:
                 await self._second.close()
 
@@ -400,9 +403,9 @@ class Database:
     @asynccontextmanager
     async def _exclusively(self) -> AsyncIterator[None]:
         self._refuse_within()
-        if self._closed:
-            raise StoreError(f"{self.path} was closed")
         async with self._lock:
+            if self._closed:
+                raise StoreError(f"{self.path} was closed")
             self._holder = asyncio.current_task()
             try:
                 yield

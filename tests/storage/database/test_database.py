@@ -224,6 +224,25 @@ async def test_a_store_that_was_closed_takes_no_more_transactions(tmp_path: Path
         await db.data_version()
 
 
+async def test_a_store_is_closed_once_the_transaction_that_is_open_has_ended(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def write(db: Database) -> None:
+        async with db.write() as tx:
+            await new_conversation(tx)
+            begun.set()
+            await asyncio.sleep(60)
+
+    async with store(tmp_path) as db:
+        writing = asyncio.ensure_future(write(db))
+        await begun.wait()
+        asyncio.get_running_loop().call_later(0.05, writing.cancel)
+    with pytest.raises(asyncio.CancelledError):  # and no complaint about a connection that is gone
+        await writing
+    async with store(tmp_path) as db, db.read() as reader:
+        assert await conversations.get(reader, "c1") is None
+
+
 async def test_all_that_one_transaction_writes_has_one_time(tmp_path: Path) -> None:
     times = iter(range(1_000))
 

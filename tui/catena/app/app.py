@@ -329,7 +329,7 @@ class CatenaApp(App[None], inherit_bindings=False):
             self._driver.at_rest = at_rest
 
     async def _show(self, tabs: OpenTabs) -> None:
-        if not self._exited.is_set():
+        if self.screen_stack:  # else it is about to exit
             await self.chat.begin(tabs)
 
     def _end_with(self, error: Exception) -> None:
