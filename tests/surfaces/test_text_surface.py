@@ -88,5 +88,6 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/agent rehearsal") == ["Rehearsal is already in use here."]
         assert (await told("/logout"))[0].startswith("! Log out of Rehearsal?")
         assert await told("/clear") == []
+        assert await told("/close") == ["Closed “A title”. /undo opens it again."]
         (wrong,) = await told("/file")
         assert wrong.startswith("! Unknown command /file. Did you mean /files? Nothing was done")

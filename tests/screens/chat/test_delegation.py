@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from catena.screens.background.screen import BackgroundScreen
 from catena.settings.settings import Settings
 from support.conversations.rehearsed import World
@@ -44,7 +42,11 @@ async def test_w28_work_in_the_background_is_counted_listed_and_named_before_it_
         await person.sees("“npm run dev” runs in the background. Ctrl+D or /quit again stops it and quits")
         await person.press("escape")
         await person.say("/close")
-        await person.sees("“npm run dev” runs in the background. /close again ends it and closes the tab.")
+        await person.sees(
+            "“npm run dev” runs in the background. Closing the tab ends that.", "enter Close it"
+        )
+        await person.press("escape")
+        await person.writing()
         await person.say("/background")
         await person.sees_dialog(BackgroundScreen)
         await person.sees("In the background (1)", "npm run dev", "Command running in background with ID")
@@ -76,18 +78,3 @@ async def test_w28_enter_goes_to_the_call_that_began_it_but_to_no_other_branch(w
         await person.sees_dialog(BackgroundScreen)
         await person.press("enter")
         await person.sees("Its call is not on this branch.")
-
-
-@pytest.mark.parametrize("again", ["/close", "/new"])
-async def test_w28_closing_names_again_what_was_named_only_before_something_else(
-    world: World, again: str
-) -> None:
-    async with at_the_screen(str(world.project), settings=Settings(park=False)) as person:
-        await person.say("background npm run dev")
-        await person.idle()
-        await person.say("/close")
-        await person.sees("/close again ends it and closes the tab.")
-        first = person.tab
-        await person.say(again)
-        await person.until(lambda: person.tab is not first, "another tab")
-        assert (first in person.tabs) is (again == "/new")

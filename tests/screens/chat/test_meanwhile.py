@@ -221,9 +221,9 @@ async def test_k11_a_closed_tab_keeps_its_draft_and_the_next_one_gets_what_is_ty
             person.chat.do("close")
             await person.type(" typed")
         await person.until(lambda: len(person.tabs) == 1, "one tab")
-        await person.sees("  first", "│ draft one typed")
+        await person.sees("  first", "│ draft one", "│  typed")
         await person.done()
-        assert person.tabs[0].draft == "draft one typed"
+        assert person.tabs[0].draft == "draft one\n typed"
         await person.say("/undo")
         await person.sees("  second", "│ draft two")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from catena.acts.surface import Done, Here, Question, Refused, Report, ReportRow
 from catena.acts.undo import refuse_in_edit
 from catena.settings.agents import titles_of
-from catena.text.formats import from_home, truncate_left
+from catena.text.formats import background_words, from_home, truncate_left
 from catena.text.safe_text import safe_line
 from catena.workspace.directories import existing_directory, is_directory
 from catena.workspace.keeping import upstream_words
@@ -73,6 +73,22 @@ async def export(on: Here, wish: str) -> Done:
     return Done(await on.tabs.branches.of_branch_at_length(tab, write))
 
 
+async def close(on: Here) -> Done:
+    """Close the tab: the conversation stays, and its agent is stopped unless another tab has it, too."""
+    tab, window, agent = on.tab, on.tab.window, safe_line(on.tab.agent_title)
+    shared = any(each is not tab and each.conversation is tab.conversation for each in on.tabs.tabs)
+    stops = window.at_work and not shared and not tab.conversation.read_only
+    running = [task.title for task in window.background]
+    if stops or running:
+        what = background_words(running) if running else f"{agent} is at work"
+        note = f"{what}. Closing the tab ends that."
+        await on.surface.ask(Question("Close this tab?", "Close it", note=note, seen=not running))
+    name, empty = safe_line(tab.name()), tab.untouched
+    await on.surface.go(on.tabs.close(tab), _nowhere, leaving=tab)
+    stopped = f": {agent} was working and is stopped" if stops else ""
+    return Done("" if empty else f"Closed “{name}”{stopped}. /undo opens it again.")
+
+
 async def archive(on: Here) -> Done:
     """Archive the conversation: its tab closes, and it moves to the end of the history."""
     tab = await _to_leave(on)
@@ -109,7 +125,7 @@ async def _to_leave(on: Here) -> Tab:
     return on.tab
 
 
-def _nowhere(kept: Kept) -> None:
+def _nowhere(done: Kept | None) -> None:
     """Lead to no tab: to what is left."""
 
 

@@ -136,8 +136,10 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "close",
         "close this tab (the conversation stays in the history)",
-        screen=Front("tabs.close"),
-        lines=Front("tabs.close", "", "close this tab (the conversation stays)"),
+        "catena.acts.conversations:close",
+        moves=True,
+        screen=Front(),
+        lines=Front(summary="close this tab (the conversation stays)"),
     ),
     ActRow(
         "side",

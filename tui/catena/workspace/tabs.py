@@ -399,6 +399,7 @@ class OpenTabs:
     async def close(self, tab: Tab) -> None:
         """Close a tab: what runs in it goes on or is ended by its conversation, and an empty chat leaves no trace."""
         if not self._db.read_only:
+            await self.keep(tab)  # /undo brings it back as it is
             async with self._db.write() as tx:
                 await journal.close_window(tx, window_id=tab.window_id)
         await self.detach(tab)

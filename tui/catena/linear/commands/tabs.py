@@ -248,20 +248,6 @@ class TabCommands:
         else:
             raise Refused(f"There is no tab {safe_line(argument)}; /tabs lists them.")
 
-    async def close(self) -> None:
-        """Close the tab; the conversation stays in the history."""
-        context, tab = self._context, self._context.here
-        running = [task.title for task in tab.window.background]
-        if (tab.window.in_turn or running) and not await context.confirm(
-            f"{context.title} is at work in this tab; closing it stops that.", "close it"
-        ):
-            return
-        if not context.tabs.read_only:
-            await context.tabs.keep(tab)
-        await context.tabs.close(tab)
-        context.say("Closed; /undo opens it again.")
-        await self.show_what_is_left()
-
     async def show_what_is_left(self) -> None:
         """Read another tab after one is gone."""
         context = self._context

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from catena.acts import agents
 from catena.screens.chat.actions.start import open_start
 from catena.screens.chat.context import ChatContext
 from catena.settings.agents import default_agent, find_agent
-from catena.text.formats import background_words
 from catena.workspace.directories import is_directory
 from catena.workspace.outgoing import UnplacedDraft
 from catena.workspace.panes import Pane
@@ -33,7 +32,6 @@ class TabActions:
         self._unreadable: Tab | None = (
             None  # the active tab, where it could not be shown, and no other one is
         )
-        self._named_before_closing: tuple[str, tuple[str, ...]] | None = None  # window and work
         self.shown_first: Callable[
             [Tab], Awaitable[None]
         ]  # called once a tab is on the screen for the first time
@@ -289,66 +287,14 @@ class TabActions:
             drawn_at_once.callback(late.cancel)
             yield
 
-    def close(self) -> Awaitable[None]:
-        """Close the active tab; a new one takes the place of the last."""
-        context = self._context
-        if (tab := context.tab) is None or context.drafts.leaves(tab):
-            return _nothing()
-        if self._asks_first(tab):
-            return _nothing()
-        if context.panes.several:  # the pane goes with its tab
-            context.panes.close(context.pane)
-            return self._close(tab, context.drafts.set_out())
-        if tab is context.presenter.shown:
-            tab.scroll = context.parts.transcript.position()
-        way = context.drafts.set_out(tab)
-        if (beside := context.tabs.beside(tab)) is not None:
-            self._turn_to(beside)
-        return self._close(tab, way)
-
     async def keep_only(self, tab: Tab, gone: Tab) -> None:
         """Show a tab, and close another one with its pane."""
         context = self._context
         await self.show(tab)
-        await self._keep_and_close(gone)
+        await context.tabs.close(gone)
         context.panes.close_empty()
         if context.pane in context.tabs.panes.open:
             context.presenter.refresh()
-
-    def _asks_first(self, tab: Tab) -> bool:
-        """Name what closing a tab would end in the background, once; return whether that was done now."""
-        running = tuple(task.title for task in tab.window.background)
-        asked, self._named_before_closing = self._named_before_closing, (tab.window_id, running)
-        if not running or asked == (tab.window_id, running):
-            return False
-        self._context.say(
-            f"{background_words(running)}. /close again ends {_them(running)} and closes the tab."
-        )
-        return True
-
-    async def _close(self, tab: Tab, way: UnplacedDraft) -> None:
-        context = self._context
-        elsewhere = any(
-            each is not tab and each.conversation is tab.conversation for each in context.tabs.tabs
-        )
-        stopped = tab.window.at_work and not elsewhere and not tab.conversation.read_only
-        with context.drafts.under_way(way):
-            try:
-                await self._keep_and_close(tab)
-            except StoreError:
-                if tab in context.tabs.tabs:
-                    context.drafts.arrive(way, tab)
-                    await self.show(tab)
-                raise
-            await self.show_what_is_left(tab, way)
-        if stopped:
-            agent = tab.agent_title
-            context.say(f"Closed “{tab.name()}”: {agent} was working and is stopped. /undo opens it again.")
-
-    async def _keep_and_close(self, tab: Tab) -> None:
-        if not self._context.tabs.read_only:  # /undo brings it back as it is
-            await self._context.tabs.keep(tab)
-        await self._context.tabs.close(tab)
 
     async def show_what_is_left(self, gone: Tab | None, way: UnplacedDraft) -> None:
         """Show another tab after one is gone; after the last one, a new tab with its agent.
@@ -417,11 +363,3 @@ class TabActions:
     async def suspend(self) -> None:
         """Stop the program as a shell's Ctrl+Z does."""
         self._context.app.action_suspend_process()
-
-
-async def _nothing() -> None:
-    """Do nothing."""
-
-
-def _them(things: Sequence[str]) -> str:
-    return "it" if len(things) == 1 else "them"
