@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from catena.history.entries import EntryState, HistoryEntry
 from catena.history.listing import HistoryListing
@@ -21,6 +22,7 @@ from catena_store.records import Lease
 FIRST = 100  # conversations that a list shows without reading on
 _MORE = 400  # outlines: no key waits longer than for these
 _FOREIGN_SILENCE = timedelta(seconds=60)
+_FACTS = set(HistoryEntry._fields) & set(HistoryRow.__slots__)  # an entry shows them as they stand in its row
 
 Lives = Callable[[Lease], bool]
 
@@ -205,23 +207,5 @@ def entry_of(row: HistoryRow, *, alive: bool) -> HistoryEntry:
     else:
         state = EntryState.UNREAD if row.unseen_answer else EntryState.NONE
     waits = state in (EntryState.ASKS, EntryState.UNREAD) or (state is EntryState.FAILED and unseen)
-    return HistoryEntry(
-        key=row.id,
-        title=row.title,
-        first_prompt=row.first_prompt,
-        last_prompt=row.last_prompt,
-        agent=row.agent,
-        profile=row.profile,
-        cwd=row.cwd,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        messages=row.messages,
-        branches=row.branches,
-        todos=row.todos,
-        state=state,
-        waits=waits,
-        pinned=row.pinned,
-        archived=row.archived,
-        git_branch=row.git_branch,
-        opened_at=row.seen_at,
-    )
+    facts: dict[str, Any] = {name: getattr(row, name) for name in _FACTS}
+    return HistoryEntry(key=row.id, state=state, waits=waits, opened_at=row.seen_at, **facts)
