@@ -580,6 +580,21 @@ async def test_r12_a_text_that_came_back_and_was_changed_is_not_sent_by_a_key_of
         assert person.draft == "say well after all, or not"
 
 
+async def test_r12_a_retry_that_is_typed_in_the_place_of_a_text_that_came_back_sends_that_text(
+    tmp_path: Path,
+) -> None:
+    async with three_tabs(tmp_path) as scene:
+        person = scene.person
+        scene.fail({"prompt": {"error": [-32603, "no"]}})
+        await person.say("say well after all")
+        await person.until(lambda: person.area.panels.trouble.can_act, "something to be offered")
+        scene.fail({})
+        await person.press("ctrl+u")
+        await person.say("/retry")
+        await person.sees("  well after all")
+        assert person.draft == ""
+
+
 async def test_trouble_of_another_tab_is_a_mark_and_is_there_when_it_is_looked_at(tmp_path: Path) -> None:
     async with three_tabs(tmp_path) as scene:
         person = scene.person

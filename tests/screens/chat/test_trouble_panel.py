@@ -14,7 +14,7 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from catena.screens.chat.actions.agent.trouble import behind
+from catena.screens.chat.actions.surface import behind
 from catena.screens.chat.panels.trouble import TroublePanel
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble, TabTrouble, changes_in, duration, words_of
@@ -299,7 +299,6 @@ def test_what_was_typed_behind_a_prompt_that_came_back_is_no_part_of_it() -> Non
     assert behind("say one", "say one\nand more") == "and more"
     assert behind("say one", "say one or two") is None
     assert behind("say one", "") is None
-    assert behind(None, "say one") is None
 
 
 # What ends it.

@@ -114,7 +114,7 @@ async def _send_owed(on: Here) -> Done:
     tab.trouble.logged_in()
     if owed is not None and not owed.begun and owed.returned is not None:
         return _of_tab(
-            on, login_text.logged_in_text(title, owed, edited=await on.surface.resend(owed.returned))
+            on, login_text.logged_in_text(title, owed, edited=await on.surface.resend(tab, owed.returned))
         )
     if owed is not None and not owed.begun:
         await tab.window.retry()

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 
-from catena.acts.surface import Done, Here, LiveReport, Refused, Report, ReportRow
+from catena.acts.surface import Done, Here, LiveReport, Question, QuestionOption, Refused, Report, ReportRow
+from catena.settings.agents import find_agent
 from catena.text.formats import size_in_words
 from catena.text.safe_text import safe_line
+from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
+from catena.workspace.tab_branches import NO_PROMPTS
 from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.sending.prompt_blocks import SHOWN_PICTURES
 from catena_acp.errors import StillAtWork
+from catena_acp.port.port import AgentSpec
 from catena_store.records import Attachment, QueueItem
 from catena_store.windows.attached_files import MOST_FILES, read_file
 
@@ -36,6 +41,65 @@ async def stop(on: Here) -> Done:
         return Done(f"{safe_line(tab.agent_title)} was killed; its partial answer is saved.")
     if tab.doing is not Doing.STOPPING:
         await tab.window.stop()
+    return Done()
+
+
+async def retry(on: Here, agent: str) -> Done:
+    """Send a prompt again, the last one unless one is meant, with another agent if one is named. Asks first.
+
+    Without either, trouble that a retry would end is what is tried again.
+    """
+    tab, standing = on.tab, on.tab.trouble.standing
+    spec = find_agent(agent, on.settings) if agent else None
+    if tab.at_work and on.message_id is None:
+        raise StillAtWork
+    if standing is not None and on.message_id is None and spec is None and not standing.gone_on:
+        return await send_again(on, tab)
+    branches, chain = on.tabs.branches, tab.conversation.chain
+    below = on.message_id or tab.leaf_id
+    prompt = await branches.prompt_of(below) if below else None
+    if prompt is None:
+        raise Refused(NO_PROMPTS)
+
+    async def prices(specs: Sequence[AgentSpec]) -> list[str]:
+        return [price.words for price in await chain.prices(tab.window, specs, leaf_id=prompt.parent_id)]
+
+    along = FilesAlong(by_default=on.settings.files_follow)
+    whom = f" with {safe_line(tab.title_of(spec))}" if spec else ""
+    question = Question(
+        f"Retry {on.surface.named(prompt.id, 'this prompt')}{whom}?",
+        "Retry",
+        (await chain.price(tab.window, spec=spec, leaf_id=prompt.parent_id)).words,
+        (QuestionOption("agent", "Retry with another agent", "Other agent", again=True, typed="AGENT"),),
+        "Stops the running turn." if tab.at_work else "",
+        along=along,
+        look=partial(along.look, tab.conversation.files, tab.window_id, prompt.parent_id),
+    )
+    if await on.surface.ask(question) == "agent":
+        spec = await on.surface.choose_agent("Retry with which agent?", prices=prices)
+        await on.surface.write()
+    last = await branches.prompt_of(tab.leaf_id) if tab.leaf_id else None
+    is_last = last is not None and last.id == prompt.id and not tab.busy
+    again = is_last and along.choice is None  # files go back before a version of its own
+    await tab.window.retry(agent=spec, prompt_id=None if again else prompt.id, choice=along.choice)
+    await on.tabs.keep(tab)  # the draft goes along
+    return Done()
+
+
+async def send_again(on: Here, tab: Tab) -> Done:
+    """Try again what was in trouble in a tab: a prompt that came back only while the draft holds it unchanged."""
+    standing = tab.trouble.standing
+    if tab.at_work:
+        raise StillAtWork
+    if standing is None:
+        return Done()
+    if not standing.about_prompt:
+        tab.trouble.end()
+        await tab.window.prepare()
+    elif not standing.problem.returned or standing.prompt is None:
+        await tab.window.retry()
+    elif edited := await on.surface.resend(tab, standing.prompt):
+        raise Refused(f"You edited the prompt: {edited}.")
     return Done()
 
 

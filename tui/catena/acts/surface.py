@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from catena_store.records import Message
 
 T = TypeVar("T")
+Prices = Callable[[Sequence["AgentSpec"]], Awaitable[list[str]]]  # of agents, in words
 NO_TAB = "No conversation is open: /new begins one, /history lists the others."
 
 
@@ -58,6 +59,8 @@ class Question:
     seen: bool = False  # it is seen on a screen, and can be undone: only who gets lines is asked
     stays: bool = False  # who was browsing goes on with that
     free: bool = False  # nothing is replayed, and it can be undone: it is done unasked
+    along: FilesAlong | None = None  # files that may go along with it
+    look: Callable[[], Awaitable[None]] | None = None  # finds them, while the question is open if it is seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +146,8 @@ class Surface(Protocol):
     async def write(self, text: str = "") -> None:
         """Put a text behind the draft of the tab, which the person goes on with."""
 
-    async def resend(self, prompt: str) -> str | None:
-        """Send a prompt that came back into the draft; if it was changed there, return how the user sends it."""
+    async def resend(self, tab: Tab, prompt: str) -> str | None:
+        """Send a prompt that came back into the draft of a tab; if it was changed there, return how it is sent."""
 
     async def lend(
         self, command: Sequence[str], environment: Mapping[str, str], directory: str, heading: str
@@ -168,10 +171,12 @@ class Surface(Protocol):
         ``enter``: what choosing does with the conversation; ``note`` is about all rows, for those who see them.
         """
 
-    async def choose_agent(self, title: str, *, used: Mapping[str, str] | None = None) -> AgentSpec:
-        """Return the agent that the user chooses, each with its price; ``used`` are those of the conversation.
+    async def choose_agent(
+        self, title: str, *, used: Mapping[str, str] | None = None, prices: Prices | None = None
+    ) -> AgentSpec:
+        """Return the agent that the user chooses, each with its price, else with that of the next prompt.
 
-        Raises Cancelled, Refused.
+        ``used`` are those of the conversation. Raises Cancelled, Refused.
         """
 
     async def files(self, along: FilesAlong, look: Callable[[], Awaitable[None]]) -> None:

@@ -170,12 +170,13 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "retry",
         "retry the last prompt, or with another agent",
+        "catena.acts.prompts:retry",
+        takes="agent",
+        at="message",
         key="{retry} while browsing",
         leads=True,
-        screen=Front("edits.retry", "AGENT"),
-        lines=Front(
-            "prompts.retry", "[N] [AGENT]", "retry the last prompt, or another, or with another agent"
-        ),
+        screen=Front(argument="AGENT"),
+        lines=Front("", "[N] [AGENT]", "retry the last prompt, or another, or with another agent"),
     ),
     ActRow(
         "edit",
@@ -699,14 +700,6 @@ ACTS: tuple[ActRow, ...] = (
         key="{quit} when empty",
         screen=Front("quitting.quit"),
         lines=Front(summary="leave"),
-    ),
-    ActRow(
-        "again",
-        "retry the browsed prompt",
-        key="{retry} while browsing",
-        leads=True,
-        by_name=False,
-        screen=Front("edits.retry_browsed"),
     ),
     ActRow(
         "fork-beside",

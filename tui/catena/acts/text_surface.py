@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from catena.acts.perform import perform
-from catena.acts.surface import Here, LiveReport, Question, Refused, Report, ReportRow, T, Voice
+from catena.acts.surface import Here, LiveReport, Prices, Question, Refused, Report, ReportRow, T, Voice
 from catena.acts.table import FrontCommand, commands_of
 from catena.acts.unknown import unknown_command
 from catena.errors import CommandRefused
@@ -48,7 +48,7 @@ class TextSurface:
         for line in safe(text).splitlines():
             self._write(f"Draft: {line}")
 
-    async def resend(self, prompt: str) -> str | None:
+    async def resend(self, tab: Tab, prompt: str) -> str | None:
         """Say how to send it: a line is no prompt here."""
         return "send it again"
 
@@ -83,7 +83,9 @@ class TextSurface:
     async def files(self, along: FilesAlong, look: Callable[[], Awaitable[None]]) -> None:
         """Leave it at the settings."""
 
-    async def choose_agent(self, title: str, *, used: Mapping[str, str] | None = None) -> AgentSpec:
+    async def choose_agent(
+        self, title: str, *, used: Mapping[str, str] | None = None, prices: Prices | None = None
+    ) -> AgentSpec:
         """Raise Refused."""
         raise Refused(f"{title} Name one.")
 

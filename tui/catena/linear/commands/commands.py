@@ -42,7 +42,7 @@ class LinearCommands:
         context.do = self.do_plainly
         self.questions = questions
         self.tabs: TabCommands = TabCommands(context, narrator, questions)
-        self.prompts: PromptCommands = PromptCommands(context)
+        self.prompts: PromptCommands = PromptCommands(context, self.act)
         self.branches: BranchCommands = BranchCommands(context, self.tabs, self.prompts, self.act)
         self.history: HistoryCommands = HistoryCommands(context, self.tabs, self.act)
         self.reading: ReadingCommands = ReadingCommands(context)

@@ -25,32 +25,15 @@ async def choose_files(
     if context.input.terminal:
         if await choose_extent(context, along):
             raise Refused("Nothing was changed.")
-    elif says and along.offered and along.choice is not None:
-        words = along.words_with("", size=rows.size_words)
-        context.say(f"{words[:1].upper()}{words[1:]}.")
+    elif says and (said := said_along(along)):
+        context.say(said)
     return along.choice
 
 
-async def confirm_with_files(
-    context: LinearContext, tab: Tab, target: str | None, question: str, yes: str
-) -> FilesAlong | None:
-    """Ask a question that says a price and, if files would go along to a row, lets them be chosen; None for no.
-
-    The ``question`` has no full stop. Where nobody types, files go along as the settings have it, and the question
-    says so.
-    """
-    along = FilesAlong(by_default=context.settings.files_follow)
-    await along.look(tab.conversation.files, tab.window_id, target)
-    if along.offered and context.input.terminal:
-        extents = _extents(along)
-        options = [f"{yes[:1].upper()}{yes[1:]}: {_words(along, each, FILES_STAY)}" for each in extents]
-        chosen = await context.choose(rows.spoken(f"{question}."), options)
-        if chosen is None:
-            return None
-        _take(along, extents[chosen])
-        return along
-    files = along.words_with("", size=rows.size_words) if along.offered and along.choice is not None else ""
-    return along if await context.confirm(f"{'; '.join(filter(None, (question, files)))}.", yes) else None
+def said_along(along: FilesAlong) -> str:
+    """A sentence about the files that go along unasked; "" if there are none."""
+    words = along.words_with("", size=rows.size_words) if along.offered and along.choice is not None else ""
+    return f"{words[:1].upper()}{words[1:]}." if words else ""
 
 
 async def offer_files(context: LinearContext, tab: Tab) -> None:
@@ -63,16 +46,23 @@ async def offer_files(context: LinearContext, tab: Tab) -> None:
         context.say(moved_words(await tab.window.bring_files(choice)) or UNCHANGED)
 
 
-async def choose_extent(context: LinearContext, along: FilesAlong) -> bool:
-    """Ask what becomes of files, if there is a choice; True if the input has ended."""
+async def choose_extent(
+    context: LinearContext, along: FilesAlong, heading: str = "Files:", yes: str = ""
+) -> bool:
+    """Ask what becomes of files, if there is a choice; True if nothing was chosen.
+
+    Enter takes what holds anyway, unless the question is another one that files belong to: ``yes`` is its answer.
+    """
     if not along.offered:
         return False
     extents = _extents(along)
-    words = [_words(along, each, f"{FILES_STAY[:1].upper()}{FILES_STAY[1:]}") for each in extents]
-    chosen = await context.choose("Files:", words, first=True)
+    stay = FILES_STAY if yes else FILES_STAY.capitalize()
+    words = [f"{yes}{stay if each is Extent.NONE else _words(along, each)}" for each in extents]
+    chosen = await context.choose(heading, words, first=not yes)
     if chosen is None:
         return True
-    _take(along, extents[chosen])
+    if extents[chosen] is not along.extent:
+        along.chosen = extents[chosen]
     return False
 
 
@@ -81,13 +71,5 @@ def _extents(along: FilesAlong) -> list[Extent]:
     return sorted(along.offers, key=lambda extent: extent is not along.extent)
 
 
-def _words(along: FilesAlong, extent: Extent, stay: str) -> str:
-    if extent is Extent.NONE:
-        return stay
+def _words(along: FilesAlong, extent: Extent) -> str:
     return FilesAlong(plan=along.plan, chosen=extent).words_with("", size=rows.size_words)
-
-
-def _take(along: FilesAlong, extent: Extent) -> None:
-    """Choose what does not hold anyway."""
-    if extent is not along.extent:
-        along.chosen = extent

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from catena.acts.surface import Refused
 from catena.linear import rows
-from catena.linear.commands.files import choose_files, confirm_with_files
+from catena.linear.commands.files import choose_files
 from catena.linear.context import LinearContext, ListRow
 from catena.mentions.prompt_files import with_mentions_of
-from catena.settings.agents import find_agent
 from catena.text.formats import joined
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.tab import Tab
@@ -19,8 +19,6 @@ from catena.workspace.trouble import RETRY_CANCELLED
 from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import AgentError, ReadOnly
-from catena_acp.port.port import AgentSpec
-from catena_acp.snapshots.restoring import FileChoice
 from catena_store.conversations import messages
 from catena_store.errors import NotAttachable, StoreError
 from catena_store.ids import utc_now
@@ -75,8 +73,9 @@ def announced(tab: Tab) -> tuple[str, ...]:
 class PromptCommands:
     """Actions on prompts of the tab that is read."""
 
-    def __init__(self, context: LinearContext) -> None:
+    def __init__(self, context: LinearContext, act: Callable[..., Awaitable[None]]) -> None:
         self._context = context
+        self._act = act
         self._waiting: asyncio.Task[None] | None = None
 
     # --- sending
@@ -178,49 +177,6 @@ class PromptCommands:
             context.say("Not sent; your text is kept as a draft.")
             raise
 
-    async def retry(self, argument: str) -> None:
-        """Send a prompt again: the last one or that of a number, with another agent if one is named."""
-        context, tab = self._context, self._context.here
-        number, _, named = argument.partition(" ") if argument[:1].isdecimal() else ("", "", argument)
-        spec = find_agent(named.strip(), context.settings) if named.strip() else None
-        standing = tab.trouble.standing
-        if tab.at_work:
-            raise Refused(BUSY)
-        if standing is not None and not number and spec is None and not standing.gone_on:
-            await self._retry_trouble(tab)
-            return
-        prompt = await prompt_of(context, number)
-        price = await tab.conversation.chain.price(tab.window, spec=spec, leaf_id=prompt.parent_id)
-        whom = f" with {safe_line(tab.title_of(spec))}" if spec else ""
-        said = context.numbers.of(prompt.id)
-        question = f"Retry {said}{whom}: {price.words}"
-        along = await confirm_with_files(context, tab, prompt.parent_id, question, "retry it")
-        if along is not None:
-            await self._retry(tab, prompt, spec, along.choice)
-
-    async def _retry(
-        self, tab: Tab, prompt: Message, spec: AgentSpec | None, choice: FileChoice | None
-    ) -> None:
-        newest = await self._context.tabs.branches.prompt_of(tab.leaf_id) if tab.leaf_id else None
-        is_last = newest is not None and newest.id == prompt.id and not tab.busy
-        again = is_last and choice is None  # files go back before a version of its own
-        await tab.window.retry(agent=spec, prompt_id=None if again else prompt.id, choice=choice)
-
-    async def _retry_trouble(self, tab: Tab) -> None:
-        """Send the prompt of a trouble again; one that came back only while the draft holds it unchanged."""
-        standing = tab.trouble.standing
-        assert standing is not None
-        if not standing.about_prompt:
-            tab.trouble.end()
-            await tab.window.prepare()
-        elif not standing.problem.returned:
-            await tab.window.retry()
-        elif standing.prompt is not None and tab.draft.strip() == standing.prompt.strip():
-            tab.draft = ""
-            await self.say(standing.prompt)
-        else:
-            raise Refused("You changed the prompt: /send sends the draft.")
-
     async def wait(self) -> None:
         """Send the prompt again at the end of its limit; again: stop waiting."""
         context, tab = self._context, self._context.here
@@ -246,7 +202,7 @@ class PromptCommands:
             if tab.trouble.standing is waiting and tab in context.tabs.tabs and not tab.at_work:
                 tab.trouble.wait(None)
                 try:
-                    await self._retry_trouble(tab)
+                    await self._act("catena.acts.prompts:send_again", tab=tab)
                 except (AgentError, StoreError, ReadOnly, Refused) as error:
                     context.out.line(f"Trouble: {safe_line(str(error))}")
 

@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
-from catena.acts.agents import prices
+from catena.acts.agents import prices as prices_of
 from catena.acts.perform import carry_out
-from catena.acts.surface import Cancelled, Done, LiveReport, Question, Refused, Report, ReportRow, T, Voice
+from catena.acts.surface import (
+    Cancelled,
+    Done,
+    LiveReport,
+    Prices,
+    Question,
+    Refused,
+    Report,
+    ReportRow,
+    T,
+    Voice,
+)
 from catena.linear import rows as lines
-from catena.linear.commands.files import choose_extent
+from catena.linear.commands.files import choose_extent, said_along
 from catena.linear.commands.prompts import PromptCommands
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
@@ -52,13 +63,12 @@ class LinesSurface:
         if text:
             await self._prompts.write(text)
 
-    async def resend(self, prompt: str) -> str | None:
+    async def resend(self, tab: Tab, prompt: str) -> str | None:
         """Send a prompt that came back into the draft, unless something else stands there."""
-        tab = self._context.here
         if tab.draft.strip() not in ("", prompt.strip()):
             return "/send sends it"
         tab.draft = ""
-        await self._prompts.say(prompt)
+        await self._prompts.say(prompt, tab=tab)
         return None
 
     async def lend(
@@ -111,6 +121,14 @@ class LinesSurface:
             return "yes"
         title = f"{question.title[:-1]}: {question.price}." if question.price else question.title
         words = " ".join(filter(None, (title, question.note)))
+        if question.along is not None and question.look is not None:
+            await question.look()
+            if question.along.offered and context.input.terminal:
+                if await choose_extent(context, question.along, lines.spoken(words), f"{question.yes}: "):
+                    raise Cancelled
+                return "yes"
+            if said := said_along(question.along):
+                words = f"{words} {said}"
         if options:
             answers = [question.yes, *(each.words for each in options)]
             if (at := await context.choose(lines.spoken(words), answers)) is not None:
@@ -136,14 +154,17 @@ class LinesSurface:
         if self._context.input.terminal and await choose_extent(self._context, along):
             raise Refused("Nothing was changed.")
 
-    async def choose_agent(self, title: str, *, used: Mapping[str, str] | None = None) -> AgentSpec:
+    async def choose_agent(
+        self, title: str, *, used: Mapping[str, str] | None = None, prices: Prices | None = None
+    ) -> AgentSpec:
         """Ask for the number of an agent that is installed."""
         context = self._context
         tab = context.tab
         if tab is None and context.start.agent is not None:
             return context.start.agent
         kept = (tab.agent, tab.profile) if tab else await context.tabs.last_used_agent()
-        spec = await self._tabs.choose_agent(f"Choose: {title}", kept, partial(prices, tab), used=used)
+        priced = prices or partial(prices_of, tab)
+        spec = await self._tabs.choose_agent(f"Choose: {title}", kept, priced, used=used)
         if spec is None:
             raise Cancelled
         return spec

@@ -70,7 +70,7 @@ class ConversationArea(Vertical):
             undo="act('ask-undo')",
             tree="act('tree')",
             edit="act('edit')",
-            retry="act('again')",
+            retry="act('retry')",
             fork="act('fork')",
             fork_beside="act('fork-beside')",
             previous_version="act('sibling-before')",

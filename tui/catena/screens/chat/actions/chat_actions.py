@@ -57,7 +57,7 @@ class ChatActions:
         self.settings = SettingsActions(context)
         self.trouble = TroubleActions(
             context,
-            self.prompts,
+            self.act,
             do=lambda name: context.run(do(name)),
             choose_agent=lambda: do("agent"),
         )

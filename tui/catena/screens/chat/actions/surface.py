@@ -8,16 +8,16 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
-from catena.acts.agents import prices
+from catena.acts.agents import prices as prices_of
 from catena.acts.perform import carry_out
-from catena.acts.surface import Cancelled, LiveReport, Question, Refused, Report, ReportRow, T
-from catena.screens.chat.actions.agent.trouble import behind
+from catena.acts.surface import Cancelled, LiveReport, Prices, Question, Refused, Report, ReportRow, T
+from catena.screens.chat.actions.branching.files import along_choices
 from catena.screens.chat.context import WENT_ON
-from catena.screens.chat.panels.fork import ENTER, ForkOption, ForkQuestion
+from catena.screens.chat.panels.fork import ENTER, FILES, SHOW, ForkOption, ForkQuestion
+from catena.workspace.files_along import FILES_STAY, FilesAlong
 
 if TYPE_CHECKING:
     from catena.screens.chat.actions.sheets import SurfaceActions
-    from catena.workspace.files_along import FilesAlong
     from catena.workspace.outgoing import UnplacedDraft
     from catena.workspace.tab import Tab
     from catena_acp.port.port import AgentSpec
@@ -35,6 +35,7 @@ class ScreenSurface:
         self._browsed = actions.edits.here()
         self._beside = False  # it led to the other pane
         self._way = way
+        self._asked = False
 
     async def done(self, act: Awaitable[None]) -> None:
         """Do the act, and show around the transcript what it changed; what was typed returns if it led nowhere."""
@@ -67,14 +68,15 @@ class ScreenSurface:
             self._context.quote_into(self._context.tab, text)
         self._context.write_here()
 
-    async def resend(self, prompt: str) -> str | None:
+    async def resend(self, tab: Tab, prompt: str) -> str | None:
         """Send a prompt that came back, and keep what was typed behind it; the command may stand in its place."""
-        context, tab = self._context, self._tab
-        assert tab is not None, "its prompt came back there"
+        context = self._context
         shown = tab is context.drafts.tab
         draft = context.parts.composer.text if shown else tab.draft
         rest = behind(prompt, draft) if draft.strip() else ""
         if rest is None:
+            if shown:
+                context.write_here()
             return context.keys.said("press {Send} to send it")
         tab.draft = rest
         if shown:
@@ -139,10 +141,8 @@ class ScreenSurface:
         if self._tab is not context.tab or self._place != context.place():
             context.say(WENT_ON)
             raise Cancelled
-        options = [ForkOption(each.key, each.words, each.short) for each in question.options]
-        key = await context.parts.fork.ask(
-            ForkQuestion(question.title, question.price, question.yes, options, question.note)
-        )
+        key = await self._key(question)
+        self._asked = True
         done = key is not None and self._tab is context.tab
         if not done or question.stays:
             self._actions.edits.back_to(self._browsed)
@@ -152,6 +152,31 @@ class ScreenSurface:
             raise Cancelled
         self._place = context.place()
         return "yes" if key == ENTER else key
+
+    async def _key(self, question: Question) -> str | None:
+        """The key that answers a question in the panel; files that may go along are chosen and looked at there."""
+        panel, along, actions = self._context.parts.fork, question.along or FilesAlong(), self._actions
+        options = [ForkOption(each.key, each.words, each.short) for each in question.options]
+
+        def shown() -> ForkQuestion:
+            stay = f"{FILES_STAY.capitalize()}." if along.stay else ""
+            note = " ".join(filter(None, (question.note, stay)))
+            others = (*options, *along_choices(along))
+            return ForkQuestion(question.title, question.price, question.yes, others, note)
+
+        async def look(found: Awaitable[None]) -> None:
+            await found
+            if along.words:
+                panel.say_anew(shown())
+
+        if question.look is not None:
+            self._context.run(look(question.look()))
+        while (key := await panel.ask(shown())) in (FILES, SHOW):
+            if key == FILES:
+                along.choose_next()
+            elif along.plan is not None and self._tab is not None:
+                await actions.along.show_plan(self._tab, along.plan)
+        return key
 
     async def choose(
         self, title: str, rows: Sequence[ReportRow], enter: str = "", note: str = ""
@@ -188,7 +213,9 @@ class ScreenSurface:
     async def files(self, along: FilesAlong, look: Callable[[], Awaitable[None]]) -> None:
         """Leave it at the settings: those that stay behind are offered when the tab has moved."""
 
-    async def choose_agent(self, title: str, *, used: Mapping[str, str] | None = None) -> AgentSpec:
+    async def choose_agent(
+        self, title: str, *, used: Mapping[str, str] | None = None, prices: Prices | None = None
+    ) -> AgentSpec:
         """Let an agent be chosen, which is installed first if it is not."""
         from catena.screens.chat.actions.agent.settings import choose_agent
 
@@ -197,9 +224,11 @@ class ScreenSurface:
             return context.start.agent
         kept = (tab.agent, tab.profile) if tab else await context.tabs.last_used_agent()
         spec = await choose_agent(
-            context.app, title, context.settings, kept, prices=partial(prices, tab), used=used
+            context.app, title, context.settings, kept, prices=prices or partial(prices_of, tab), used=used
         )
         if spec is None:
+            if self._asked:
+                self._actions.edits.back_to(self._browsed)
             raise Cancelled
         return spec
 
@@ -249,3 +278,10 @@ class ScreenSurface:
             if not tab.conversation.read_only:
                 context.run(tab.window.prepare())
                 context.run(actions.along.find_behind(tab))
+
+
+def behind(prompt: str, draft: str) -> str | None:
+    """What was typed behind a restored prompt; None if the prompt was changed."""
+    if draft.strip() == prompt.strip():
+        return ""
+    return draft[len(prompt) + 1 :] if draft.startswith(f"{prompt}\n") else None

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import assert_never
 
+from catena.errors import CommandRefused
 from catena.screens.chat.actions.agent.settings import other_agents
-from catena.screens.chat.actions.prompting.prompts import BUSY, PromptActions
 from catena.screens.chat.context import ChatContext
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import RETRY_CANCELLED, StandingTrouble
@@ -30,7 +30,7 @@ class TroubleActions:
     def __init__(
         self,
         context: ChatContext,
-        prompts: PromptActions,
+        act: Callable[..., Awaitable[None]],
         *,
         do: Callable[[str], None],
         choose_agent: Callable[[], Awaitable[None]],
@@ -38,7 +38,7 @@ class TroubleActions:
     ) -> None:
         """``do`` does the command of a name; ``choose_agent`` lets the person switch to another agent."""
         self._context = context
-        self._prompts = prompts
+        self._act = act
         self._do = do
         self._choose_agent = choose_agent
         self._clock = clock
@@ -53,7 +53,7 @@ class TroubleActions:
             return
         match offer:
             case Offer.RETRY:
-                await self.retry(tab, standing)
+                await self._retry(tab)
             case Offer.WAIT:
                 self._wait(tab, standing)
             case Offer.LOGIN:
@@ -94,18 +94,8 @@ class TroubleActions:
         if prices:
             parts.trouble.show_prices(standing, prices)
 
-    async def retry(self, tab: Tab, standing: StandingTrouble) -> None:
-        """Send the prompt again; a restored prompt only while the draft holds it unchanged."""
-        if tab.at_work:
-            self._context.say(self._context.keys.said(BUSY))
-        elif not standing.about_prompt:
-            tab.trouble.end()
-            self._context.presenter.refresh()
-            await tab.window.prepare()
-        elif standing.problem.returned:
-            await self._send_returned(tab, standing.prompt)
-        else:
-            await tab.window.retry()
+    async def _retry(self, tab: Tab) -> None:
+        await self._act("catena.acts.prompts:send_again", tab=tab)
 
     def stop_waiting(self) -> bool:
         """Cancel sending the active tab's prompt at the end of its limit; False if nothing waits."""
@@ -151,8 +141,8 @@ class TroubleActions:
         if tab.trouble.standing is waiting and tab.leaf_id == waiting.leaf_id and not tab.at_work:
             tab.trouble.wait(None)
             try:
-                await self.retry(tab, waiting)
-            except (AgentError, StoreError, ReadOnly):
+                await self._retry(tab)
+            except (AgentError, CommandRefused, StoreError, ReadOnly):
                 if tab is self._context.presenter.shown:
                     raise
                 tab.failed = True  # a mark; the tab that is looked at has no part in it
@@ -169,39 +159,8 @@ class TroubleActions:
             and tab.leaf_id == standing.leaf_id
             and not tab.at_work
         ):
-            await self.retry(tab, standing)
-
-    # A prompt that came back.
-
-    async def _send_returned(self, tab: Tab, prompt: str | None) -> None:
-        context = self._context
-        shown = tab is context.drafts.tab
-        composer = context.parts.composer
-        draft = composer.text if shown else tab.draft
-        rest = behind(prompt, draft)
-        if prompt is None or rest is None:
-            if shown:
-                context.write_here()
-                context.say(context.keys.said("You edited the prompt: press {Send} to send it."))
-            else:
-                tab.failed = True
-        elif shown and not rest:
-            composer.submit()
-        else:
-            tab.draft = rest
-            if shown:
-                composer.put(rest)
-            await self._prompts.send(tab, prompt)
+            await self._retry(tab)
 
 
 def _agent_of(tab: Tab) -> tuple[str, str]:
     return tab.conversation.record.agent, tab.conversation.record.profile
-
-
-def behind(prompt: str | None, draft: str) -> str | None:
-    """What was typed behind a restored prompt; None if the prompt was changed."""
-    if prompt is None:
-        return None
-    if draft.strip() == prompt.strip():
-        return ""
-    return draft[len(prompt) + 1 :] if draft.startswith(f"{prompt}\n") else None

@@ -9,6 +9,7 @@ from catena.screens.chat.context import ChatContext
 from catena.workspace.tab import Tab
 from catena_store.records import Message
 
+RETRY = "catena.acts.prompts:retry"
 FORK = "catena.acts.branches:fork"
 
 
@@ -34,7 +35,7 @@ class BranchActions:
             case "edit":
                 self._context.run(self._edits.edit_prompt(tab, prompt))
             case "retry":
-                self._context.run(self._context.gate.led(self._edits.ask_retry(tab, prompt)))
+                self._context.run(self._context.gate.led(self._act(RETRY, at=message_id, agent="")))
             case "fork":
                 self._context.run(self._context.gate.led(self._act(FORK, at=message_id, wish="")))
 

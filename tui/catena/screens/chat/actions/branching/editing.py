@@ -1,33 +1,24 @@
-"""Editing and retrying prompts: a prompt is chosen in the transcript and sent again as a sibling."""
+"""Editing prompts: a prompt is chosen in the transcript and sent again as a sibling."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
 from catena.mentions.prompt_files import with_mentions_of
-from catena.screens.chat.actions.agent import settings as choices
-from catena.screens.chat.actions.branching.files import AlongActions, along_choices
-from catena.screens.chat.actions.prompting.prompts import BUSY
-from catena.screens.chat.context import WENT_ON, ChatContext
-from catena.screens.chat.panels.fork import ENTER, FILES, SHOW, ForkOption, ForkQuestion
-from catena.settings.agents import find_agent
+from catena.screens.chat.actions.branching.files import AlongActions
+from catena.screens.chat.context import ChatContext
 from catena.text.formats import joined
-from catena.text.safe_text import safe_line
-from catena.workspace.files_along import FILES_STAY
 from catena.workspace.outgoing import OutgoingText, Stage
 from catena.workspace.tab import Editing, Tab
 from catena.workspace.tab_branches import NO_PROMPTS
 from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.routing.slash_commands import draft_of
-from catena_acp.port.port import AgentSpec
 from catena_store.records import Attachment, Message
 
 _TWICE = 0.5  # seconds within which a second Esc belongs to the first
 _LEFT_CHANGED = "Your draft is back. Edit that prompt again to get your changes."
-_STOPS = "Stops the running turn."
-_FILES_STAY = f"{FILES_STAY.capitalize()}."
 _DRAFT_LEFT = "Your draft stays on the earlier branch; press {previous_version} while browsing to go back."
 
 
@@ -224,85 +215,6 @@ class EditActions:
         await self._context.tabs.keep_behind(tab, sent.draft, sent.draft_files, editing.read_at)
         files = await with_mentions_of(tab, editing.text, editing.files)
         await tab.window.edit(editing.prompt.id, editing.text, files, choice=editing.along.choice)
-
-    # --- retry
-
-    async def retry(self, argument: str = "") -> None:
-        """Retry the last prompt, with another agent if one is named, after its price was shown."""
-        if (tab := self._context.tab) is None:
-            return
-        if tab.at_work:
-            self._context.say(self._context.keys.said(BUSY))
-        elif prompt := await self.prompt_at(tab, None):
-            spec = find_agent(argument, self._context.settings) if argument else None
-            await self.ask_retry(tab, prompt, spec)
-        else:
-            self._context.say(NO_PROMPTS)
-
-    async def retry_browsed(self) -> None:
-        """Retry the browsed prompt, or the last one, after its price was shown."""
-        if (tab := self._context.seen) is None:
-            return
-        if prompt := await self.prompt_at(tab, self.here()):
-            await self.ask_retry(tab, prompt)
-        else:
-            self._context.say(NO_PROMPTS)
-
-    async def ask_retry(self, tab: Tab, prompt: Message, spec: AgentSpec | None = None) -> None:
-        """Retry a prompt, with another agent if one is named or chosen, after its price was shown."""
-        context = self._context
-        here, place = self.here(), context.place()
-
-        async def prices(specs: Sequence[AgentSpec]) -> list[str]:
-            return [
-                (await tab.conversation.chain.price(tab.window, spec=spec, leaf_id=prompt.parent_id)).words
-                for spec in specs
-            ]
-
-        price = await tab.conversation.chain.price(tab.window, spec=spec, leaf_id=prompt.parent_id)
-        if tab is not context.tab or place != context.place():  # its keys would take what is typed
-            context.say(WENT_ON)
-            return
-        along = self._along.along()
-
-        def question() -> ForkQuestion:
-            return ForkQuestion(
-                f"Retry this prompt with {safe_line(tab.title_of(spec))}?" if spec else "Retry this prompt?",
-                price.words,
-                "Retry",
-                (ForkOption("agent", "Retry with another agent", "Other agent"), *along_choices(along)),
-                " ".join(filter(None, (_STOPS if tab.at_work else "", _FILES_STAY if along.stay else ""))),
-            )
-
-        async def look() -> None:
-            await self._along.look(tab, along, prompt.parent_id)
-            if along.words:
-                self._panel.say_anew(question())
-
-        context.run(look())
-        while (key := await self._panel.ask(question())) in (FILES, SHOW):
-            if key == FILES:
-                along.choose_next()
-            elif along.plan is not None:
-                await self._along.show_plan(tab, along.plan)
-        if key == "agent":
-            spec = await choices.choose_agent(
-                context.app,
-                "Retry with which agent?",
-                context.settings,
-                (tab.agent, tab.profile),
-                prices=prices,
-            )
-            key = ENTER if spec else None
-        if key != ENTER or tab is not context.tab:
-            self.back_to(here)
-            return
-        context.write_here()
-        newest = context.presenter.last_prompt
-        choice = along.choice if along.offered or along.by_default else None
-        is_last = newest is not None and newest.id == prompt.id and not tab.busy and choice is None
-        await tab.window.retry(agent=spec, prompt_id=None if is_last else prompt.id, choice=choice)
-        await self._context.tabs.keep(tab)  # the draft goes along
 
     # --- keys
 
