@@ -60,6 +60,11 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/pin") == ["Pinned: first in the history, never pruned."]
         assert await told("/fork") == ["! Fork this branch in this tab? same context, nothing replayed"]
         assert await told("/retry") == ["! Retry this prompt? new session, nothing to replay"]
+        assert await told("/tree") == [
+            "Tree: 1 prompt",
+            "Tree: another branch · write notes.txt one · checkpoint there · Rehearsal · here",
+        ]
+        assert await told("/tree nothing") == ["! No prompts there."]
         assert await told("/lineage") == ["! This conversation has no forks; /fork creates one."]
         assert await told("/undo") == [
             "Undone: pinning “write notes.txt one”. Nothing more to undo. /redo to redo."

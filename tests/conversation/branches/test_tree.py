@@ -8,10 +8,11 @@ from typing import cast
 
 import pytest
 
+from catena.acts.tree import quote
 from catena.screens.comparison.screen import branch_part, said_on, shared_part
-from catena.screens.tree.layout import TreeLayout, TreeLine
-from catena.screens.tree.rows import matches, quote, tree_row
+from catena.screens.tree.rows import matches, tree_row
 from catena.widgets.row_list import Row
+from catena.workspace.tree_layout import TreeLayout, TreeLine
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_acp.conversation.live import LiveConversation
 from catena_store.conversations import conversations

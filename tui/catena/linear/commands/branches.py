@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from catena.acts.conversations import next_price
@@ -13,10 +13,8 @@ from catena.linear.commands.files import offer_files
 from catena.linear.commands.prompts import BUSY, PromptCommands, prompt_of
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
-from catena.screens.tree.layout import TreeLayout
 from catena.settings.agents import leading_agents
 from catena.text.changes_text import shown_path
-from catena.text.formats import title_of
 from catena.text.safe_text import safe_line
 from catena.workspace.asking import NO_OTHER, make_all_ready, refusal_to_ask
 from catena.workspace.tab import Tab
@@ -26,9 +24,8 @@ from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import AgentError
 from catena_acp.port.port import AgentSpec
 from catena_store.conversations import branches, messages
-from catena_store.conversations.tree import TreeNode
 from catena_store.errors import StoreError
-from catena_store.records import Kind, Message, MessageState
+from catena_store.records import Kind, Message
 
 _KEPT = "The prompt is the draft of each tab: /send sends it, /draft reads it."
 _LATER = "Later messages stay in the tree"
@@ -164,65 +161,6 @@ class BranchCommands:
                 for at, row in enumerate(found)
             ],
         )
-
-    async def tree(self, argument: str = "") -> None:
-        """List every prompt of every branch, or those with some words; `/open` goes to one."""
-        context, tab = self._context, self._context.here
-        await tab.conversation.settle()
-        tree = tab.conversation.tree
-        places = await tree.places(tab.window)
-        layout = await asyncio.to_thread(TreeLayout, places, tree.title_of)
-        nodes = [line.node for line in await asyncio.to_thread(layout.lines, ())]
-        if argument:
-            nodes = [node for node in nodes if argument.lower() in node.preview.lower()]
-        if not nodes:
-            raise Refused("No prompts there.")
-        listed = {node.id: at for at, node in enumerate(nodes, start=1)}
-        branched = f", {counted(layout.branches, 'branch', 'branches')}"
-        context.show(
-            f"Tree: {counted(len(nodes), 'prompt')}{branched if layout.branches > 1 else ''}. "
-            "/open and a number goes there.",
-            [
-                ListRow(", ".join(self._node_words(layout, node, listed)), partial(self._go, layout, node))
-                for node in nodes
-            ],
-        )
-
-    def _node_words(self, layout: TreeLayout, node: TreeNode, listed: Mapping[str, int]) -> Iterator[str]:
-        """What a row of the tree says; ``listed`` are the numbers of the rows, for those whose place no eye sees."""
-        numbers = self._context.numbers
-        number, above = numbers.of(node.id), numbers.of(node.parent_id)
-        if number is not None:
-            yield f"You {number}"
-        elif layout.foreign(node.id):
-            title = layout.places.names.get(node.conversation_id)
-            yield f"in the conversation {safe_line(title)}" if title else "in another conversation"
-        elif above is not None:
-            yield f"another branch, after You {above}"
-        elif before := listed.get(node.parent_id or ""):
-            yield f"another branch, goes on from {before}"
-        else:
-            yield "another branch"
-        yield _shortened(node.preview) or "files only"
-        place, of = layout.version(node)
-        if of > 1:
-            yield f"version {place} of {of}"
-        if labels := layout.places.labels.get(node.id):
-            yield "checkpoint " + ", ".join(map(safe_line, labels))
-        if agent := layout.agent(node):
-            yield agent
-        if node.state is MessageState.REFUSED:
-            yield "not sent"
-        if node.id == layout.places.here:
-            yield "here"
-
-    async def _go(self, layout: TreeLayout, node: TreeNode) -> None:
-        context = self._context
-        if layout.foreign(node.id):
-            await self._tabs.open_conversation(node.conversation_id)
-        tab = context.here
-        if tab.conversation.id == node.conversation_id or not layout.foreign(node.id):
-            await self._act("catena.acts.branches:go_to", leaf_id=node.end_id, title=title_of(node.preview))
 
     async def compare(self, argument: str) -> None:
         """Compare the branch that is read with that of a tab, by its number, or with another version of a prompt."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
 
-from catena.screens.tree.layout import TreeLayout, TreeLine
 from catena.text.formats import cell_width, time_or_day, title_of, truncate
-from catena.text.safe_text import safe, safe_line
+from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Columns, Lead, Row, Tone, Word
+from catena.workspace.tree_layout import TreeLayout, TreeLine
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.continuity.wording.problems import cause_name
 from catena_store.conversations.tree import TreeNode
 from catena_store.finding.search import TreeHit
-from catena_store.records import ContextSource, Kind, Message, MessageState, StopReason
+from catena_store.records import ContextSource, Kind, MessageState, StopReason
 
 HERE, ACTIVE, ELSEWHERE, REFUSED, FORK = "◉", "●", "○", "✗", "◇"
 _HIT_WIDE, _HIT_NARROW = 26, 12  # cells of a label with a snippet behind it
@@ -183,22 +183,3 @@ def branch_title(tree: TreeLayout, node: TreeNode) -> str:
 
 
 _GAP = "\n\n"  # between answers
-
-
-def quote(tree: TreeLayout, node: TreeNode, rows: Sequence[Message]) -> str:
-    """Quote a prompt and its answers, below a line that names the conversation, the time and the agent."""
-    place = "this branch" if node.id in tree.active else "another branch"
-    if tree.foreign(node.id):
-        title = tree.places.names.get(node.conversation_id)
-        place = f"the conversation “{safe_line(title)}”" if title else "another conversation"
-    agent = tree.agent(node) or "the agent"
-    at = node.created_at.astimezone()
-    blocks = [f"From {place}, {at:%Y-%m-%d %H:%M}, I said:\n{_quoted(rows[0].text)}"]
-    answers = [row.text for row in rows if row.kind is Kind.AGENT and row.text.strip()]
-    if answers:
-        blocks.append(f"and {agent} answered:\n{_quoted(_GAP.join(answers))}")
-    return "\n\n".join(blocks)
-
-
-def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in safe(text).strip().split("\n"))

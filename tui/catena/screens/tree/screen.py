@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -21,10 +20,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import WorkType
 
+from catena.acts.tree import TreeChoice
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
-from catena.screens.tree.layout import TreeLayout, TreeLine
 from catena.screens.tree.rows import branch_title, tree_columns, tree_count, tree_kin, tree_row
 from catena.screens.tree.search import TreeSearch
 from catena.screens.tree.updates import TreeUpdates
@@ -35,11 +34,10 @@ from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, RowsOnDemand
 from catena.widgets.sheet_head import Subject
 from catena.workspace.files_along import FilesAlong
-from catena_acp.conversation.inspection.changes import ConversationChanges
-from catena_acp.conversation.inspection.tree import ConversationTree
-from catena_acp.conversation.prompts.window import Window
+from catena.workspace.tab import Tab
+from catena.workspace.tree_layout import TreeLayout, TreeLine
 from catena_acp.errors import AgentError, ReadOnly
-from catena_acp.snapshots.restoring import FileChoice, RestorePlan
+from catena_acp.snapshots.restoring import RestorePlan
 from catena_store.conversations.tree import FamilyTree, TreeNode
 from catena_store.errors import StoreError
 from catena_store.records import Kind, Message, MessageState
@@ -88,29 +86,6 @@ _MARKED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TreeChoice:
-    """An action that the chat carries out, and its prompts: several to quote, one to go to or fork at."""
-
-    act: Literal["go", "fork", "quote"]
-    tree: TreeLayout
-    nodes: Sequence[TreeNode]
-    files: FileChoice | None = None  # they go along
-
-
-class TreeFiles(Protocol):
-    """The files that may go along to a prompt of the tree."""
-
-    def along(self) -> FilesAlong:
-        """Those of a way that nothing is known of yet."""
-
-    async def look(self, along: FilesAlong, leaf_id: str) -> None:
-        """Find out what going to a row would change."""
-
-    def show(self, plan: RestorePlan) -> None:
-        """Show what would become of files."""
-
-
 class TreeScreen(ListScreen[TreeChoice | None]):
     """The prompts of a tree, which follow its changes; its result is the act that was chosen."""
 
@@ -140,29 +115,23 @@ class TreeScreen(ListScreen[TreeChoice | None]):
 
     def __init__(
         self,
-        branches: ConversationTree,
-        window: Window,
+        tab: Tab,
+        kin: Sequence[Tab],
         *,
-        changes: ConversationChanges,
         clock: Callable[[], datetime],
-        updates: TreeUpdates,
-        price: Callable[[str], Awaitable[str]],
-        files: TreeFiles,
+        files_follow: bool,
+        show_plan: Callable[[RestorePlan], None],
         subject: Subject,
         at: str | None = None,
     ) -> None:
-        """``price``: what the next prompt below a row would need, in words. Raises ReadOnly.
-
-        ``at``: the prompt that the cursor begins on; by default the window's.
-        """
+        """``at``: the prompt that the cursor begins on; by default the tab's."""
         super().__init__(subject)
-        self._price = price
-        self._files = files
-        self._along = files.along()  # to the prompt under the cursor
-        self._updates = updates
-        self._branches = branches
-        self._of_window = window
-        self._changes = changes
+        self._tab = tab
+        self._show_plan = show_plan
+        self._new_along = partial(FilesAlong, by_default=files_follow)
+        self._along = self._new_along()  # to the prompt under the cursor
+        self._updates = TreeUpdates([*dict.fromkeys(each.conversation for each in (tab, *kin))])
+        self._branches = tab.conversation.tree
         self._clock = clock
         self._tree = TreeLayout(FamilyTree())
         self._lines: Sequence[TreeLine] = ()  # that are shown
@@ -171,7 +140,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         self._marked: list[str] = []  # the latest two
         self._selected = at
         # Held here: what is read for them may come when the screen is being closed.
-        self._search = TreeSearch(branches.search)
+        self._search = TreeSearch(self._branches.search)
         self._end = BranchEnd()
 
     def compose_filter(self) -> Iterator[Widget]:
@@ -200,7 +169,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
 
     async def _read(self) -> None:
         """Show the tree as it is now, with the same folds; fold forks that are new to it."""
-        places = await self._branches.places(self._of_window)
+        places = await self._branches.places(self._tab.window)
         # A tree of many prompts takes a while to lay out; keys are heard meanwhile.
         tree = await asyncio.to_thread(TreeLayout, places, self._branches.title_of)
         folded = self._folded | (tree.heads - self._tree.heads)
@@ -234,7 +203,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
             self._lines = lines = self._whole
             keys, here = [line.node.id for line in lines], tree.places.here
             beside_way = range(*self._way(keys))
-            asked = bool(self._of_window.asked)
+            asked = bool(self._tab.window.asked)
             rows = RowsOnDemand(
                 keys,
                 lambda at: tree_row(
@@ -269,7 +238,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
     def _select(self) -> None:
         selected, self._selected = self._selected, self.chosen_key or self._selected
         if selected != self._selected:
-            self._along = self._files.along()
+            self._along = self._new_along()
             self._show_keys()
         # Not a coroutine: where the cursor moves on at once, it is never begun.
         end: WorkType[None] = partial(self._show_end, self._node)
@@ -285,7 +254,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
             await self._show_turn(node)
         if not self._tree.foreign(node.id) and node.state is not MessageState.REFUSED:
             along = self._along
-            await self._files.look(along, node.end_id)
+            await along.look(self._tab.conversation.files, self._tab.window_id, node.end_id)
             if along is self._along and along.words:
                 self._show_keys()
                 self._say_files()
@@ -308,7 +277,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
     def action_show_files(self) -> None:
         """Show what would become of files."""
         if self._along.plan is not None and self._along.offered:
-            self._files.show(self._along.plan)
+            self._show_plan(self._along.plan)
 
     async def _show_turn(self, node: TreeNode) -> None:
         word, price = (
@@ -319,7 +288,8 @@ class TreeScreen(ListScreen[TreeChoice | None]):
             rows = await self._branches.turn_messages(node)
             self._end.show(word, rows, "")
             if not self._tree.foreign(node.id) and node.state is not MessageState.REFUSED:
-                price = f"Your next prompt here: {await self._price(node.end_id)}"
+                needs = await self._tab.conversation.chain.price(self._tab.window, leaf_id=node.end_id)
+                price = f"Your next prompt here: {needs.words}"
             self._end.show(word, rows, price)
 
     def on_resize(self, event: Resize) -> None:
@@ -480,7 +450,9 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         from catena.screens.comparison.screen import ComparedBranch, ComparisonScreen
 
         left, right = (ComparedBranch(branch_title(tree, node), node.end_id) for node in pair)
-        screen = ComparisonScreen(self._branches, self._changes, left, right, subject=self.subject)
+        screen = ComparisonScreen(
+            self._branches, self._tab.conversation.changes, left, right, subject=self.subject
+        )
         await self.app.push_screen(screen)
 
 

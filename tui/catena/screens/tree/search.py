@@ -9,9 +9,9 @@ from functools import partial
 from textual.message import Message
 from textual.worker import WorkType
 
-from catena.screens.tree.layout import TreeLayout, TreeLine
 from catena.screens.tree.rows import hit_line, matches
 from catena.widgets.fields.text_fields import SafeInput
+from catena.workspace.tree_layout import TreeLayout, TreeLine
 from catena_store.errors import StoreError
 from catena_store.finding.search import TreeHit, TreeHits
 

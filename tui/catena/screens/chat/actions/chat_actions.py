@@ -17,7 +17,6 @@ from catena.screens.chat.actions.branching.checkpoints import CheckpointActions
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.conversations.changes import ChangesActions
-from catena.screens.chat.actions.conversations.inspection import TreeActions
 from catena.screens.chat.actions.finding import FindActions
 from catena.screens.chat.actions.panes import PaneActions
 from catena.screens.chat.actions.prompting.attachments import AttachmentActions
@@ -68,7 +67,6 @@ class ChatActions:
         self.edits = EditActions(context, self.along)
         self.branches = BranchActions(context, self.edits, self.act)
         self.asking = AskActions(context, self.tabs, self.edits, self.prompts)
-        self.trees = TreeActions(context, self.tabs, self.along, self.act)
         self.start = StartActions(context, self.tabs, history=self.choose_from_history)
         self.panes = PaneActions(
             context,
@@ -110,7 +108,7 @@ class ChatActions:
         """Actions on the history: 2 MiB that nobody needs before it is opened."""
         from catena.screens.chat.actions.conversations.history import HistoryActions
 
-        return HistoryActions(self.context, self.tabs, self.act, self.edits, self.trees, self.do)
+        return HistoryActions(self.context, self.tabs, self.act, self.edits, self.do)
 
     async def _open_prompt(self, conversation_id: str, prompt_id: str) -> None:
         """Open a conversation at a prompt."""

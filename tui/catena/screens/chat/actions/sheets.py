@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from catena.acts.table import commands_of
+from catena.acts.tree import TreeView
 from catena.settings.templates import KnownTemplates
 from catena.text.blame_text import FileLines
 from catena.workspace.tab import Tab
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from catena.screens.chat.actions.tabs import TabActions
     from catena.screens.chat.context import ChatContext
     from catena.screens.common.dialog import Dialog
-    from catena_store.chains.turn_prompts import TurnPrompt
 
 
 class SurfaceActions(Protocol):
@@ -46,7 +46,7 @@ class SurfaceActions(Protocol):
         """Actions on the history."""
 
 
-async def choose_on_sheet(value: object, tab: Tab | None, actions: SurfaceActions) -> str | TurnPrompt | None:
+async def choose_on_sheet(value: object, tab: Tab | None, actions: SurfaceActions) -> object:
     """Show the sheet of a value until it is closed; return what was chosen there."""
     match value:
         case ChangeScope() if tab is not None:
@@ -66,7 +66,7 @@ async def choose_on_sheet(value: object, tab: Tab | None, actions: SurfaceAction
             return await actions.context.app.push_screen_wait(_sheet(value, tab, actions))
 
 
-def _sheet(value: object, tab: Tab | None, actions: SurfaceActions) -> Dialog[str | None]:
+def _sheet(value: object, tab: Tab | None, actions: SurfaceActions) -> Dialog[Any]:
     context, subject = actions.context, actions.context.subject
     match value:
         case KnownTemplates():
@@ -92,6 +92,18 @@ def _sheet(value: object, tab: Tab | None, actions: SurfaceActions) -> Dialog[st
             from catena.screens.chain.screen import ChainScreen
 
             return ChainScreen(value, tab.window, clock=context.clock, subject=subject)
+        case TreeView():
+            from catena.screens.tree.screen import TreeScreen
+
+            return TreeScreen(
+                tab,
+                context.tabs.kin(tab),
+                clock=context.clock,
+                files_follow=context.settings.files_follow,
+                show_plan=lambda plan: context.run(actions.along.show_plan(tab, plan)),
+                subject=subject,
+                at=value.prompt_id,
+            )
         case TurnContext():
             from catena.screens.context.screen import ContextScreen
 

@@ -64,9 +64,10 @@ class ScreenSurface:
 
     async def write(self, text: str = "") -> None:
         """Put a text behind the draft, and give the keys to the composer."""
-        if text and self._context.tab is not None:
-            self._context.quote_into(self._context.tab, text)
-        self._context.write_here()
+        if text and self._tab is not None:
+            self._context.quote_into(self._tab, text)
+        if self._tab is self._context.tab:
+            self._context.write_here()
 
     async def resend(self, tab: Tab, prompt: str) -> str | None:
         """Send a prompt that came back, and keep what was typed behind it; the command may stand in its place."""
@@ -114,7 +115,7 @@ class ScreenSurface:
             from catena.screens.chat.actions.sheets import choose_on_sheet
 
             chosen = await choose_on_sheet(report.value, self._tab, self._actions)
-            if chosen is not None and report.chosen is not None:
+            if chosen is not None and report.chosen is not None and self._tab is self._context.tab:
                 await carry_out(report.chosen(chosen), self)
             return
         if report.enter:

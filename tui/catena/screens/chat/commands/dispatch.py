@@ -212,7 +212,7 @@ def _action(name: str, argument: str, actions: ChatActions) -> Awaitable[None]:
     if ":" in wanted.does:
         given = {wanted.takes: argument} if wanted.takes else {}
         way = context.drafts.set_out(None if wanted.stays else context.tab) if wanted.moves else None
-        at = "" if wanted.at == "message or label" else None  # a checkpoint, whatever is browsed
+        at = None if wanted.at == "message" else ""  # else it is not about what is browsed
         act = actions.act(wanted.does, at=at, way=way, **given)
     else:
         action = attrgetter(wanted.does)(actions)

@@ -12,7 +12,6 @@ from catena.history.preview import ActPrices, Preview, read_preview, read_prices
 from catena.history.reading import HistoryReader, lives
 from catena.history.scopes import HistoryScope, Repositories
 from catena.screens.chat.actions.branching.editing import EditActions
-from catena.screens.chat.actions.conversations.inspection import TreeActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
 from catena.screens.history.acts import HistoryActs, HistoryChoice
@@ -43,14 +42,12 @@ class HistoryActions:
         tabs: TabActions,
         act: Callable[..., Awaitable[None]],
         edits: EditActions,
-        trees: TreeActions,
         do: Callable[[str], Awaitable[None]],
     ) -> None:
         self._context = context
         self._tabs = tabs
         self._act = act
         self._edits = edits
-        self._trees = trees
         self._do_command = do
         self._repositories = Repositories()  # a directory seldom moves to another one
         self._others: OtherTools | None = None
@@ -164,7 +161,8 @@ class HistoryActions:
             return
         if choice.act == "tree":
             await self._tabs.show(tab, way)
-            context.run(context.gate.led(self._trees.tree(await self._prompt_of(choice))))
+            at = await self._prompt_of(choice) or ""
+            context.run(context.gate.led(self._act("catena.acts.tree:tree", at=at, words="")))
             return
         try:
             moved = await self._go_to_branch(tab, choice, way)
