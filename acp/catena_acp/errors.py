@@ -241,7 +241,7 @@ class FilesHalfMoved(AgentError):
         count = "1 file" if steps == 1 else f"{steps:,} files"
         super().__init__(
             f"bringing {count} back was cut off after {done:,}: finish or undo it first"
-            f" (catena files {conversation_id} --finish, or --undo)"
+            f" (catena files finish {conversation_id}, or catena files undo {conversation_id})"
         )
         self.conversation_id = conversation_id
 

@@ -49,7 +49,7 @@ class StoreDamaged(StoreUnusable):
 
     def __init__(self, path: Path, how: str) -> None:
         super().__init__(
-            path, f"is damaged ({how}): recover it with `catena doctor --salvage`", may_be_damaged=True
+            path, f"is damaged ({how}): recover it with `catena doctor salvage`", may_be_damaged=True
         )
 
 

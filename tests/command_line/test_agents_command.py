@@ -198,7 +198,7 @@ def test_c04_check_starts_an_agent_and_keeps_what_it_tells(tmp_path: Path) -> No
     program(catena, "broken", "echo no >&2; exit 3")
     catena.settings('[agents.mine]\ncommand = "mine"\n[agents.broken]\ncommand = "broken"')
 
-    checked = catena("agents", "--check", "--json")
+    checked = catena("agents", "check", "--json")
 
     agents = {agent["name"]: agent for agent in checked.json}
     assert checked.status == 0

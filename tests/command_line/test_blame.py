@@ -44,9 +44,9 @@ def test_g08_lines_stand_behind_the_prompts_that_wrote_them(catena: Catena) -> N
         "after turn 1 4 mine",
         "",
         "prompt1 Write ␛[2Jone",
-        " catena show shop --at prompt1",
+        " catena show shop --turn prompt1",
         "prompt2 Write two",
-        " catena show garden --at prompt2",
+        " catena show garden --turn prompt2",
     ]
     numbers = [line.index(f"{at}  ") for at, line in enumerate(done.out.splitlines()[:4], start=1)]
     assert len(set(numbers)) == 1, "the lines stand below each other"

@@ -18,8 +18,14 @@ from support.clients.command_line import EXECUTABLE, Catena
     [
         (["nowhere"], "nowhere: not a directory or command. See catena --help"),
         (["serach", "login", "form"], "serach: not a directory or command. Did you mean catena search?"),
+        (["delte", "x"], "delte: not a directory or command. Did you mean catena delete?"),
+        (["doctor", "slavage"], "unrecognized arguments: slavage. Did you mean catena doctor salvage?"),
+        (["permissions", "ad", "execute", "x"], "Did you mean catena permissions add?"),
+        (["help", "rnu"], "rnu: not a command. Did you mean catena run?"),
+        (["help", "doctor", "backpu"], "doctor backpu: not a command. Did you mean catena doctor backup?"),
+        (["help", "what"], "what: not a command. See catena --help"),
         (["--linear", "quiet"], "quiet: not a directory or command. Did you mean --linear=quiet?"),
-        (["doctor", "--backup", "no/such/x.db"], "no/such: No such file or directory"),
+        (["doctor", "backup", "no/such/x.db"], "no/such: No such file or directory"),
         (["--continue", "--resume", "x"], "not allowed with argument --continue"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
         (["list", "--limit", "-3"], "-3"),
@@ -112,7 +118,7 @@ def test_a_file_that_is_no_store_is_said_so_with_status_2(tmp_path: Path, argume
     finished = catena(*arguments)
 
     assert finished.status == 2
-    advice = "if it was one, recover it with `catena doctor --salvage`"
+    advice = "if it was one, recover it with `catena doctor salvage`"
     assert finished.err == f"catena: {catena.store} is not a Catena database; {advice}\n"
     assert finished.out == ""
 

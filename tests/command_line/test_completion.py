@@ -50,6 +50,9 @@ def test_c05_commands_options_and_their_values_are_completed(used: tuple[Catena,
     assert completed(catena, "--linear=q") == ["quiet"]
     assert completed(catena, "completion", "") == ["bash", "zsh", "fish"]
     assert completed(catena, "permissions", "a") == ["add"]
+    assert completed(catena, "permissions", "add", "e") == ["edit", "execute"]
+    assert completed(catena, "files", "re") == ["restore"]
+    assert completed(catena, "help", "del") == ["delete"]
     assert completed(catena, "permissions", "list", "--conv") == ["--conversation"]
     assert completed(catena, "config", "set", "theme", "catena-d") == ["catena-dark", "catena-dusk"]
     assert completed(catena, "config", "unset", "them") == ["theme"]
@@ -68,7 +71,7 @@ def test_c05_conversations_messages_and_labelled_checkpoints_are_completed(used:
     assert completed(catena, "show", id[:3]) == [id]
     assert completed(catena, "show", "fix") == ["Fix: the $login"]
     assert completed(catena, "--resume", "") == [id]
-    assert completed(catena, "show", id, "--at", "") == [answer, prompt]
+    assert completed(catena, "show", id, "--turn", "") == [answer, prompt]
     assert completed(catena, "run", "--continue", "--edit", prompt[:6]) == [prompt]
     assert catena("__complete", "fish", "show", "").out.splitlines()[1] == f"{id}\tFix: the $login"
 
@@ -79,7 +82,7 @@ def test_c05_completion_reads_the_store_without_the_screen_and_makes_none(
     loaded = imported(used[0], "__complete", "fish", "show", "")
     assert not loaded & (FORBIDDEN | {"asyncio", "aiosqlite"})
     empty = Catena(tmp_path)
-    assert completed(empty, "show", "") == ["--help", "--json", "--chain", "--at", "--tree"]
+    assert completed(empty, "show", "") == ["--help", "--json", "--chain", "--turn", "--tree"]
     assert not empty.store.exists()
     damaged = tmp_path / "damaged.db"
     damaged.write_bytes(b"no database" * 1000)

@@ -93,7 +93,7 @@ def test_doctor_names_what_is_wrong_with_status_1(tmp_path: Path) -> None:
     found = catena("doctor")
 
     assert found.status == 1
-    assert "damaged" in found.out and "catena doctor --salvage" in found.out
+    assert "damaged" in found.out and "catena doctor salvage" in found.out
     assert f"settings  {path}:1: `colour` is not a setting" in found.out
     with closing(sqlite3.connect(catena.store)) as direct, pytest.raises(sqlite3.DatabaseError):
         direct.execute("SELECT sum(length(text)) FROM message").fetchone()

@@ -65,13 +65,13 @@ def test_g07_turns_are_listed_and_files_go_back_to_a_message_and_only_with_yes(c
     assert planned.out.splitlines() == [
         "  kept.txt  comes back +1 -0",
         "  new.txt  deleted +0 -1",
-        "2 files would change; --yes does it.",
+        "2 files would change; `catena files restore` with --yes does it.",
     ]
     assert files(catena) == after
     patch = catena("files", id, "--at", first, "--diff").out
     assert "deleted file mode 100644" in patch and "+mine" in patch
 
-    done = catena("files", id, "--at", first, "--restore", "--yes", "--json")
+    done = catena("files", "restore", id, "--at", first, "--yes", "--json")
     assert done.status == 0 and {each["path"]: each["becomes"] for each in done.json["files"]} == {
         "kept.txt": "new",
         "new.txt": "deleted",
@@ -93,17 +93,17 @@ def test_g04_a_rename_goes_back_as_a_file_that_comes_and_one_that_goes(catena: C
 def test_g04_what_was_changed_since_is_left_unless_it_is_named(catena: Catena) -> None:
     id, (first, _) = conversation(catena)
     (catena.project / "notes.txt").write_text("mine again\n")
-    wrong = catena("files", id, "--at", first, "--restore", "note.txt", "--yes")
+    wrong = catena("files", "restore", id, "--at", first, "note.txt", "--yes")
     assert (wrong.status, wrong.err) == (
         2,
         "catena: note.txt: not among the files that would change; near: notes.txt, new.txt, kept.txt\n",
     )
-    listed = catena("files", id, "--at", first, "--restore", f"{catena.project}/new.txt").out
+    listed = catena("files", "restore", id, "--at", first, f"{catena.project}/new.txt").out
     assert "kept.txt  comes back +1 -0  left: not named" in listed and "1 file would change" in listed
-    done = catena("files", id, "--at", first, "--restore", "--yes")
+    done = catena("files", "restore", id, "--at", first, "--yes")
     assert "notes.txt  goes back +1 -1  left: changed since by someone else" in done.out
     assert files(catena) == {**PROJECT_FILES, "notes.txt": "mine again\n"}
-    assert catena("files", id, "--at", first, "--restore", "./notes.txt", "--yes").status == 0
+    assert catena("files", "restore", id, "--at", first, "./notes.txt", "--yes").status == 0
     assert files(catena) == PROJECT_FILES
 
 
@@ -132,9 +132,12 @@ def test_g10_where_files_stand_is_kept_by_a_restore_also_by_one_that_is_finished
     catena: Catena,
 ) -> None:
     id, (first, second) = conversation(catena)
-    assert catena("files", id, "--at", first, "--restore", "--yes").status == 0
+    assert catena("files", "restore", id, "--at", first, "--yes").status == 0
     end = last_of(catena, second)
-    assert catena("files", id, "--at", end).out.splitlines()[-1] == "3 files would change; --yes does it."
+    assert (
+        catena("files", id, "--at", end).out.splitlines()[-1]
+        == "3 files would change; `catena files restore` with --yes does it."
+    )
     repository = existing(catena.data / "catena.db", str(catena.project))
     assert repository is not None
 
@@ -143,7 +146,7 @@ def test_g10_where_files_stand_is_kept_by_a_restore_also_by_one_that_is_finished
         await unfinished.begin(tx, "r1", repository.root, id, [], trees=("", ""), stands=stands)
 
     catena.write(killed_before_the_first_step)
-    assert catena("files", id, "--finish").status == 0
+    assert catena("files", "finish", id).status == 0
     assert catena("files", id, "--at", end).out == "Every file is as it was then.\n"
 
 
@@ -159,11 +162,11 @@ def test_g10_a_turn_that_was_killed_before_its_first_row_goes_back_with_its_file
     assert named in catena("files", id, "--at", cut).out.splitlines()
     run(catena, "say on", "--resume", id)
     assert named in catena("files", id, "--at", cut).out.splitlines()
-    assert catena("files", id, "--at", cut, "--restore", "cut.txt", "--yes").status == 0
+    assert catena("files", "restore", id, "--at", cut, "cut.txt", "--yes").status == 0
     assert files(catena) == before
 
 
-@pytest.mark.parametrize("way", ["--finish", "--undo"])
+@pytest.mark.parametrize("way", ["finish", "undo"])
 def test_g06_a_restore_that_was_killed_is_finished_or_undone(catena: Catena, way: str) -> None:
     id, (_, second) = conversation(catena)
     before = files(catena)
@@ -182,17 +185,19 @@ def test_g06_a_restore_that_was_killed_is_finished_or_undone(catena: Catena, way
 
     catena.write(killed_half_way)
     (catena.project / "kept.txt").write_text("kept\n")  # the first step was done
-    words = f"was cut off after 1: finish or undo it first (catena files {id} --finish, or --undo)"
-    for command in (("run", "--continue", "say more"), ("files", id, "--at", second, "--restore", "--yes")):
+    words = (
+        f"was cut off after 1: finish or undo it first (catena files finish {id}, or catena files undo {id})"
+    )
+    for command in (("run", "--continue", "say more"), ("files", "restore", id, "--at", second, "--yes")):
         refused = catena(*command)
         assert (refused.status, refused.out) == (2, "") and words in refused.err
     assert words in catena("files", id).err
     lines = catena("--linear", "--resume", id, stdin="say more\n/quit\n")
     assert words in lines.out + lines.err
     assert not any("say more" in each["text"] for each in catena("show", id, "--json").json["messages"])
-    assert catena("files", id, way).status == 0
-    assert files(catena) == (before if way == "--undo" else {"notes.txt": "first\n", "kept.txt": "kept\n"})
-    again = catena("files", id, way)
+    assert catena("files", way, id).status == 0
+    assert files(catena) == (before if way == "undo" else {"notes.txt": "first\n", "kept.txt": "kept\n"})
+    again = catena("files", way, id)
     assert (again.status, again.err) == (2, "catena: no restore of its files was broken off\n")
 
 
@@ -201,14 +206,14 @@ def test_g07_a_conversation_without_snapshots_says_so(tmp_path: Path) -> None:
     run(plain, "write notes.txt first")
     id, (first,) = conversation(plain)
     assert "not kept" in plain("files", id).out
-    refused = plain("files", id, "--at", first, "--restore", "--yes")
+    refused = plain("files", "restore", id, "--at", first, "--yes")
     assert (refused.status, refused.err) == (
         2,
         "catena: no files were kept of this conversation's directory\n",
     )
     assert files(plain) == {"notes.txt": "first\n"}
-    wrong = plain("files", id, "--restore")
-    assert wrong.status == 2 and "need --at" in wrong.err
+    wrong = plain("files", "restore", id)
+    assert wrong.status == 2 and "required: --at" in wrong.err
 
 
 def test_g02_prune_gives_back_what_only_removed_conversations_needed(catena: Catena) -> None:
@@ -313,7 +318,7 @@ def test_g06_a_window_goes_where_the_files_were_on_their_way_to(catena: Catena) 
         await unfinished.begin(tx, "r1", repository.root, id, steps, trees=(after, before), move=move)
 
     catena.write(killed_before_the_first_step)
-    assert catena("files", id, "--finish").status == 0
+    assert catena("files", "finish", id).status == 0
 
     assert files(catena) == {"notes.txt": "first\n", "kept.txt": "kept\n"}
     assert [

@@ -161,7 +161,7 @@ async def test_g06_the_next_snapshot_of_the_root_ends_it_before_it_is_opened(wor
 async def test_g07_files_go_back_across_a_killed_turn_that_was_not_opened_since(world: World) -> None:
     record, prompt = await killed_in_a_turn(world)
     write_later(world.project / "mine", "mine, after the kill\n")
-    command = ("files", record.id, "--at", prompt, "--restore", "--yes")
+    command = ("files", "restore", record.id, "--at", prompt, "--yes")
     done = await asyncio.to_thread(Catena(world.place), *command)
     assert done.status == 0, done.err
     assert done.out.splitlines() == [

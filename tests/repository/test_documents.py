@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from catena.acts.table import commands_of
 from catena.cli.arguments import command_table
 from catena.linear.commands.table import COMMANDS as LINEAR_COMMANDS
 from catena.screens.chat.commands.table import COMMANDS
@@ -83,14 +84,12 @@ def written_code(document: Path) -> Iterator[str]:
 def options() -> frozenset[str]:
     """Every option of the command line, of the rehearsal agent and of the benchmark."""
     table = command_table()
-    parsers: list[argparse.ArgumentParser] = [table.parser(name) for name in ("", *table.names)]
-    others = _text("acp/catena_acp/rehearsal/settings.py") + _text("bench/__main__.py")
-    found = set(re.findall(r'"(--[a-z-]+)"', others))
-    for parser in parsers:
-        for action in parser._actions:
-            found.update(action.option_strings)
-            if isinstance(action, argparse._SubParsersAction):
-                parsers.extend(action.choices.values())
+    others = ("acp/catena_acp/rehearsal/settings.py", "bench/__main__.py", "screenshots/gif.py")
+    found = set(re.findall(r'"(--[a-z-]+)"', "".join(map(_text, others))))
+    for name in ("", *table.names):
+        for action in table.parser(name)._actions:
+            if action.help is not argparse.SUPPRESS:
+                found.update(action.option_strings)
     return frozenset(found)
 
 
@@ -123,6 +122,12 @@ def test_d05_options_commands_and_files_that_a_document_names_exist(document: Pa
 
 
 def test_d05_the_command_line_has_a_row_for_each_command() -> None:
-    rows = re.findall(r"^\| (`catena .*?) \|", _text("docs/command-line.md"), re.MULTILINE)
-    named = {found for row in rows for found in re.findall(r"catena ([a-z]+)", row)}
-    assert {name for name in command_table().names if " " not in name} - named == set()
+    rows = {each.name: each for each in commands_of("shell") if each.summary}
+    names = [name for name in command_table().names if name in rows]
+    made = [
+        f"| `catena {rows[each].usage.replace('|', chr(92) + '|')}` | {rows[each].summary} |"
+        for name in names
+        if " " not in name
+        for each in (name, *(verb for verb in names if verb.startswith(f"{name} ")))
+    ]
+    assert re.findall(r"^\| `catena .*", _text("docs/command-line.md"), re.MULTILINE) == made

@@ -46,7 +46,7 @@ def explain(error: Exception) -> tuple[str, ExitStatus]:
     """One line for the person on an error, and its exit status."""
     # The first frame needs the classes above, and none of these.
     from catena.text.safe_text import safe_line
-    from catena_acp.errors import AgentError, AgentMissing, FilesHalfMoved
+    from catena_acp.errors import AgentError, AgentMissing, FilesHalfMoved, ReadOnly
     from catena_store.errors import Ambiguous, NotFound, StoreBusy, StoreError, StoreUnusable
 
     match error:
@@ -62,6 +62,8 @@ def explain(error: Exception) -> tuple[str, ExitStatus]:
             | FilesHalfMoved()
         ):
             status = ExitStatus.USAGE
+        case ReadOnly():
+            status = ExitStatus.HELD_ELSEWHERE
         case StoreError() | AgentError():
             status = ExitStatus.FAILED
         case _:

@@ -71,7 +71,7 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
         case sqlite3.SQLITE_NOTADB:
             return StoreUnusable(
                 path,
-                "is not a Catena database; if it was one, recover it with `catena doctor --salvage`",
+                "is not a Catena database; if it was one, recover it with `catena doctor salvage`",
                 may_be_damaged=True,
             )
         case sqlite3.SQLITE_CORRUPT:

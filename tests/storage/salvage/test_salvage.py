@@ -346,7 +346,7 @@ def test_r18_the_program_says_what_is_wrong_and_the_command_that_saves_what_can_
         refused = catena(*command)
         assert refused.status == 2
         (line,) = refused.err.splitlines()
-        assert "is damaged" in line and "recover it with `catena doctor --salvage`" in line
+        assert "is damaged" in line and "recover it with `catena doctor salvage`" in line
 
     with closing(sqlite3.connect(catena.store)) as other:
         other.execute("SELECT count(*) FROM conversation").fetchone()
@@ -377,7 +377,7 @@ def test_r18_the_screen_says_what_is_wrong_and_the_command_that_saves_what_can_b
 
     with place.catena() as terminal:
         terminal.write("typed meanwhile")
-        screen = " ".join(terminal.wait_for(r"catena doctor --salvage").split())
+        screen = " ".join(terminal.wait_for(r"catena doctor salvage").split())
         assert "│ typed meanwhile" in screen
         assert "is damaged (database disk image is malformed): recover it with `catena doctor" in screen
 
@@ -388,7 +388,7 @@ def test_r18_a_file_that_is_no_store_any_more_is_salvaged_by_the_command(tmp_pat
     overwrite_pages(catena.store, [1], b"\0")
 
     refused = catena("list")
-    assert refused.status == 2 and "catena doctor --salvage" in refused.err
+    assert refused.status == 2 and "catena doctor salvage" in refused.err
     done = catena("doctor", "--salvage")
 
     assert done.status == 0 and "Lost" not in done.out

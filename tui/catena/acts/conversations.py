@@ -28,13 +28,13 @@ async def rename(on: Here, title: str) -> Done:
     """Give the conversation a title."""
     if not title:
         raise Refused("/rename TITLE gives the conversation a title.")
-    await on.tab.conversation.rename(title, by=on.tab.window_id)
+    await on.tabs.keeping.rename(on.conversation.id, title, by=on.at)
     return Done(f"Renamed to “{safe_line(title)}”.")
 
 
 async def pin(on: Here) -> Done:
     """Pin the conversation, so that it stands first in the history and is never pruned, or unpin it."""
-    pinned = await on.tabs.keeping.toggle_pin(on.tab.conversation.id, by=on.tab)
+    pinned = await on.tabs.keeping.toggle_pin(on.conversation.id, by=on.at)
     return Done("Pinned: first in the history, never pruned." if pinned else "Unpinned.")
 
 
@@ -91,9 +91,10 @@ async def close(on: Here) -> Done:
 
 async def archive(on: Here) -> Done:
     """Archive the conversation: its tab closes, and it moves to the end of the history."""
-    tab = await _to_leave(on)
-    await on.surface.go(on.tabs.keeping.archive([tab.conversation.id], by=tab), _nowhere, leaving=tab)
-    return Done("Archived: now at the end of the history. /undo to restore it.")
+    await _refuse_to_leave(on)
+    archiving = on.tabs.keeping.archive([on.conversation.id], by=on.at)
+    await on.surface.go(archiving, _nowhere, leaving=on.at)
+    return Done(f"Archived: now at the end of the history. {_undo_words(on)}")
 
 
 async def delete(on: Here, wish: str) -> Done:
@@ -105,24 +106,31 @@ async def delete(on: Here, wish: str) -> Done:
         raise Refused(
             "/delete deletes this conversation here; /delete everywhere also at its agents, which cannot be undone."
         )
-    tab, upstream = await _to_leave(on), bool(wish)
+    await _refuse_to_leave(on)
+    upstream, name = bool(wish), on.at.name() if on.at else on.conversation.title or on.conversation.id
     where = " here and at its agents, which cannot be undone" if upstream else ""
-    await on.surface.ask(
-        Question(f"Delete “{safe_line(tab.name())}”{where}?", "Delete it", seen=not upstream)
-    )
-    deleting = on.tabs.keeping.delete([tab.conversation.id], upstream=upstream, by=tab)
-    kept = await on.surface.go(deleting, _nowhere, leaving=tab)
+    await on.surface.ask(Question(f"Delete “{safe_line(name)}”{where}?", "Delete it", seen=not upstream))
+    deleting = on.tabs.keeping.delete([on.conversation.id], upstream=upstream, by=on.at)
+    kept = await on.surface.go(deleting, _nowhere, leaving=on.at)
     titles = titles_of(on.settings)
     more = upstream_words(kept.upstream, lambda agent: titles(agent, None) or agent) if kept.upstream else ""
-    return Done(f"Deleted. /undo to restore it. {more}".rstrip())
+    return Done(f"Deleted. {_undo_words(on)} {more}".rstrip())
 
 
-async def _to_leave(on: Here) -> Tab:
-    """The tab, whose conversation is put away. Raises Refused while a prompt is edited, and if nothing was said."""
+async def _refuse_to_leave(on: Here) -> None:
+    """Raise Refused while a prompt is edited, and if nothing was said: then nothing is put away."""
     refuse_in_edit(on)
-    if await on.tabs.undoing.nothing_said(on.tab):
+    if on.named is None and await on.tabs.undoing.nothing_said(on.tab):
         raise Refused("This conversation is empty; /close discards it.")
-    return on.tab
+
+
+def _undo_words(on: Here) -> str:
+    """How an act is taken back, which without a tab is done in the directory of the conversation."""
+    return (
+        "/undo to restore it."
+        if on.at
+        else f"/undo in {safe_line(from_home(on.conversation.cwd))} to restore it."
+    )
 
 
 def _nowhere(done: Kept | None) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
     from catena_acp.port.port import AgentSpec
-    from catena_store.records import Message
+    from catena_store.records import ConversationRecord, Message
 
 T = TypeVar("T")
 Prices = Callable[[Sequence["AgentSpec"]], Awaitable[list[str]]]  # of agents, in words
@@ -214,6 +214,7 @@ class Here:
     surface: Surface
     settings: Settings
     message_id: str | None = None  # that the act is about: the browsed one, or that of a number
+    named: ConversationRecord | None = None  # by id, if there are no tabs
 
     @property
     def tab(self) -> Tab:
@@ -221,6 +222,11 @@ class Here:
         if self.at is None:
             raise Refused(NO_TAB)
         return self.at
+
+    @property
+    def conversation(self) -> ConversationRecord:
+        """The conversation that was named, or that of the tab. Raises Refused if there is neither."""
+        return self.named or self.tab.conversation.record
 
     async def message(self) -> Message | None:
         """The message that the act is about; None for the end of the branch."""

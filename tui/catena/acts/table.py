@@ -158,6 +158,7 @@ ACTS: tuple[ActRow, ...] = (
         needs_argument=True,
         screen=Front(argument="TITLE"),
         lines=Front(argument="TITLE"),
+        shell=Front("catena.cli.conversations.arguments", "ID TITLE", "give a conversation a title"),
     ),
     ActRow(
         "clear",
@@ -274,6 +275,7 @@ ACTS: tuple[ActRow, ...] = (
         moves=True,
         screen=Front(argument="[everywhere]"),
         lines=Front("", "[everywhere]", "delete this conversation, also at the agent"),
+        shell=Front("catena.cli.conversations.arguments", "ID", "delete a conversation"),
     ),
     ActRow(
         "pin",
@@ -281,6 +283,7 @@ ACTS: tuple[ActRow, ...] = (
         "catena.acts.conversations:pin",
         screen=Front(),
         lines=Front(),
+        shell=Front("catena.cli.conversations.arguments", "ID", "pin a conversation, or unpin it"),
     ),
     ActRow(
         "archive",
@@ -289,6 +292,9 @@ ACTS: tuple[ActRow, ...] = (
         moves=True,
         screen=Front(),
         lines=Front(),
+        shell=Front(
+            "catena.cli.conversations.arguments", "ID", "move a conversation to the end of the history"
+        ),
     ),
     ActRow(
         "checkpoint",
@@ -686,6 +692,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front("view.help"),
         lines=Front("help", "[COMMAND]", "list the commands"),
+        shell=Front("catena.cli.arguments", "[COMMAND]", "explain a command"),
     ),
     ActRow(
         "show",
@@ -805,8 +812,89 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "completion", "print completion for bash, zsh or fish", shell=Front("catena.cli.arguments", "SHELL")
     ),
-    ActRow("agents install", shell=Front("catena.cli.agents.arguments")),
-    ActRow("agents remove", shell=Front("catena.cli.agents.arguments")),
-    ActRow("agents update", shell=Front("catena.cli.agents.arguments")),
+    ActRow(
+        "agents check",
+        "start the installed agents, and list what they can do",
+        aliases=("agents --check",),
+        shell=Front("catena.cli.agents.arguments", "[AGENT]"),
+    ),
+    ActRow("agents install", "install an agent", shell=Front("catena.cli.agents.arguments", "AGENT")),
+    ActRow(
+        "agents remove",
+        "remove one that Catena installed",
+        shell=Front("catena.cli.agents.arguments", "AGENT"),
+    ),
+    ActRow(
+        "agents update",
+        "read newer data of the registry",
+        shell=Front("catena.cli.agents.arguments", "FILE|URL"),
+    ),
+    ActRow(
+        "login list",
+        "list the login methods of an agent",
+        aliases=("login --list",),
+        shell=Front("catena.cli.agents.arguments", "[AGENT]"),
+    ),
+    ActRow("config set", "write a setting", shell=Front("catena.cli.settings.arguments", "KEY VALUE")),
+    ActRow(
+        "config unset",
+        "remove a setting: its default holds",
+        shell=Front("catena.cli.settings.arguments", "KEY"),
+    ),
+    ActRow("config edit", "open the settings in your editor", shell=Front("catena.cli.settings.arguments")),
+    ActRow("config check", "check the settings", shell=Front("catena.cli.settings.arguments")),
+    ActRow(
+        "permissions list", "list the rules, as without a word", shell=Front("catena.cli.settings.arguments")
+    ),
+    ActRow(
+        "permissions test",
+        "say which rule would answer a request",
+        shell=Front("catena.cli.settings.arguments", "KIND INPUT"),
+    ),
+    ActRow("permissions add", "add a rule", shell=Front("catena.cli.settings.arguments", "KIND PATTERN")),
+    ActRow("permissions remove", "remove a rule", shell=Front("catena.cli.settings.arguments", "RULE")),
+    ActRow(
+        "files restore",
+        "bring files back to a message",
+        aliases=("files --restore",),
+        shell=Front("catena.cli.files.arguments", "ID --at MESSAGE"),
+    ),
+    ActRow(
+        "files finish",
+        "finish a restore that was broken off",
+        aliases=("files --finish",),
+        shell=Front("catena.cli.files.arguments", "ID"),
+    ),
+    ActRow(
+        "files undo",
+        "take back a restore that was broken off",
+        aliases=("files --undo",),
+        shell=Front("catena.cli.files.arguments", "ID"),
+    ),
+    ActRow(
+        "prune prompts",
+        "remove prompts from the prompt history",
+        aliases=("prune --prompts",),
+        shell=Front("catena.cli.conversations.arguments", "[TEXT]"),
+    ),
+    ActRow(
+        "doctor reset",
+        "reset a terminal that a killed program left behind",
+        aliases=("doctor --reset",),
+        shell=Front("catena.cli.doctor.arguments"),
+    ),
+    ActRow(
+        "doctor salvage",
+        "recover a damaged database",
+        aliases=("doctor --salvage",),
+        shell=Front("catena.cli.doctor.arguments"),
+    ),
+    ActRow(
+        "doctor backup",
+        "copy the database",
+        aliases=("doctor --backup",),
+        shell=Front("catena.cli.doctor.arguments", "FILE"),
+    ),
+    ActRow("version", "print the version", shell=Front("catena.cli.arguments")),
     ActRow("__complete", shell=Front("catena.cli.arguments")),
 )

@@ -5,12 +5,23 @@ The arguments of the other commands stand in their rooms, and are imported when 
 
 from __future__ import annotations
 
+import itertools
+from argparse import SUPPRESS
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
 from catena.acts.table import commands_of
-from catena.cli.parser import Command, CommandTable, Parser, Values, add_agent, add_directories
+from catena.cli.parser import (
+    Command,
+    CommandTable,
+    Parser,
+    Values,
+    add_agent,
+    add_directories,
+    columns,
+    did_you_mean,
+)
 from catena.errors import CommandRefused, ExitStatus
 
 _USAGE = (
@@ -19,11 +30,11 @@ _USAGE = (
 )
 _GROUPS: Mapping[str, str] = {  # of the help
     "prompts without a screen": "run",
-    "conversations": "list search show export replay import prune",
+    "conversations": "list search show rename pin archive delete export replay import prune",
     "files": "changes files blame",
     "agents": "agents login logout",
     "settings": "config keys permissions",
-    "this program": "doctor completion mcp",
+    "this program": "doctor completion mcp help version",
 }
 _EXAMPLES = (
     ("catena", "open this directory: its tabs, or a list of agents to begin with"),
@@ -71,11 +82,24 @@ _LINEAR_LEVELS = (
 
 def run_command(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name; returns the exit status."""
+    arguments = _with_verb(arguments)
     for length in (2, 1):  # `agents install` before `agents`
         command = _command(" ".join(arguments[:length])) if len(arguments) >= length else None
         if command is not None:
             return command.run(arguments[length:])
     return _screen(arguments)
+
+
+def _with_verb(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments with a command for the flag that it was before: until the end of 2027, scripts of before run."""
+    options = [word.partition("=") for word in itertools.takewhile(lambda word: word != "--", arguments)]
+    for command in _COMMANDS.values():
+        for name, flag in (alias.split() for alias in command.aliases if " --" in alias):
+            for at, (option, equals, value) in enumerate(options):
+                if arguments[0] == name and option == flag:
+                    given = [value] if equals else []
+                    return [*command.name.split(), *arguments[1:at], *given, *arguments[at + 1 :]]
+    return arguments
 
 
 def command_table() -> CommandTable:
@@ -115,7 +139,7 @@ def _screen_parser() -> Parser:
     parser.add_argument(
         "directory", nargs="?", metavar="DIR", help="working directory (default: the current one)"
     )
-    parser.add_argument("--version", action="store_true", help="show the version")
+    parser.add_argument("--version", action="store_true", help=SUPPRESS)
     add_agent(parser.add_argument_group("agent"))
     conversation = parser.add_argument_group("conversation (default: the tabs of the directory)")
     add_directories(conversation)
@@ -152,19 +176,12 @@ def _screen_parser() -> Parser:
 def _details() -> str:
     """The commands by subject, files and environment variables, in columns."""
     groups = {title: [_COMMANDS[name] for name in names.split()] for title, names in _GROUPS.items()}
-    width = max(len(each.usage) for group in groups.values() for each in group) + 2
-    parts = [
-        "\n".join([f"{title}:", *_columns({each.usage: each.summary for each in group}, width)])
-        for title, group in groups.items()
-    ]
-    parts.append("Run catena COMMAND --help for more. For a directory named like a command, write ./run.")
+    rows = columns({each.usage: each.summary for group in groups.values() for each in group})
+    parts = ["\n".join([f"{title}:", *(rows.pop(0) for _ in group)]) for title, group in groups.items()]
+    parts.append("Run catena help COMMAND for more. For a directory named like a command, write ./run.")
     parts.append("\n".join(["files:", *(f"  {path}\n      {what}" for path, what in FILES.items())]))
-    parts.append("\n".join(["environment:", *_columns(VARIABLES, width)]))
+    parts.append("\n".join(["environment:", *columns(VARIABLES)]))
     return "\n\n".join(parts)
-
-
-def _columns(rows: Mapping[str, str], width: int) -> list[str]:
-    return [f"  {name:<{width}}{text}" for name, text in rows.items()]
 
 
 def _screen(arguments: Sequence[str]) -> int:
@@ -174,10 +191,7 @@ def _screen(arguments: Sequence[str]) -> int:
     written = ["--linear=normal" if each == "--linear" else each for each in arguments]
     chosen = _screen_parser().parse_args(written)
     if chosen.version:
-        from catena import __version__
-
-        print(f"catena {__version__}")
-        return ExitStatus.ANSWERED
+        return _version(())
     if chosen.directory:
         _check_directory(chosen.directory)
     from catena.cli.start import open_client
@@ -200,11 +214,47 @@ def _check_directory(name: str) -> None:
         return
     if name in _LINEAR_LEVELS:
         raise CommandRefused(f"{name}: not a directory or command. Did you mean --linear={name}?")
-    from difflib import get_close_matches
+    raise CommandRefused(f"{name}: not a directory or command. {did_you_mean(name, 'catena')}")
 
-    near = get_close_matches(name, [each for each in _LISTED if " " not in each], n=1)
-    advice = f"Did you mean catena {near[0]}?" if near else "See catena --help"
-    raise CommandRefused(f"{name}: not a directory or command. {advice}")
+
+def _help_parser() -> Parser:
+    parser = Parser(
+        prog="catena help",
+        description="Explain a command, as its --help does, or list the commands.",
+        examples=(("catena help run", "options, examples and exit statuses"),),
+        statuses={0: "done", 2: "usage, an unknown command"},
+        values={"words": Values.COMMAND},
+    )
+    parser.add_argument("words", nargs="*", metavar="COMMAND", help="its name, such as: agents install")
+    return parser
+
+
+def _help(arguments: Sequence[str]) -> int:
+    words = _help_parser().parse_args(arguments).words
+    name = " ".join(words)
+    if name and name not in _COMMANDS:
+        before = " ".join(("catena", *words[:-1]))
+        raise CommandRefused(f"{name}: not a command. {did_you_mean(words[-1], before)}")
+    _parser(name).print_help()
+    return ExitStatus.ANSWERED
+
+
+def _version_parser() -> Parser:
+    return Parser(
+        prog="catena version",
+        description="Print the version.",
+        examples=(("catena version", "`catena doctor` has those of what it uses, too"),),
+        statuses={0: "done", 2: "usage"},
+    )
+
+
+def _version(arguments: Sequence[str]) -> int:
+    _version_parser().parse_args(arguments)
+
+    from catena import __version__
+
+    print(f"catena {__version__}")
+    return ExitStatus.ANSWERED
 
 
 def _mcp_parser() -> Parser:
@@ -212,6 +262,8 @@ def _mcp_parser() -> Parser:
         prog="catena mcp",
         description="Tools for an agent, over MCP on standard input and output: checkpoints, earlier conversations. "
         "Agents start it themselves if `tools = true` is set under [checkpoints] or [memory] in the settings.",
+        examples=(("catena mcp --conversation ID --window ID", "as an agent starts it"),),
+        statuses={0: "done", 1: "other error", 2: "usage"},
     )
     parser.add_argument("--conversation", required=True, metavar="ID", help="full id of the conversation")
     parser.add_argument("--window", required=True, metavar="ID", help="id of the window the agent works for")
@@ -262,6 +314,8 @@ def _complete(arguments: Sequence[str]) -> int:
 
 COMMANDS: Mapping[str, Command] = {  # those without a room of their own
     "mcp": Command(_mcp_parser, _mcp),
+    "help": Command(_help_parser, _help),
+    "version": Command(_version_parser, _version),
     "completion": Command(_completion_parser, _completion),
     "__complete": Command(_complete_parser, _complete),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping
 
-from catena.cli.parser import CommandTable, Parser
+from catena.cli.parser import CommandTable, Parser, behind_equals
 
 
 def manual_page(
@@ -80,11 +80,7 @@ def _options(parser: Parser) -> Iterator[str]:
     for action in parser._actions:
         if action.help is argparse.SUPPRESS:
             continue
-        if isinstance(action, argparse._SubParsersAction):
-            for each in action._choices_actions:
-                yield from _entry(rf"\fB{_text(each.dest)}\fR", each.help or "")
-        else:
-            yield from _entry(_signature(action), action.help or "")
+        yield from _entry(_signature(action), action.help or "")
 
 
 def _signature(action: argparse.Action) -> str:
@@ -95,6 +91,8 @@ def _signature(action: argparse.Action) -> str:
     if not action.option_strings:
         return written
     names = ", ".join(rf"\fB{_text(name)}\fR" for name in action.option_strings)
+    if behind_equals(action):
+        return f"{names}[={written}]"
     match action.nargs:
         case 0:
             return names

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NoReturn
 
+from catena.acts.table import commands_of
 from catena.errors import CommandRefused
 
 Example = tuple[str, str]  # a command line, and what it does
@@ -22,11 +23,14 @@ class Values(Enum):
 
     AGENT = "an agent"
     AGENTS = "agents, with commas between them"
+    COMMAND = "a command"
     CONVERSATION = "a conversation: id or title"
     DIRECTORY = "a directory"
     FILE = "a file"
     MESSAGE = "a message of the conversation; labelled checkpoints first"
-    SETTING = "a setting, and then its value"
+    KIND = "a kind of tool"
+    OF_SETTING = "a value of the setting before it"
+    SETTING = "a setting"
 
 
 class Parser(argparse.ArgumentParser):
@@ -49,13 +53,20 @@ class Parser(argparse.ArgumentParser):
         self.examples = tuple(examples)
         self.statuses = dict(statuses or {})
         self.values = dict(values or {})
-        epilog = _epilog(details, self.examples, self.statuses)
+        self._written: Sequence[str] = ()
+        name = str(settings.get("prog") or "").removeprefix("catena ")
+        epilog = _epilog(_verbs(name), details, self.examples, self.statuses)
         ours = {"epilog": epilog, "formatter_class": _HelpText, "allow_abbrev": False}
         super().__init__(**ours | settings)
         self.color = False  # from Python 3.14 on it would be True, in the manual page as well
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        self._written = args or ()
+        return super().parse_known_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
-        raise CommandRefused(f"{message}. See {self.prog} --help")
+        word = next((word for word in self._written if not word.startswith("-")), "")
+        raise CommandRefused(f"{message}. {did_you_mean(word, self.prog)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +86,17 @@ class CommandTable:
     parser: Callable[[str], Parser]  # of a name; the empty one is the screen
 
 
+def behind_equals(action: argparse.Action) -> bool:
+    """True for an option whose value stands behind `=` alone, since a directory may follow it."""
+    return action.dest == "linear"
+
+
 class _HelpText(argparse.HelpFormatter):
     """Paragraphs are filled; lines that begin with a space stay as they are."""
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        text = super()._format_action_invocation(action)
+        return text.replace(" [LEVEL]", "[=LEVEL]") if behind_equals(action) else text
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return "\n".join(
@@ -85,8 +105,32 @@ class _HelpText(argparse.HelpFormatter):
         )
 
 
-def _epilog(details: str, examples: Sequence[Example], statuses: Mapping[int, str]) -> str | None:
-    parts = [details] if details else []
+def did_you_mean(word: str, prog: str) -> str:
+    """Advice on a word that is refused: the command behind ``prog`` that it nearly names, or where the help is."""
+    from difflib import get_close_matches
+
+    known = [f"catena {each.name}" for each in commands_of("shell") if each.summary]
+    behind = [each.removeprefix(f"{prog} ") for each in known if each.startswith(f"{prog} ")]
+    near = get_close_matches(word, [each for each in behind if " " not in each], n=1)
+    return f"Did you mean {prog} {near[0]}?" if near else f"See {prog} --help"
+
+
+def _verbs(name: str) -> str:
+    """The commands of two words that begin with a name, in columns."""
+    rows = {each.usage: each.summary for each in commands_of("shell") if each.name.startswith(f"{name} ")}
+    return "\n".join(
+        ["commands:", *columns({f"catena {usage}": text for usage, text in rows.items()})] if rows else []
+    )
+
+
+def columns(rows: Mapping[str, str]) -> list[str]:
+    """The rows of a help, one below the other."""
+    width = max(map(len, rows)) + 2
+    return [f"  {name:<{width}}{text}".rstrip() for name, text in rows.items()]
+
+
+def _epilog(verbs: str, details: str, examples: Sequence[Example], statuses: Mapping[int, str]) -> str | None:
+    parts = [part for part in (verbs, details) if part]
     if examples:
         parts.append("\n".join(["examples:", *(f"  {line}\n      {does}" for line, does in examples)]))
     if statuses:

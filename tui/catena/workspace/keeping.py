@@ -10,6 +10,7 @@ from catena.text.safe_text import safe_line
 from catena_store.conversations.conversations import marks
 from catena_store.database.database import Database
 from catena_store.keeping.sizes import Size, sizes
+from catena_store.windows import windows
 
 if TYPE_CHECKING:
     from catena.workspace.tab import Tab
@@ -86,6 +87,11 @@ class TabKeeping:
             if tab.conversation.id in ids:
                 await self._tabs.keep(tab)
                 closing.setdefault(tab.conversation.id, []).append(tab.window_id)
+        if not self._tabs.tabs and self._tabs.workspace_id:  # those that the next start would restore
+            async with self._db.read() as reader:
+                for window in await windows.of_workspace(reader, self._tabs.workspace_id):
+                    if window.conversation_id in ids:
+                        closing.setdefault(window.conversation_id, []).append(window.id)
         return closing
 
     async def _detach(self, kept: Kept) -> None:

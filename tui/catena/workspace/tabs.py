@@ -59,10 +59,12 @@ class OpenTabs:
         new_id: Callable[[], str],
         note: Callable[[bool, str, str], None] = lambda has_tabs, agent, profile: None,
         inputs_kept: int = 1_000,
+        workspace_id: str | None = None,
     ) -> None:
         """``note`` is called when the directory is left otherwise than before: with tabs or not, and the last agent.
 
-        ``inputs_kept`` of the texts that were typed stay in the prompt history.
+        ``inputs_kept`` of the texts that were typed stay in the prompt history. ``workspace_id`` is for acts that are
+        undone in a workspace whose tabs are not restored.
         """
         self._note = note
         self._inputs_kept = inputs_kept
@@ -71,7 +73,7 @@ class OpenTabs:
         self._conversations = conversations
         self._directory = directory
         self._new_id = new_id
-        self._workspace_id: str | None = None
+        self._workspace_id = workspace_id
         self._unsubscribe: dict[str, Callable[[], None]] = {}
         self.tabs: list[Tab] = []
         self.panes = Panes()

@@ -2,43 +2,60 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 
-from catena.cli.parser import Command, Parser, Values
+from catena.cli.parser import Command, Example, Parser, Values
 
 
 def _agents_parser() -> Parser:
-    parser = Parser(
-        prog="catena agents",
-        usage="catena agents [AGENT] [--check] [--json]\n       catena agents install | remove AGENT [--yes]\n"
-        "       catena agents update FILE|URL",
-        description="List agents: which are installed, what each can do, and how to get the others; one in detail.",
-        details="catena agents install, remove and update change what is installed and known. Nothing else here uses a "
-        "network.",
-        examples=(
+    return _listing_parser(
+        "catena agents",
+        "List agents: which are installed, what each can do, and how to get the others; one in detail.",
+        (
             ("catena agents", "what is installed, and how to get the others"),
-            ("catena agents claude --check", "start one, and see what it can do"),
-            ("catena agents install goose", "install one; shows what it does, and asks"),
+            ("catena agents claude", "one in detail"),
         ),
+        details="Only install and update use a network.",
+    )
+
+
+def _listing_parser(prog: str, description: str, examples: Sequence[Example], *, details: str = "") -> Parser:
+    parser = Parser(
+        prog=prog,
+        description=description,
+        details=details,
+        examples=examples,
         statuses={0: "done", 1: "something failed", 2: "usage"},
         values={"agent": Values.AGENT},
     )
     parser.add_argument("agent", nargs="?", metavar="AGENT", help="one agent: its name, or its registry id")
-    parser.add_argument(
-        "--check", action="store_true", help="start the installed agents, and see what they can do now"
-    )
     parser.add_argument("--json", action="store_true", help="print a JSON array; of one agent, an object")
     return parser
 
 
 def _agents(arguments: Sequence[str]) -> int:
-    chosen = _agents_parser().parse_args(arguments)
+    return _print_agents(_agents_parser().parse_args(arguments), check=False)
 
+
+def _check_parser() -> Parser:
+    return _listing_parser(
+        "catena agents check",
+        "Start the installed agents, or one, and then list what they can do now.",
+        (("catena agents check rehearsal", "start one, and see what it can do"),),
+    )
+
+
+def _check(arguments: Sequence[str]) -> int:
+    return _print_agents(_check_parser().parse_args(arguments), check=True)
+
+
+def _print_agents(chosen: Namespace, *, check: bool) -> int:
     from catena.cli.agents.listing import print_agent, print_agents
 
     if chosen.agent is not None:
-        return print_agent(chosen.agent, check=chosen.check, json=chosen.json)
-    return print_agents(check=chosen.check, json=chosen.json)
+        return print_agent(chosen.agent, check=check, json=chosen.json)
+    return print_agents(check=check, json=chosen.json)
 
 
 def _install_parser() -> Parser:
@@ -89,6 +106,7 @@ def _update_parser() -> Parser:
         prog="catena agents update",
         description="Read newer data of the public registry, from a file or an https address, and say what changed. "
         "Installs nothing.",
+        examples=(("catena agents update registry.json", "a file that was downloaded before"),),
         statuses={0: "done", 1: "it cannot be read", 2: "usage"},
         values={"source": Values.FILE},
     )
@@ -105,27 +123,39 @@ def _update(arguments: Sequence[str]) -> int:
 
 
 def _login_parser() -> Parser:
-    parser = _account_parser("login", "Log in to an agent. Conversations keep their sessions.")
+    parser = _account_parser(
+        "login", "Log in to an agent. Conversations keep their sessions.", "log in to Claude Code"
+    )
     parser.add_argument("--method", metavar="ID", help="login method, if there are several")
-    parser.add_argument("--list", action="store_true", help="only list the login methods")
-    parser.add_argument("--json", action="store_true", help="with --list: print a JSON array")
     return parser
 
 
 def _login(arguments: Sequence[str]) -> int:
-    parser = _login_parser()
-    chosen = parser.parse_args(arguments)
-    if chosen.json and not chosen.list:
-        parser.error("--json needs --list")
+    chosen = _login_parser().parse_args(arguments)
 
-    from catena.cli.agents.accounts import Account, log_in, print_methods
+    from catena.cli.agents.accounts import Account, log_in
 
-    account = Account(chosen.agent, chosen.agent_command)
-    return print_methods(account, json=chosen.json) if chosen.list else log_in(account, chosen.method)
+    return log_in(Account(chosen.agent, chosen.agent_command), chosen.method)
+
+
+def _login_list_parser() -> Parser:
+    parser = _account_parser("login list", "List the login methods of an agent.", "those of Claude Code")
+    parser.add_argument("--json", action="store_true", help="print a JSON array")
+    return parser
+
+
+def _login_list(arguments: Sequence[str]) -> int:
+    chosen = _login_list_parser().parse_args(arguments)
+
+    from catena.cli.agents.accounts import Account, print_methods
+
+    return print_methods(Account(chosen.agent, chosen.agent_command), json=chosen.json)
 
 
 def _logout_parser() -> Parser:
-    return _account_parser("logout", "Log out of an agent. Conversations stay as they are.")
+    return _account_parser(
+        "logout", "Log out of an agent. Conversations stay as they are.", "log out of Claude Code"
+    )
 
 
 def _logout(arguments: Sequence[str]) -> int:
@@ -136,16 +166,11 @@ def _logout(arguments: Sequence[str]) -> int:
     return log_out(Account(chosen.agent, chosen.agent_command))
 
 
-def _account_parser(name: str, description: str) -> Parser:
+def _account_parser(name: str, description: str, example: str) -> Parser:
     parser = Parser(
         prog=f"catena {name}",
         description=description,
-        examples=(
-            (
-                f"catena {name} claude",
-                f"log {name.removeprefix('log')} {'to' if name == 'login' else 'of'} Claude Code",
-            ),
-        ),
+        examples=((f"catena {name} claude", example),),
         statuses={
             0: "done",
             1: "failed",
@@ -171,9 +196,11 @@ def _account_parser(name: str, description: str) -> Parser:
 
 COMMANDS: Mapping[str, Command] = {
     "agents": Command(_agents_parser, _agents),
+    "agents check": Command(_check_parser, _check),
     "agents install": Command(_install_parser, _install),
     "agents remove": Command(_remove_parser, _remove),
     "agents update": Command(_update_parser, _update),
     "login": Command(_login_parser, _login),
+    "login list": Command(_login_list_parser, _login_list),
     "logout": Command(_logout_parser, _logout),
 }

@@ -1,4 +1,4 @@
-"""``catena agents --check``: installed agents are started, and say what they can do."""
+"""``catena agents check``: installed agents are started, and say what they can do."""
 
 from __future__ import annotations
 

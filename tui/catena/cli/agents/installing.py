@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 
 from catena.cli.agents.listing import plain_line
-from catena.cli.run.permissions import Terminal
+from catena.cli.run.permissions import agreed
 from catena.errors import CommandRefused, ExitStatus
 from catena.text.formats import from_home, size_text
 from catena.text.safe_text import safe_line
@@ -40,7 +40,7 @@ def install_agent(named: str, *, yes: bool) -> int:
         raise CommandRefused(f"{entry.name} cannot be installed: {why}", ExitStatus.FAILED)
     for line in _plan_lines(plan, before):
         _say(line)
-    if not yes and not _agreed("Install", f"catena agents install {name}"):
+    if not yes and not asyncio.run(agreed("Install?", f"catena agents install {name}")):
         _say("Nothing was installed.")
         return ExitStatus.STOPPED
     try:
@@ -61,7 +61,7 @@ def remove_agent(named: str, *, yes: bool) -> int:
         raise CommandRefused(f"{named} was not installed by Catena; see `catena agents`")
     home = agents_directory() / id
     _say(f"Remove {agent_name(id)} {done.version}: {from_home(str(home))}, {size_text(size_of(home))}")
-    if not yes and not _agreed("Remove", f"catena agents remove {named}"):
+    if not yes and not asyncio.run(agreed("Remove?", f"catena agents remove {named}")):
         _say("Nothing was removed.")
         return ExitStatus.STOPPED
     try:
@@ -118,16 +118,6 @@ def _done_lines(name: str, entry: RegistryEntry, done: Install) -> Iterator[str]
     yield f"Installed {entry.name} {done.version} ({size_text(done.size)}). Start it with: catena --agent {name}"
     if login := login_hint(name):
         yield f"If it asks: {login}"
-
-
-def _agreed(what: str, command: str) -> bool:
-    """True if the person agrees on the terminal. Raises CommandRefused where there is none."""
-    terminal = Terminal.find()
-    if terminal is None:
-        raise CommandRefused(f"no terminal to ask on; {command} --yes does not ask")
-    terminal.drop_input()  # what was typed before it was asked is no answer
-    answer = asyncio.run(terminal.ask_line((), f"{what}? [y/N] "))
-    return (answer or "").strip().lower() in ("y", "yes")
 
 
 class _Progress:

@@ -171,7 +171,7 @@ def _detail(agent: KnownAgent, registry: RegistryData) -> Iterator[tuple[str, st
             yield "cannot", ", ".join(cannot)
         yield "seen", _seen_words(seen)
     else:
-        yield "can", "not known: it never ran here (catena agents AGENT --check starts it)"
+        yield "can", "not known: it never ran here (catena agents check AGENT starts it)"
     if agent.install:
         checked = "SHA-256 checked" if agent.install.verified else "no SHA-256 known"
         words = f"{agent.install.version} from {agent.install.source}, {size_text(agent.install.size)}"

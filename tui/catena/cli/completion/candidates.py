@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from catena.cli.parser import CommandTable, Parser, Values
+from catena.cli.parser import CommandTable, Parser, Values, behind_equals
 from catena_store.database.location import default_path
 
 
@@ -45,22 +45,22 @@ def complete(table: CommandTable, before: Sequence[str], current: str) -> Comple
         if commands:
             return Completion(commands)
     if name and not rest and (acts := _fitting(_acts(table, name), current)):
-        return Completion(acts + _positional(_TypedWords(table.parser(name)), current).candidates)  # type: ignore[operator]
+        return Completion([*acts, *_positional(table, _TypedWords(table.parser(name)), current).candidates])
     line = _TypedWords(table.parser(name))
     for word in rest:
         line.take(word)
     if line.waiting is not None and not (line.optional and current.startswith("-")):
-        return _values(line, line.waiting, current)
+        return _values(table, line, line.waiting, current)
     if line.options_end:
-        return _positional(line, current)
+        return _positional(table, line, current)
     if current.startswith("--") and "=" in current:
         option, _, begun = current.partition("=")
         action = line.option(option)
-        found = Completion() if action is None else _values(line, action, begun)
+        found = Completion() if action is None else _values(table, line, action, begun)
         return Completion(found.candidates, found.paths, f"{option}=")
     if current.startswith("-"):
         return Completion(_fitting(_options(line), current))
-    found = _positional(line, current)
+    found = _positional(table, line, current)
     if found.candidates or found.paths is not Paths.NONE or current:
         return found
     return Completion(_fitting(_options(line), current))
@@ -106,16 +106,11 @@ class _TypedWords:
             self.given[action.dest] = value
         elif action.nargs != 0:
             self.given.setdefault(action.dest, "")
-            # `--linear` takes its value behind `=` alone.
-            self.waiting = None if action.dest == "linear" else action
+            self.waiting = None if behind_equals(action) else action
             self.optional = action.nargs in ("?", "*")
 
     def _take_word(self, word: str) -> None:
         action = self.positional
-        if isinstance(action, argparse._SubParsersAction) and word in action.choices:
-            self.parser = action.choices[word]
-            self.words = []
-            return
         if action is not None:
             self.given.setdefault(action.dest, word)
         self.words.append(word)
@@ -162,15 +157,12 @@ def _options(line: _TypedWords) -> Iterable[Candidate]:
             yield Candidate(action.option_strings[-1], action.help or "")
 
 
-def _positional(line: _TypedWords, current: str) -> Completion:
+def _positional(table: CommandTable, line: _TypedWords, current: str) -> Completion:
     action = line.positional
-    return Completion() if action is None else _values(line, action, current)
+    return Completion() if action is None else _values(table, line, action, current)
 
 
-def _values(line: _TypedWords, action: argparse.Action, current: str) -> Completion:
-    if isinstance(action, argparse._SubParsersAction):
-        told = {each.dest: each.help or "" for each in action._choices_actions}
-        return Completion(_fitting((Candidate(each, told.get(each, "")) for each in action.choices), current))
+def _values(table: CommandTable, line: _TypedWords, action: argparse.Action, current: str) -> Completion:
     if action.choices is not None:
         return Completion(_fitting((Candidate(str(each)) for each in action.choices), current))
     from catena.cli.completion import values
@@ -194,7 +186,16 @@ def _values(line: _TypedWords, action: argparse.Action, current: str) -> Complet
             ]
             return Completion(_fitting(_printable(further), current))
         case Values.SETTING:
-            return Completion(_fitting(_printable(values.settings(line.words)), current))
+            return Completion(_fitting(_printable(values.settings()), current))
+        case Values.OF_SETTING:
+            known = values.values_of(line.given.get("key", ""))
+            return Completion(_fitting(_printable((each, "") for each in known), current))
+        case Values.KIND:
+            from catena_acp.permissions.subject import KINDS
+
+            return Completion(_fitting((Candidate(each) for each in KINDS), current))
+        case Values.COMMAND:
+            return Completion(_fitting((Candidate(*each) for each in table.summaries.items()), current))
         case Values.DIRECTORY:
             return Completion(paths=Paths.DIRECTORIES)
         case Values.FILE:

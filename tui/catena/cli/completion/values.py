@@ -51,25 +51,15 @@ def _own_agents() -> Sequence[str]:
         return []
 
 
-def settings(words: Sequence[str]) -> Iterator[Value]:
-    """What follows these words of `catena config`: an act or a setting, a setting, its value."""
+def settings() -> Iterator[Value]:
+    """The names of the settings."""
     from catena.settings.settings import SETTINGS
 
-    match words:
-        case []:
-            yield "set", "write a setting"
-            yield "unset", "remove a setting: its default holds"
-            yield "edit", "open the settings in your editor"
-            yield "check", "check the settings"
-            yield from ((each.name, each.does) for each in SETTINGS)
-        case ["set" | "unset"]:
-            yield from ((each.name, each.does) for each in SETTINGS)
-        case ["set", key]:
-            yield from ((value, "") for value in _values_of(key))
+    yield from ((each.name, each.does) for each in SETTINGS)
 
 
-def _values_of(name: str) -> Iterator[str]:
-    """The values of a setting, where it has a few."""
+def values_of(name: str) -> Iterator[str]:
+    """The values of a setting, if it has a few."""
     from catena.settings.definitions import SettingKind
     from catena.settings.settings import definition_of
 

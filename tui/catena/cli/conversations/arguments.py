@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from argparse import SUPPRESS
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 
-from catena.cli.parser import Command, Parser, Values, count
+from catena.cli.parser import Command, Example, Parser, Values, count
 from catena.workspace.directories import absolute_directory, existing_directory
 
 
@@ -110,7 +112,7 @@ def _show_parser() -> Parser:
             ("catena show ID --chain", "its sessions, and why each was used"),
         ),
         statuses={0: "done", 2: "usage, unknown id"},
-        values={"id": Values.CONVERSATION, "at": Values.MESSAGE},
+        values={"id": Values.CONVERSATION, "turn": Values.MESSAGE},
     )
     parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
     form = parser.add_mutually_exclusive_group()
@@ -121,8 +123,9 @@ def _show_parser() -> Parser:
     )
     form.add_argument("--chain", action="store_true", help="print its sessions instead")
     form.add_argument(
-        "--at", metavar="MESSAGE", help="print the turn of this message only: its id or the start of it"
+        "--turn", metavar="MESSAGE", help="print the turn of this message only: its id or the start of it"
     )
+    form.add_argument("--at", dest="turn", help=SUPPRESS)  # as scripts had it before
     parser.add_argument(
         "--tree",
         action="store_true",
@@ -134,8 +137,8 @@ def _show_parser() -> Parser:
 def _show(arguments: Sequence[str]) -> int:
     parser = _show_parser()
     chosen = parser.parse_args(arguments)
-    if chosen.tree and (chosen.chain or chosen.at is not None):
-        parser.error("--tree cannot be combined with --chain or --at")
+    if chosen.tree and (chosen.chain or chosen.turn is not None):
+        parser.error("--tree cannot be combined with --chain or --turn")
 
     if chosen.tree:
         from catena.cli.conversations.show import print_tree
@@ -145,10 +148,10 @@ def _show(arguments: Sequence[str]) -> int:
         from catena.cli.conversations.show import print_chain
 
         return print_chain(chosen.id)
-    if chosen.at is not None:
+    if chosen.turn is not None:
         from catena.cli.conversations.show import print_turn
 
-        return print_turn(chosen.id, chosen.at)
+        return print_turn(chosen.id, chosen.turn)
     from catena.cli.conversations.show import print_conversation
 
     return print_conversation(chosen.id, json=chosen.json)
@@ -184,13 +187,6 @@ def _prune_parser() -> Parser:
         metavar="DIR",
         help="only those of DIR (default: the current directory)",
     )
-    parser.add_argument(
-        "--prompts",
-        nargs="?",
-        const="",
-        metavar="TEXT",
-        help="instead, the prompts with TEXT in the prompt history (default: all)",
-    )
     parser.add_argument("--yes", action="store_true", help="remove them; cannot be undone")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
@@ -199,15 +195,8 @@ def _prune_parser() -> Parser:
 def _prune(arguments: Sequence[str]) -> int:
     parser = _prune_parser()
     chosen = parser.parse_args(arguments)
-    others = (chosen.older_than, chosen.keep, chosen.agent, chosen.cwd)
-    if chosen.prompts is not None:
-        if any(each is not None for each in others):
-            parser.error("--prompts cannot be combined with what chooses conversations")
-        from catena.cli.conversations.prune import prune_prompts
-
-        return prune_prompts(chosen.prompts, yes=chosen.yes, json=chosen.json)
     if chosen.older_than is None and chosen.keep is None:
-        parser.error("--older-than, --keep or --prompts is needed")
+        parser.error("--older-than or --keep is needed")
 
     from catena.cli.conversations.prune import prune
     from catena.settings.agents import stored_names
@@ -224,6 +213,28 @@ def _prune(arguments: Sequence[str]) -> int:
         cwd=None if chosen.cwd is None else absolute_directory(chosen.cwd),
     )
     return prune(rule, yes=chosen.yes, json=chosen.json)
+
+
+def _prune_prompts_parser() -> Parser:
+    parser = Parser(
+        prog="catena prune prompts",
+        description="Count the prompts in the prompt history, all or those with a text in them; with --yes, remove "
+        "them for good. Conversations stay as they are.",
+        examples=(("catena prune prompts password --yes", "remove those with this word"),),
+        statuses={0: "done", 1: "other error", 2: "usage"},
+    )
+    parser.add_argument("text", nargs="?", default="", metavar="TEXT", help="only those with TEXT in them")
+    parser.add_argument("--yes", action="store_true", help="remove them; cannot be undone")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _prune_prompts(arguments: Sequence[str]) -> int:
+    chosen = _prune_prompts_parser().parse_args(arguments)
+
+    from catena.cli.conversations.prune import prune_prompts
+
+    return prune_prompts(chosen.text, yes=chosen.yes, json=chosen.json)
 
 
 _MOST_DAYS = 50_000  # before any conversation
@@ -380,11 +391,110 @@ def _import(arguments: Sequence[str]) -> int:
     return import_files(chosen.files, json=chosen.json)
 
 
+def _named_parser(name: str, description: str, example: Example) -> Parser:
+    parser = Parser(
+        prog=f"catena {name}",
+        description=description,
+        examples=(example,),
+        statuses={
+            0: "done",
+            1: "other error",
+            2: "usage, unknown id",
+            5: "conversation open in another Catena",
+        },
+        values={"id": Values.CONVERSATION},
+    )
+    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    return parser
+
+
+def _rename_parser() -> Parser:
+    parser = _named_parser(
+        "rename", "Give a conversation a title.", ('catena rename ID "Login form"', "its title in every list")
+    )
+    parser.add_argument("title", nargs="+", metavar="TITLE", help="the title")
+    return parser
+
+
+def _rename(arguments: Sequence[str]) -> int:
+    chosen = _rename_parser().parse_args(arguments)
+
+    from catena.acts.conversations import rename
+    from catena.cli.conversations.keeping import keep_house
+
+    return keep_house(partial(rename, title=" ".join(chosen.title).strip()), chosen.id)
+
+
+def _pin_parser() -> Parser:
+    return _named_parser(
+        "pin",
+        "Pin a conversation, so that lists show it first and `catena prune` spares it, or unpin a pinned one.",
+        ("catena pin ID", "and once more to unpin it"),
+    )
+
+
+def _pin(arguments: Sequence[str]) -> int:
+    chosen = _pin_parser().parse_args(arguments)
+
+    from catena.acts.conversations import pin
+    from catena.cli.conversations.keeping import keep_house
+
+    return keep_house(pin, chosen.id)
+
+
+def _archive_parser() -> Parser:
+    return _named_parser(
+        "archive",
+        "Archive a conversation: its tab closes, and it moves to the end of the history. /undo in its directory "
+        "restores it.",
+        ("catena archive ID", "it can still be found and opened"),
+    )
+
+
+def _archive(arguments: Sequence[str]) -> int:
+    chosen = _archive_parser().parse_args(arguments)
+
+    from catena.acts.conversations import archive
+    from catena.cli.conversations.keeping import keep_house
+
+    return keep_house(archive, chosen.id)
+
+
+def _delete_parser() -> Parser:
+    parser = _named_parser(
+        "delete",
+        "Delete a conversation: lists hide it and its tab closes. /undo in its directory restores it, until "
+        "`catena prune` removes it for good.",
+        ("catena delete ID", "here, and not at its agents"),
+    )
+    parser.add_argument(
+        "--everywhere", action="store_true", help="also at its agents, which cannot be undone; asks"
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    return parser
+
+
+def _delete(arguments: Sequence[str]) -> int:
+    chosen = _delete_parser().parse_args(arguments)
+
+    from catena.acts.conversations import delete
+    from catena.cli.conversations.keeping import keep_house
+
+    command = None if chosen.yes else f"catena delete {chosen.id} --everywhere"
+    wish = "everywhere" if chosen.everywhere else ""
+    return keep_house(partial(delete, wish=wish), chosen.id, command=command)
+
+
 COMMANDS: Mapping[str, Command] = {
     "list": Command(_list_parser, _list),
     "search": Command(_search_parser, _search),
     "show": Command(_show_parser, _show),
+    "rename": Command(_rename_parser, _rename),
+    "pin": Command(_pin_parser, _pin),
+    "archive": Command(_archive_parser, _archive),
+    "delete": Command(_delete_parser, _delete),
     "prune": Command(_prune_parser, _prune),
+    "prune prompts": Command(_prune_prompts_parser, _prune_prompts),
     "export": Command(_export_parser, _export),
     "replay": Command(_replay_parser, _replay),
     "import": Command(_import_parser, _import),

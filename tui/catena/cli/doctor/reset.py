@@ -1,4 +1,4 @@
-"""``catena doctor --reset``: a terminal that a killed program left behind."""
+"""``catena doctor reset``: a terminal that a killed program left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``catena doctor --salvage`` and ``--backup``: a damaged store's messages in a new one, and a copy of it."""
+"""``catena doctor salvage`` and ``backup``: a damaged store's messages in a new one, and a copy of it."""
 
 from __future__ import annotations
 

@@ -6,6 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from catena.cli.parser import Command, Parser, Values, count
 
+_AT = (
+    "At a prompt, files are as after all turns above it; at the last message of a turn, as they were after it. Files "
+    "that someone else changed since are left unless they are named."
+)
+
 
 def _changes_parser() -> Parser:
     parser = Parser(
@@ -40,54 +45,102 @@ def _changes(arguments: Sequence[str]) -> int:
 def _files_parser() -> Parser:
     parser = Parser(
         prog="catena files",
-        description="Print what each turn did to files, on the newest branch of a conversation. With --at, print what "
-        "bringing the files back to a message would change; --restore with --yes does it.",
-        details="At a prompt, files are as after all turns above it; at the last message of a turn, as they were "
-        "after it. Files that someone else changed since are left unless they are named after --restore.",
+        description="Print what each turn did to files, on the newest branch of a conversation; with --at, what "
+        "bringing the files back to a message would change.",
+        details=_AT,
         examples=(
             ("catena files ID", "what each turn did to files"),
-            ("catena files ID --at MESSAGE --restore", "list what would be brought back"),
-            ("catena files ID --at MESSAGE --restore --yes", "bring the files back"),
+            ("catena files ID --at MESSAGE --diff", "what bringing them back would change, as a patch"),
         ),
         statuses={0: "done", 1: "other error", 2: "usage, unknown id"},
-        values={"id": Values.CONVERSATION, "at": Values.MESSAGE, "restore": Values.FILE},
+        values={"id": Values.CONVERSATION, "at": Values.MESSAGE},
     )
     parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
     parser.add_argument("--at", metavar="MESSAGE", help="id of a message, or the start of one")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--diff", action="store_true", help="with --at: print the change as a patch for `git apply`"
-    )
-    what.add_argument(
-        "--restore", nargs="*", metavar="PATH", help="with --at: bring files back, or only these"
-    )
-    what.add_argument("--finish", action="store_true", help="finish a restore that was broken off")
-    what.add_argument("--undo", action="store_true", help="take back a restore that was broken off")
-    parser.add_argument("--yes", action="store_true", help="with --restore: do it")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--diff", action="store_true", help="with --at: print a patch for `git apply`")
+    form.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
 
 def _files(arguments: Sequence[str]) -> int:
     parser = _files_parser()
     chosen = parser.parse_args(arguments)
-    if chosen.at is None and (chosen.diff or chosen.restore is not None):
-        parser.error("--diff and --restore need --at")
-    if chosen.yes and chosen.restore is None:
-        parser.error("--yes needs --restore")
+    if chosen.at is None and chosen.diff:
+        parser.error("--diff needs --at")
 
     from catena.cli.files import files
 
-    if chosen.finish or chosen.undo:
-        return files.end_restore(
-            chosen.id, files.RestoreEnding.FINISH if chosen.finish else files.RestoreEnding.UNDO
-        )
     if chosen.at is None:
         return files.print_turns(chosen.id, json=chosen.json)
-    paths = chosen.restore or ()
-    return files.print_restore(
-        chosen.id, chosen.at, paths=paths, yes=chosen.yes, diff=chosen.diff, json=chosen.json
+    return files.print_restore(chosen.id, chosen.at, diff=chosen.diff, json=chosen.json)
+
+
+def _restore_parser() -> Parser:
+    parser = Parser(
+        prog="catena files restore",
+        description="Bring the files of a conversation back to what they were at a message: print what would change, "
+        "and do it with --yes.",
+        details=_AT,
+        examples=(
+            ("catena files restore ID --at MESSAGE", "list what would be brought back"),
+            ("catena files restore ID --at MESSAGE --yes", "bring the files back"),
+        ),
+        statuses={0: "done", 1: "a file changed meanwhile; other error", 2: "usage, unknown id"},
+        values={"id": Values.CONVERSATION, "paths": Values.FILE, "at": Values.MESSAGE},
     )
+    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="only these, also if someone else changed them since"
+    )
+    parser.add_argument("--at", required=True, metavar="MESSAGE", help="id of a message, or the start of one")
+    parser.add_argument("--yes", action="store_true", help="do it")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def _restore(arguments: Sequence[str]) -> int:
+    chosen = _restore_parser().parse_intermixed_args(arguments)
+
+    from catena.cli.files.files import print_restore
+
+    return print_restore(chosen.id, chosen.at, paths=chosen.paths, yes=chosen.yes, json=chosen.json)
+
+
+def _ending_parser(name: str, description: str) -> Parser:
+    parser = Parser(
+        prog=f"catena files {name}",
+        description=description,
+        examples=((f"catena files {name} ID", "as the error says that names the conversation"),),
+        statuses={0: "done", 1: "other error", 2: "usage, unknown id; nothing was broken off"},
+        values={"id": Values.CONVERSATION},
+    )
+    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    return parser
+
+
+def _finish_parser() -> Parser:
+    return _ending_parser("finish", "Finish a restore of files that was broken off.")
+
+
+def _finish(arguments: Sequence[str]) -> int:
+    chosen = _finish_parser().parse_args(arguments)
+
+    from catena.cli.files.files import RestoreEnding, end_restore
+
+    return end_restore(chosen.id, RestoreEnding.FINISH)
+
+
+def _undo_parser() -> Parser:
+    return _ending_parser("undo", "Take back a restore of files that was broken off.")
+
+
+def _undo(arguments: Sequence[str]) -> int:
+    chosen = _undo_parser().parse_args(arguments)
+
+    from catena.cli.files.files import RestoreEnding, end_restore
+
+    return end_restore(chosen.id, RestoreEnding.UNDO)
 
 
 def _blame_parser() -> Parser:
@@ -96,8 +149,8 @@ def _blame_parser() -> Parser:
         description="Print which prompt wrote each line of a file as it is now, over all conversations of its "
         "directory. Lines that snapshots cannot attribute are shown as unknown.",
         details="Columns: id of the prompt; ● on its conversation's branch, ○ on a branch that was left, ~ as the "
-        "agent reported it; age; agent; line. catena show ID --at PROMPT prints the turn; catena --resume ID opens the "
-        "conversation.",
+        "agent reported it; age; agent; line. catena show ID --turn PROMPT prints the turn; catena --resume ID opens "
+        "the conversation.",
         examples=(("catena blame src/app.py:10-20", "who wrote these lines"),),
         statuses={0: "done", 1: "other error", 2: "usage"},
         values={"file": Values.FILE},
@@ -118,5 +171,8 @@ def _blame(arguments: Sequence[str]) -> int:
 COMMANDS: Mapping[str, Command] = {
     "changes": Command(_changes_parser, _changes),
     "files": Command(_files_parser, _files),
+    "files restore": Command(_restore_parser, _restore),
+    "files finish": Command(_finish_parser, _finish),
+    "files undo": Command(_undo_parser, _undo),
     "blame": Command(_blame_parser, _blame),
 }

@@ -77,7 +77,7 @@ def _lines(file: BlamedFile, lines: range, titles: Title, now: datetime, width: 
     for turn in named:
         line = f"{short_id(turn.prompt.prompt_id)}  {prompt_words(turn)}"
         yield line if width is None else truncate(line, width)
-        yield f"{'':10}catena show {short_id(turn.prompt.conversation_id)} --at {short_id(turn.prompt.prompt_id)}"
+        yield f"{'':10}catena show {short_id(turn.prompt.conversation_id)} --turn {short_id(turn.prompt.prompt_id)}"
 
 
 def _authors(file: BlamedFile, lines: range) -> dict[int, Author]:

@@ -90,7 +90,7 @@ def print_turns(named: str, *, json: bool) -> int:
 
 
 def print_restore(
-    named: str, message: str, *, paths: Sequence[str], yes: bool, diff: bool, json: bool
+    named: str, message: str, *, paths: Sequence[str] = (), yes: bool = False, diff: bool = False, json: bool
 ) -> int:
     """Print what bringing the files back to a message would change, or do it with ``yes``.
 
@@ -288,9 +288,9 @@ def _lines(
     if done:
         yield f"{counted(changed, 'file')} restored."
     elif chosen:
-        yield f"{counted(changed, 'file')} would change; --yes does it."
+        yield f"{counted(changed, 'file')} would change; `catena files restore` with --yes does it."
     else:
-        yield "Nothing would change; name a file after --restore to bring it back all the same."
+        yield "Nothing would change; `catena files restore` brings back a file that it is given by name."
 
 
 def _why_left(step: RestoreStep, chosen: Sequence[RestoreStep]) -> str:

@@ -10,6 +10,7 @@ import termios
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import assert_never
 
+from catena.errors import CommandRefused
 from catena.settings.tables.permissions import Permissions
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.questions.permission_words import (
@@ -202,3 +203,13 @@ def _options(asked: PermissionOpened) -> Iterator[str]:
 
 def _diff(change: ToolDiff) -> Iterable[str]:
     return line_diff(safe(change.old or ""), safe(change.new)).unified(safe_line(change.path))
+
+
+async def agreed(question: str, command: str) -> bool:
+    """True if the person agrees on the terminal. Raises CommandRefused if there is none."""
+    terminal = Terminal.find()
+    if terminal is None:
+        raise CommandRefused(f"no terminal to ask on; {command} --yes does not ask")
+    terminal.drop_input()  # what was typed before it was asked is no answer
+    answer = await terminal.ask_line((), f"{question} [y/N] ")
+    return (answer or "").strip().lower() in ("y", "yes")

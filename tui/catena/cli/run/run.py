@@ -91,10 +91,7 @@ async def _run(request: Request) -> int:
     except AgentMissing as error:
         status = ExitStatus.NO_AGENT
         output.trouble(str(error), ExitStatus.NO_AGENT)
-    except ReadOnly as error:
-        status = ExitStatus.HELD_ELSEWHERE
-        output.trouble(str(error), ExitStatus.HELD_ELSEWHERE)
-    except (CommandRefused, StoreError, AgentError) as error:
+    except (CommandRefused, ReadOnly, StoreError, AgentError) as error:
         text, status = explain(error)
         output.trouble(text, status)
     finally:

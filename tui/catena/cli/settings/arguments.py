@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
-from catena.cli.parser import Command, Parser, Values
-from catena.errors import CommandRefused
+from catena.cli.parser import Command, Example, Parser, Values
 from catena.workspace.directories import absolute_directory
+
+if TYPE_CHECKING:
+    from catena.cli.settings.permissions import RuleRequest
+
+_KINDS = "read, edit, delete, move, search, execute, fetch, any"
+
+
+_CONFIG = {0: "done", 1: "the file cannot be written", 2: "usage, invalid settings"}
 
 
 def _config_parser() -> Parser:
@@ -14,53 +24,100 @@ def _config_parser() -> Parser:
         prog="catena config",
         description="Print the settings in effect, each with where it comes from: the default, the settings file and "
         "its line, or the environment.",
-        examples=(
-            ("catena config theme", "one setting; catena config checkpoints prints a table"),
-            ("catena config set width 120", "write a setting; the rest of the file stays"),
-            ("catena config unset width", "remove it: the default holds"),
-            ("catena config edit", "open the file in $VISUAL or $EDITOR, then check it"),
-            ("catena config check", "only check it"),
-        ),
-        statuses={0: "done", 1: "the file cannot be written", 2: "usage, invalid settings"},
-        values={"words": Values.SETTING},
+        examples=(("catena config theme", "one setting; catena config checkpoints prints a table"),),
+        statuses={0: "done", 2: "usage, invalid settings"},
+        values={"key": Values.SETTING},
     )
-    parser.add_argument(
-        "words", nargs="*", metavar="KEY", help="one setting, or those of a table; or set, unset, edit, check"
-    )
+    parser.add_argument("key", nargs="?", metavar="KEY", help="one setting, or those of a table")
     parser.add_argument("--json", action="store_true", help="print a JSON array")
     return parser
 
 
 def _config(arguments: Sequence[str]) -> int:
-    parser = _config_parser()
-    chosen = parser.parse_args(arguments)
-    if chosen.json and chosen.words[:1] in (["edit"], ["check"], ["set"], ["unset"]):
-        parser.error(f"--json and {chosen.words[0]} cannot be combined")
+    chosen = _config_parser().parse_args(arguments)
 
-    from catena.cli.settings import config
+    from catena.cli.settings.config import print_config
 
-    match chosen.words:
-        case [] | [_] as words if words not in (["edit"], ["check"], ["set"], ["unset"]):
-            return config.print_config(words[0] if words else None, json=chosen.json)
-        case ["edit"]:
-            return config.edit_config()
-        case ["check"]:
-            return config.check_config()
-        case ["set", key, value]:
-            return config.set_config(key, value)
-        case ["unset", key]:
-            return config.unset_config(key)
-        case words:
-            why = _CONFIG_WORDS.get(words[0], "one setting at a time")
-            raise CommandRefused(f"{why}. See catena config --help")
+    return print_config(chosen.key, json=chosen.json)
 
 
-_CONFIG_WORDS = {
-    "set": "needs a setting and its value: catena config set width 120",
-    "unset": "needs a setting: catena config unset width",
-    "edit": "edit opens the whole file",
-    "check": "check reads the whole file",
-}
+def _set_parser() -> Parser:
+    parser = Parser(
+        prog="catena config set",
+        description="Write a setting into the settings file, whose other lines stay.",
+        details="A value that is not valid for the setting is refused.",
+        examples=(
+            ("catena config set width 120", "a word or a number"),
+            ("catena config set export.mask '[\"ACME-[0-9]+\"]'", "a list, in TOML"),
+        ),
+        statuses=_CONFIG,
+        values={"key": Values.SETTING, "value": Values.OF_SETTING},
+    )
+    parser.add_argument("key", metavar="KEY", help="a setting")
+    parser.add_argument("value", metavar="VALUE", help="its value")
+    return parser
+
+
+def _set(arguments: Sequence[str]) -> int:
+    chosen = _set_parser().parse_args(arguments)
+
+    from catena.cli.settings.config import set_config
+
+    return set_config(chosen.key, chosen.value)
+
+
+def _unset_parser() -> Parser:
+    parser = Parser(
+        prog="catena config unset",
+        description="Remove a setting from the settings file: its default holds.",
+        examples=(("catena config unset width", "the rest of the file stays"),),
+        statuses=_CONFIG,
+        values={"key": Values.SETTING},
+    )
+    parser.add_argument("key", metavar="KEY", help="a setting")
+    return parser
+
+
+def _unset(arguments: Sequence[str]) -> int:
+    chosen = _unset_parser().parse_args(arguments)
+
+    from catena.cli.settings.config import unset_config
+
+    return unset_config(chosen.key)
+
+
+def _edit_parser() -> Parser:
+    return Parser(
+        prog="catena config edit",
+        description="Open the settings file in your editor ($VISUAL, $EDITOR, or vi), and then check it.",
+        examples=(("catena config edit", "a file that does not exist yet is made"),),
+        statuses=_CONFIG,
+    )
+
+
+def _edit(arguments: Sequence[str]) -> int:
+    _edit_parser().parse_args(arguments)
+
+    from catena.cli.settings.config import edit_config
+
+    return edit_config()
+
+
+def _check_parser() -> Parser:
+    return Parser(
+        prog="catena config check",
+        description="Check the settings file, including the names of the theme and the agent.",
+        examples=(("catena config check", "names the first error, with its line"),),
+        statuses={0: "all is well", 2: "usage, invalid settings"},
+    )
+
+
+def _check(arguments: Sequence[str]) -> int:
+    _check_parser().parse_args(arguments)
+
+    from catena.cli.settings.config import check_config
+
+    return check_config()
 
 
 def _keys_parser() -> Parser:
@@ -83,80 +140,119 @@ def _keys(arguments: Sequence[str]) -> int:
     return print_keys(json=chosen.json)
 
 
-def _permission_rules_parser() -> Parser:
-    parser = Parser(
-        prog="catena permissions",
-        description="Your own permission rules in a directory: list them, test which would answer a request, "
-        "add or remove one. A rule that rejects beats one that allows; what is not certain asks.",
-        examples=(
-            ("catena permissions", "the rules of this directory"),
-            ("catena permissions add execute 'git status'", "allow a command"),
-            ("catena permissions test execute 'git status -s'", "which rule would answer"),
-        ),
-        statuses={
-            0: "done; of test: allowed",
-            1: "of test: asks",
-            2: "usage, unknown id",
-            4: "of test: rejected",
-        },
+def _rules_parser(name: str = "permissions") -> Parser:
+    return _rule_parser(
+        name,
+        "Your own permission rules in a directory, the narrowest first. A rule that rejects beats one that allows. "
+        "Requests that no rule is certain about are asked.",
+        ("catena permissions", "the rules of this directory"),
     )
-    common = Parser(add_help=False)
-    within = {"cwd": Values.DIRECTORY, "conversation": Values.CONVERSATION}
-    common.add_argument("--cwd", default=".", metavar="DIR", help="the project (default: current directory)")
-    common.add_argument(
+
+
+def _rules(arguments: Sequence[str]) -> int:
+    chosen = _rules_parser().parse_args(arguments)
+
+    from catena.cli.settings.permissions import answer_rules
+
+    return answer_rules(_request(chosen))
+
+
+def _rule_parser(
+    name: str, description: str, example: Example, *, statuses: Mapping[int, str] | None = None
+) -> Parser:
+    parser = Parser(
+        prog=f"catena {name}",
+        description=description,
+        examples=(example,),
+        statuses=statuses or {0: "done", 2: "usage, unknown id"},
+        values={"cwd": Values.DIRECTORY, "conversation": Values.CONVERSATION, "kind": Values.KIND},
+    )
+    parser.add_argument("--cwd", default=".", metavar="DIR", help="the project (default: current directory)")
+    parser.add_argument(
         "--conversation", metavar="ID", help="with the rules of a conversation: id, start of an id, or title"
     )
-    common.add_argument("--json", action="store_true", help="print one JSON object")
-    acts = parser.add_subparsers(dest="act", metavar="list | test | add | remove")
-    acts.add_parser("list", parents=[common], values=within, help="list the rules, narrowest first (default)")
-    for name, text in (("test", "say which rule would answer"), ("add", "add a rule")):
-        act = acts.add_parser(
-            name,
-            parents=[common],
-            values=within,
-            help=text,
-            description=f"{text.capitalize()}.",
-            examples=((f'catena permissions {name} execute "git status"', text),),
-        )
-        act.add_argument("kind", metavar="KIND", help="read, edit, delete, move, search, execute, fetch, any")
-        if name == "test":
-            act.add_argument("text", nargs="?", metavar="INPUT", help='or both at once: "KIND INPUT"')
-        else:
-            act.add_argument("text", metavar="PATTERN")
-            act.add_argument("--reject", action="store_true", help="reject instead of allowing")
-    removal = acts.add_parser("remove", parents=[common], values=within, help="remove a rule")
-    removal.add_argument("id", metavar="ID", help="the rule's id, from the list")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
 
-def _permission_rules(arguments: Sequence[str]) -> int:
-    parser = _permission_rules_parser()
-    options = not arguments or (arguments[0].startswith("-") and arguments[0] not in ("-h", "--help"))
-    chosen = parser.parse_args(["list", *arguments] if options else arguments)
-    if chosen.act is None:
-        parser.error("list, test, add or remove is needed")
+def _request(chosen: Namespace, kind: str = "") -> RuleRequest:
+    from catena.cli.settings.permissions import RuleRequest
 
-    from catena.cli.settings.permissions import RuleRequest, answer_rules
+    return RuleRequest(absolute_directory(chosen.cwd), chosen.conversation, kind, json=chosen.json)
 
-    kind, text = getattr(chosen, "kind", ""), getattr(chosen, "text", None)
-    if chosen.act == "test" and text is None:
+
+def _test_parser() -> Parser:
+    parser = _rule_parser(
+        "permissions test",
+        "Say which of your permission rules would answer a request.",
+        ("catena permissions test execute 'ls -l'", "which rule would answer"),
+        statuses={0: "allowed", 1: "asks", 2: "usage, unknown id", 4: "rejected"},
+    )
+    parser.add_argument("kind", metavar="KIND", help=_KINDS)
+    parser.add_argument("text", nargs="?", metavar="INPUT", help='or both at once: "KIND INPUT"')
+    return parser
+
+
+def _test(arguments: Sequence[str]) -> int:
+    parser = _test_parser()
+    chosen = parser.parse_args(arguments)
+    kind, text = chosen.kind, chosen.text
+    if text is None:
         kind, _, text = kind.strip().partition(" ")
         if not text.strip():
             parser.error("test needs a kind and an input, such as: catena permissions test edit src/x.py")
-    request = RuleRequest(absolute_directory(chosen.cwd), chosen.conversation, kind, json=chosen.json)
-    match chosen.act:
-        case "test":
-            return answer_rules(request, test=text)
-        case "add":
-            return answer_rules(request, add=text, allow=not chosen.reject)
-        case "remove":
-            return answer_rules(request, remove=chosen.id)
-        case _:
-            return answer_rules(request)
+
+    from catena.cli.settings.permissions import answer_rules
+
+    return answer_rules(_request(chosen, kind), test=text)
+
+
+def _add_parser() -> Parser:
+    parser = _rule_parser(
+        "permissions add",
+        "Add a permission rule, which holds in a directory or in a conversation.",
+        ("catena permissions add execute 'git status'", "allow a command"),
+    )
+    parser.add_argument("kind", metavar="KIND", help=_KINDS)
+    parser.add_argument("text", metavar="PATTERN", help="the beginning of a command, a path, or a host")
+    parser.add_argument("--reject", action="store_true", help="reject instead of allowing")
+    return parser
+
+
+def _add(arguments: Sequence[str]) -> int:
+    chosen = _add_parser().parse_args(arguments)
+
+    from catena.cli.settings.permissions import answer_rules
+
+    return answer_rules(_request(chosen, chosen.kind), add=chosen.text, allow=not chosen.reject)
+
+
+def _remove_parser() -> Parser:
+    parser = _rule_parser(
+        "permissions remove", "Remove a permission rule.", ("catena permissions remove RULE", "by its id")
+    )
+    parser.add_argument("id", metavar="RULE", help="the rule's id, from the list")
+    return parser
+
+
+def _remove(arguments: Sequence[str]) -> int:
+    chosen = _remove_parser().parse_args(arguments)
+
+    from catena.cli.settings.permissions import answer_rules
+
+    return answer_rules(_request(chosen), remove=chosen.id)
 
 
 COMMANDS: Mapping[str, Command] = {
     "config": Command(_config_parser, _config),
+    "config set": Command(_set_parser, _set),
+    "config unset": Command(_unset_parser, _unset),
+    "config edit": Command(_edit_parser, _edit),
+    "config check": Command(_check_parser, _check),
     "keys": Command(_keys_parser, _keys),
-    "permissions": Command(_permission_rules_parser, _permission_rules),
+    "permissions": Command(_rules_parser, _rules),
+    "permissions list": Command(partial(_rules_parser, "permissions list"), _rules),
+    "permissions test": Command(_test_parser, _test),
+    "permissions add": Command(_add_parser, _add),
+    "permissions remove": Command(_remove_parser, _remove),
 }
