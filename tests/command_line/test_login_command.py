@@ -223,7 +223,7 @@ def test_w13_an_agent_that_names_no_way_in_or_out_is_told_as_such(tmp_path: Path
         (["login", "nope"], 3, "nope: no such agent"),
         (["logout", "--agent-command", "no-such-program"], 3, "no-such-program: not found"),
         (["login", "rehearsal", "--agent-command", "x"], 2, "not allowed with argument"),
-        (["login", "rehearsal", "--json"], 2, "--json needs --list"),
+        (["login", "rehearsal", "--json"], 2, "unrecognized arguments: --json"),
         (["login"], 3, "no agent is installed"),
     ],
 )
