@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
 import shlex
 import signal
+import subprocess
 import sys
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from support.clients.command_line import Catena, Finished, newest, run, shown, typed, until
+from support.clients.command_line import EXECUTABLE, Catena, Finished, newest, run, shown, typed, until
 
 REHEARSAL = f"{shlex.quote(sys.executable)} -m catena_acp.rehearsal"
 
@@ -310,6 +312,55 @@ def test_a_prompt_that_no_agent_took_says_that_it_is_not_lost(tmp_path: Path) ->
     assert (problem["trouble"], problem["returned"]) == ("refused", True)
     assert problem["offers"] == ["retry", "other_agent"]
     assert problem["text"] == "Rehearsal refused: No luck today. Your text is in the input history."
+
+
+def test_u10_what_is_piped_is_sent_behind_the_prompt_and_marked(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    (catena.project / "notes.txt").write_text("not to be sent\n")
+
+    def sent(*arguments: str, stdin: str) -> str:
+        id = run(catena, "--json", *arguments, stdin=stdin).event("conversation")["id"]
+        (prompt,) = (each for each in shown(catena, id)["messages"] if each["kind"] == "user")
+        assert not prompt["data"].get("attachments"), "a mention in what is piped is text"
+        return str(prompt["text"])
+
+    assert (
+        sent("Review this", stdin="-old\n+@notes.txt\n")
+        == "Review this\n\n[piped 2 lines]\n-old\n+@notes.txt"
+    )
+    assert sent("Review this", stdin="\n") == "Review this"
+    assert sent("-", stdin="all of it\n") == "all of it"
+
+
+@pytest.mark.parametrize(
+    ("piped", "words"), [(b"PNG\0\1", "is no text"), (b"x" * (10 * 1024 * 1024 + 1), "is over 10 MB")]
+)
+def test_u10_a_pipe_that_is_binary_or_huge_is_refused(tmp_path: Path, piped: bytes, words: str) -> None:
+    catena = Catena(tmp_path)
+    done = subprocess.run(
+        [EXECUTABLE, "run", "--agent", "rehearsal", "say hi"],
+        input=piped,
+        cwd=catena.project,
+        env=catena.environment,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, b"") and words in done.stderr.decode()
+    assert not catena.store.exists()
+
+
+def test_u10_nothing_is_read_from_a_terminal_and_a_silent_pipe_is_named(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    ours, theirs = pty.openpty()
+    with catena.start("run", "--agent", "rehearsal", "say hi", stdin=theirs) as on_terminal:
+        assert on_terminal.communicate(timeout=60)[0] == "hi\n"
+    os.close(ours)
+    os.close(theirs)
+    with catena.start("run", "--agent", "rehearsal", "say hi", stdin=subprocess.PIPE) as silent:
+        assert silent.stderr is not None
+        assert "waiting for standard input" in silent.stderr.readline()
+        assert silent.communicate(timeout=60)[0] == "hi\n"
 
 
 def test_a_conversation_that_another_catena_has_is_status_5(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ def _run_parser() -> Parser:
         description="Send one prompt and print only the answer to standard output.",
         examples=(
             ('catena run "What does this project do?"', "print the answer, and nothing else"),
-            ("git diff | catena run --permissions allow-reads -", "read the prompt from standard input"),
+            ('git diff | catena run "Review this"', "send what is piped behind the prompt"),
+            ("cat prompt.md | catena run -", "read the prompt itself from standard input"),
             ('catena run --continue --json "And now?"', "print events, one JSON object per line"),
             (
                 'catena run --resume ID --fork "Another way?"',
@@ -55,7 +56,10 @@ def _run_parser() -> Parser:
         },
     )
     parser.add_argument(
-        "prompt", nargs="?", metavar="PROMPT", help="the prompt; read from standard input if omitted or -"
+        "prompt",
+        nargs="?",
+        metavar="PROMPT",
+        help="the prompt, behind which piped text is sent; read from standard input if omitted or -",
     )
     output = parser.add_argument_group("answer and permissions")
     output.add_argument("--json", action="store_true", help="print events as JSON, one object per line")
@@ -136,15 +140,20 @@ def _run(arguments: Sequence[str]) -> int:
 
     branch = _branch(parser, chosen)
     prompt, directory = _prompt(chosen.prompt), existing_directory(chosen.cwd)
+    clears = prompt.strip() in ("/clear", "/new", "/reset")
 
-    if chosen.agents and prompt.strip() in ("/clear", "/new", "/reset"):
+    if chosen.agents and clears:
         parser.error("--agents needs a prompt that is sent; a cleared context has no answers")
 
+    from catena.cli.run.piped import piped_text
     from catena.cli.run.run import Request, run
 
     return run(
         Request(
             prompt=prompt,
+            piped=""
+            if clears or chosen.prompt in (None, "-")
+            else piped_text(sys.stdin, tell=not chosen.json),
             directory=directory,
             moves=chosen.cwd is not None,
             go_on=chosen.go_on,

@@ -50,6 +50,7 @@ class Request:
 
     prompt: str
     directory: str  # absolute
+    piped: str = ""  # is sent behind the prompt, and is none of it: no template and no mention is looked for
     moves: bool = False  # it was named: a conversation whose own directory is gone continues there
     go_on: bool = False  # with the newest conversation of the directory
     resume: str | None = None  # id, beginning of an id, or title
@@ -188,6 +189,7 @@ class _HeadlessRun:
 
                 prompt = await filled_in(prompt, conversation.record.cwd, db)
             files = await _with_mentions(prompt, files, conversation)
+            prompt = "\n\n".join(filter(None, (prompt, request.piped)))
             new = existing is None or conversation.id != existing.id
             self._output.conversation(conversation.record, new=new)
             if target.branch:
