@@ -22,7 +22,7 @@ SHORT, VERY_LONG = 1_000, 100_000
 SWITCHES = 10
 BROAD_TITLE, LONG_TITLE = "A broad tree", "Two ends"
 FIRST_END, OTHER_END = "THEFIRSTEND", "THEOTHEREND"
-SHIFT_TAB, ESCAPE = "\x1b[Z", "\x1b"
+F2, ESCAPE = "\x1bOQ", "\x1b"
 
 
 def broad_tree(subject: Subject, folder: Path) -> Figures:
@@ -47,7 +47,7 @@ def switched_siblings(subject: Subject, folder: Path) -> Figures:
     asyncio.run(_seed(folder))
     with subject.run(folder, options=("--resume", LONG_TITLE)) as running:
         _begin(running, OTHER_END)
-        running.terminal.write(SHIFT_TAB)
+        running.terminal.write(F2)
         running.terminal.settle(0.3)
         took = []
         for _ in range(SWITCHES):
@@ -76,7 +76,7 @@ def _cpu_at(subject: Subject, folder: Path, length: int) -> dict[str, float]:
     asyncio.run(_seed_two_ends(folder, length))
     with subject.run(folder, options=("--resume", LONG_TITLE)) as running:
         _begin(running, OTHER_END)
-        running.terminal.write(SHIFT_TAB)
+        running.terminal.write(F2)
         running.terminal.settle(0.3)
 
         def switch() -> None:

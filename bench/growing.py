@@ -32,7 +32,7 @@ SESSION_BYTES = 30_000
 PRUNED = 200
 _NOTHING = 0.03  # CPU seconds of a second in which a program rests; an open history looks for changes
 TREE_TITLE = "A very long tree"
-SHIFT_TAB, TOP, END, FIND, ESCAPE, CTRL_O = "\x1b[Z", "g", "G", "\x06", "\x1b", "\x0f"
+F2, TOP, END, FIND, ESCAPE, CTRL_O = "\x1bOQ", "g", "G", "\x06", "\x1b", "\x0f"
 NAMES = ("small", "middle", "large")
 
 
@@ -203,11 +203,11 @@ def _places(subject: Subject, folder: Path, length: int) -> dict[str, float]:
             running.compose("Question 2")
             _rest(running)
             spent["find"].append(terminal.measure(lambda: _until(running, ":", "▌ Question 2:")).cpu)
-            terminal.write(ESCAPE + SHIFT_TAB + END)
+            terminal.write(ESCAPE + F2 + END)
             _rest(running)
             spent["home"].append(terminal.measure(lambda: _until(running, TOP, "Question 0:")).cpu)
             spent["end"].append(terminal.measure(lambda: _until(running, END, LONG_LAST_WORDS)).cpu)
-            terminal.write(SHIFT_TAB)
+            terminal.write(F2)
             _rest(running)
         medians_of = {act: sorted(times)[len(times) // 2] for act, times in spent.items()}
         return {**medians_of, "memory": _memory(running)}

@@ -161,7 +161,7 @@ async def story(film: Director) -> None:
     film.chapter("Edit what you said, and take its files back")
     await film.press("escape", stay=0.25)
     await film.press("escape", "enter edit", stay=0.8)
-    await film.press("enter", "same context", "f4", stay=1.6)
+    await film.press("enter", "same context", "F4 also deletes", stay=1.6)
     await film.press("f4", stay=1.6)
     await film.erase("Cover it with a test.")
     await film.sends("Also test that nobody is sent to another site.")

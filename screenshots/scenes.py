@@ -229,7 +229,7 @@ async def asked(app: Stage) -> None:
 async def browse(app: Stage) -> None:
     """An answer in the hands of the keys."""
     await _two_prompts(app)
-    await app.press("shift+tab", "k")
+    await app.press("f2", "k")
     await app.shows("BROWSE")
 
 
@@ -317,7 +317,7 @@ async def subagents(app: Stage) -> None:
     """Two subagents, of which one is opened, and a command that goes on in the background."""
     await app.say("Have somebody look at logout and register, and keep the tests running.")
     await app.shows("1 in background")
-    await app.press("shift+tab", "k", "k", "k", "enter")
+    await app.press("f2", "k", "k", "k", "enter")
     await app.shows("redirect_target")
 
 

@@ -14,7 +14,7 @@ from bench.subject import AGENT_COMMAND, Running, Subject
 from catena_acp.agents.catalog import command_spec
 
 VERY_LONG, SHORT = 100_000, 2_000
-SHIFT_TAB, TOP, END, EDIT = "\x1b[Z", "g", "G", "e"
+F2, TOP, END, EDIT = "\x1bOQ", "g", "G", "e"
 PAGES_UP = "\x1b[5~" * 40
 FIND, ESCAPE = "\x06", "\x1b"
 _NUMBER = re.compile(r"▌ Question (\d+):")
@@ -29,7 +29,7 @@ def very_long_conversation(subject: Subject, folder: Path, *, short: bool) -> Fi
         shown = running.expect(LONG_LAST_WORDS)
         terminal.settle(1.0)
         found = [_find(running, "Question 2:") for _ in range(3)]
-        terminal.write(SHIFT_TAB)
+        terminal.write(F2)
         terminal.settle()
         jumps = [(_go(running, TOP, "Question 0:"), _go(running, END, LONG_LAST_WORDS)) for _ in range(3)]
         growth, spent = Growth(terminal.pid), []
@@ -77,8 +77,8 @@ def _find(running: Running, text: str) -> float:
     terminal.settle()
     terminal.write(ESCAPE)
     terminal.settle()
-    _go(running, SHIFT_TAB + END, LONG_LAST_WORDS)
-    terminal.write(SHIFT_TAB)
+    _go(running, F2 + END, LONG_LAST_WORDS)
+    terminal.write(F2)
     terminal.settle()
     return took
 

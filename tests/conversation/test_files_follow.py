@@ -278,7 +278,10 @@ async def test_g04_what_somebody_else_changed_is_left_and_named_and_goes_back_wh
         (world.project / "b.txt").write_text("mine\n")
         moved = await desk.window.rewind(first, choice=TOO)
         assert files(world) == {"a.txt": "one\n", "b.txt": "mine\n"}
-        assert moved_words(moved) == "2 files came along. Changed since by someone else, so left: b.txt."
+        assert (
+            moved_words(moved)
+            == "2 files came along (1 deleted). Changed since by someone else, so left: b.txt."
+        )
         undoing, scope = undo_of(desk)
         assert await undoing.undo(scope) is not None
         assert files(world) == {"b.txt": "mine\n", "c.txt": "three\n"}

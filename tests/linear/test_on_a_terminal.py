@@ -104,7 +104,7 @@ def test_g03_files_go_back_by_a_number_and_stay_on_enter(tmp_path: Path) -> None
         assert notes.read_text() == "first\n"
         terminal.type("/edit 1\n")
         terminal.wait_for("1: Files stay as they are")
-        terminal.wait_for("2: 1 file goes back, 1 added, 1 removed")
+        terminal.wait_for("2: 1 file goes back, 1 line added, 1 removed")
         terminal.wait_for("1 to 2, Enter takes 1: ")
         terminal.type("\n")
         terminal.wait_for("You 1: ", times=2)
@@ -141,7 +141,7 @@ def test_g10_where_all_files_are_the_persons_the_choice_names_them(tmp_path: Pat
         wait_until(lambda: turns_kept(kept, ended=True) == 1)
         notes.write_text("mine\n")
         terminal.type("/edit 1\n")
-        terminal.wait_for("2: 1 file goes back, 1 removed; notes.txt changed since by someone else")
+        terminal.wait_for("2: deletes notes.txt; notes.txt changed since by someone else")
         terminal.wait_for("1 to 2, Enter takes 1: ")
         terminal.type("\n")
         terminal.wait_for("You 1: ", times=2)

@@ -45,7 +45,7 @@ def test_s04_enter_alone_allows_nothing_an_unknown_command_is_never_sent_and_an_
     )
     answers = [json.loads(line) for line in log.read_text().splitlines() if '"answer"' in line]
     assert [each["result"]["outcome"]["optionId"] for each in answers] == ["no"]
-    assert said.count("Asks: Allow the edit of notes.txt?") == 3  # Enter alone reads it again
+    assert said.count("Asks: Allow editing this file?") == 3  # Enter alone reads it again
     unknown = [line.partition(".")[0] for line in said if "Unknown" in line]
     assert unknown == ["Catena: Unknown command /nosuch"] * 2
     assert prompts(log) == ["edit notes.txt", "say Two.", "say Two, again."]

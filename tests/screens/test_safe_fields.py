@@ -162,7 +162,7 @@ def test_no_way_into_a_field_leads_to_the_terminal(hostile: Place) -> None:
             terminal.say("go on")
             terminal.wait_for("answered clip")
         with ways.watched("quote"):
-            terminal.press("shift+tab")
+            terminal.press("f2")
             terminal.wait_for("y copy")
             terminal.press("q")
             terminal.wait_for("│ > answered")

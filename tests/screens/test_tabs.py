@@ -103,7 +103,7 @@ async def test_w19_marks_say_what_the_other_tabs_do(tmp_path: Path) -> None:
         await person.until(lambda: person.tabs[0].mark == "?", "the question")
         await person.until(lambda: " ?" in person.text.splitlines()[0], "its mark")
         await person.to_tab(1, "ctrl+pageup")
-        await person.sees("Allow running “May I”?", "  so")
+        await person.sees("Allow running this?", "“May I?”", "  so")
         await person.until(
             lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
         )

@@ -45,8 +45,25 @@ def commands_of(text: str) -> tuple[Words, ...] | None:
     Commands are separated by `;`, `&`, `&&`, `|`, `||` and newlines. Expansions, substitutions, globs, redirections,
     groups, compound commands, comments, assignments and control characters are not certain.
     """
-    if len(text) > _MOST_CHARACTERS or any(not (each.isprintable() or each in "\t\n") for each in text):
-        return None
+    found = _split(text)
+    return None if isinstance(found, str) else found
+
+
+def obstacle_in(text: str) -> str:
+    """The sign or word by which a command line is not certain, or is several commands; "" if it is one."""
+    found = _split(text)
+    if isinstance(found, str):
+        return found
+    separators = (each for each in ("&&", "||", "|", ";", "&") if each in text)
+    return next(separators, "line breaks") if len(found) > 1 else ""
+
+
+def _split(text: str) -> tuple[Words, ...] | str:
+    """The commands of a command line, or the sign or word by which they are not certain."""
+    if len(text) > _MOST_CHARACTERS:
+        return "so many characters"
+    if any(not (each.isprintable() or each in "\t\n") for each in text):
+        return "control characters"
     commands: list[Words] = []
     words: list[str] = []
     word: str | None = None
@@ -55,7 +72,7 @@ def commands_of(text: str) -> tuple[Words, ...] | None:
     for at, each in enumerate(text):
         if escaped:
             if each == "\n" or (quote and each not in _ESCAPED_IN_DOUBLE_QUOTES):
-                return None
+                return "\\"
             word, escaped = (word or "") + each, False
         elif quote:
             if each == quote:
@@ -63,7 +80,7 @@ def commands_of(text: str) -> tuple[Words, ...] | None:
             elif quote == '"' and each == "\\":
                 escaped = True
             elif quote == '"' and each in _IN_DOUBLE_QUOTES:
-                return None
+                return each
             else:
                 word = (word or "") + each
         elif each == "\\":
@@ -71,7 +88,7 @@ def commands_of(text: str) -> tuple[Words, ...] | None:
         elif each in "'\"":
             word, quote = word or "", each
         elif each in _NOT_SPLIT:
-            return None
+            return each
         elif each in " \t\n;&|":
             if word is not None:
                 words.append(word)
@@ -80,17 +97,20 @@ def commands_of(text: str) -> tuple[Words, ...] | None:
                 if words:
                     commands.append(tuple(words))
                 elif each != "\n" and not (each in "&|" and text[at - 1 : at] == each):
-                    return None  # a separator with nothing before it
+                    return each  # a separator with nothing before it
                 words = []
         else:
             word = (word or "") + each
     if quote or escaped:
-        return None
+        return quote or "\\"
     if word is not None:
         words.append(word)
     if words:
         commands.append(tuple(words))
-    return tuple(commands) if commands and all(_is_simple(each) for each in commands) else None
+    doubtful = next((each[0] for each in commands if not _is_simple(each)), None)
+    if doubtful is not None or not commands:
+        return doubtful or "nothing in it"
+    return tuple(commands)
 
 
 def _is_simple(words: Words) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from catena_acp.permissions.commands import commands_of
+from catena_acp.permissions.commands import commands_of, obstacle_in
+from catena_acp.permissions.parts import PartRole
 from catena_acp.permissions.rule import (
     EVERYWHERE,
     InvalidRule,
@@ -30,6 +31,14 @@ def proposals(subject: RequestSubject, scope: RuleScope = RuleScope.PROJECT) -> 
         if rule not in found and decide([rule], subject).rule is rule:
             found.append(rule)
     return tuple(found)
+
+
+def no_rule_words(subject: RequestSubject) -> str:
+    """Why no rule is offered that would allow just such a request, as a sentence."""
+    commands = [part.text for part in subject.main if part.role is PartRole.COMMAND]
+    if subject.kind == "execute" and commands and (sign := obstacle_in(commands[0])):
+        return f"A command with {sign} cannot be allowed by a rule."
+    return f"No rule can allow this: {subject.doubt}." if subject.doubt else "No rule can allow this."
 
 
 def first_choice(rules: tuple[Rule, ...]) -> int:

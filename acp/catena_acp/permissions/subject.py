@@ -63,9 +63,8 @@ class RequestSubject:
     commands: tuple[Words, ...] = ()
     hosts: tuple[str, ...] = ()
     doubt: str = ""
-    shown: tuple[
-        SubjectPart, ...
-    ] = ()  # the parts that neither the title nor a diff says already, none twice
+    main: tuple[SubjectPart, ...] = ()  # what it is about by its kind: commands, addresses or places
+    shown: tuple[SubjectPart, ...] = ()  # the parts that neither these nor a diff says already, none twice
 
     @property
     def kind(self) -> str:
@@ -85,6 +84,7 @@ def subject_of(call: ToolCallChanged, project: str, resolve: Resolve = os.path.r
     """
     found = _certain(call, project, resolve)
     subject = unresolved_subject(call)
+    main = tuple(_main(subject, project))
     return replace(
         subject,
         paths=found.paths,
@@ -92,7 +92,8 @@ def subject_of(call: ToolCallChanged, project: str, resolve: Resolve = os.path.r
         commands=found.commands,
         hosts=found.hosts,
         doubt=call.doubt or found.doubt or _doubt_of_keys(call),
-        shown=tuple(_unsaid(subject)),
+        main=main,
+        shown=tuple(_unsaid(subject, main, project)),
     )
 
 
@@ -150,12 +151,37 @@ _BESIDE_INPUT = frozenset({PartRole.LOCATION, PartRole.CONTENT})
 _SAYS_ITSELF = _BESIDE_INPUT | {PartRole.COMMAND, PartRole.ADDRESS, PartRole.PLACE, PartRole.WORDS}
 
 
-def _unsaid(subject: RequestSubject) -> Iterator[SubjectPart]:
-    title = subject.words.title
-    said = {title} if title.isprintable() else {""}  # a title stands on one line, and hides its line breaks
-    said |= {diff.path for diff in subject.diffs}
+_MAIN = {
+    "execute": frozenset({PartRole.COMMAND}),
+    "fetch": frozenset({PartRole.ADDRESS}),
+    "search": frozenset({PartRole.PLACE}),  # its other places are results
+    **dict.fromkeys(("read", "edit", "delete", "move"), frozenset({PartRole.PLACE, PartRole.LOCATION})),
+}
+
+
+def _main(subject: RequestSubject, project: str) -> Iterator[SubjectPart]:
+    """The parts that a call of its kind is about; a place that is told again beside the input stands once."""
+    roles = _MAIN.get(subject.kind, frozenset())
+    places: set[str] = set()
+    changed = [SubjectPart("change", diff.path, PartRole.LOCATION) for diff in subject.diffs]
+    for part in (*subject.parts, *(changed if PartRole.LOCATION in roles else ())):
+        place = _place(part, project)
+        if part.role in roles and part.text and not (part.role is PartRole.LOCATION and place in places):
+            places.add(place)
+            yield part
+
+
+def _place(part: SubjectPart, project: str) -> str:
+    return os.path.normpath(os.path.join(project, part.text))  # noqa: PTH118 - a text, never opened
+
+
+def _unsaid(subject: RequestSubject, main: Sequence[SubjectPart], project: str) -> Iterator[SubjectPart]:
+    said = {"", *(part.text for part in main), *(diff.path for diff in subject.diffs)}
+    places = {_place(part, project) for part in main}
     told: set[str] = set()  # by parts: what stands beside the input repeats it, and has no name of its own
     for part in subject.parts:
+        if part in main or (part.role is PartRole.LOCATION and _place(part, project) in places):
+            continue
         repeated = part.role in _SAYS_ITSELF and part.text in said
         if part.role in _BESIDE_INPUT:
             repeated = repeated or part.text in told

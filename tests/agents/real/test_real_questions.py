@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from catena.text.call_text import object_of
-from catena.workspace.questions.permission_words import subject_lines, title_words
+from catena.workspace.questions.permission_words import subject_lines
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.conversation_events import ConversationEvent, PermissionOpened
 from catena_acp.conversation.conversations.conversations import Conversations
@@ -58,7 +58,7 @@ class Person:
     def _hear(self, event: ConversationEvent) -> None:
         if isinstance(event, PermissionOpened):
             diffs = [f"{diff.path}\n{diff.new}" for diff in event.subject.diffs]
-            self.read.append("\n".join((title_words(event.subject), *subject_lines(event.subject), *diffs)))
+            self.read.append("\n".join((*subject_lines(event.subject, ""), *diffs)))
             option = next(each for each in event.options if each.kind == "allow_once")
             answer = self.desk.conversation.answer(event.ask_id, option.id, event.tool_call)
             self._answers.add(asyncio.ensure_future(answer))

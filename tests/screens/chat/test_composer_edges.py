@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from textual.app import ComposeResult
 
-from catena.screens.chat.bars.composer_edges import acts_unasked
 from catena.screens.chat.bars.tabs import TabBar, TabLabel
+from catena.text.mode_text import acts_unasked, runs_everything
 from support.screen.messages import taken_in
 from support.screen.pilot import Person, at_the_screen
 from support.screen.themed import ThemedApp
@@ -47,6 +47,24 @@ def test_a_mode_that_acts_unasked_is_known_by_its_id_or_name(names: tuple[str, .
 )
 def test_other_modes_are_not_taken_for_one(names: tuple[str, ...]) -> None:
     assert not acts_unasked(*names)
+
+
+@pytest.mark.parametrize(
+    ("names", "everything"),
+    [
+        (("bypassPermissions", "Bypass Permissions"), True),
+        (("full-access", "Agent (full access)"), True),
+        (("yolo", "YOLO", "Auto-approve all tools"), True),
+        (("auto", "Auto", "Asks for nothing"), True),
+        (("auto", "Auto", "Asks before it leaves the project"), False),
+        (("acceptEdits", "Accept Edits", "Automatically accepts edits of files"), False),
+        (("default", "Default", "Asks before all else"), False),
+    ],
+)
+def test_a_mode_that_lets_the_agent_do_everything_is_told_from_one_that_takes_edits(
+    names: tuple[str, ...], everything: bool
+) -> None:
+    assert runs_everything(*names) is everything
 
 
 async def test_hints_stand_in_the_empty_box_and_go_with_the_first_letter(tmp_path: Path) -> None:

@@ -19,7 +19,9 @@ async def test_w28_a_subagent_is_watched_asks_by_its_name_and_is_read(world: Wor
         await person.sees("Task    Explore the login · reading src/session.py ▸", "3 calls")
         assert "I am looking" not in person.text
         world.cue("go")
-        await person.sees("Allow running make check?", "Asked by the subagent for: Explore the login")
+        await person.sees(
+            "Allow running this command?", "$ make check", "Asked by the subagent for: Explore the login"
+        )
         await person.until(lambda: line_with(person, "Task").lstrip().startswith("?"), "its line to ask")
         await person.until(lambda: person.area.place == "question", "the question to have the keys")
         await person.apart()

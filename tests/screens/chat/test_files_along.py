@@ -31,7 +31,7 @@ from support.storage.written_files import WrittenFiles, written_files
 
 AFTER = {"a": "one\ntwo\n", "b": "new\n"}
 BEFORE = {"a": "one\n"}
-PRICE = "2 files back, −2"  # beside that of the prompt, where it may be said shortly
+PRICE = "2 files back (1 deleted)"  # beside that of the prompt, where it may be said shortly
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ async def test_g04_files_chosen_with_the_key_go_back_before_the_edit_is_sent_and
         await person.sees("Changes if the files come along", "2 files")
         await person.press("escape")
         await person.back()
-        await person.sees("2 files go back, −2")
+        await person.sees("2 files go back (1 deleted)")
         assert (person.draft, files(project)) == ("say second and more", AFTER)
         await person.answered("say instead")
         assert files(project) == BEFORE
@@ -111,10 +111,10 @@ async def test_g04_a_conflict_is_named_and_left_and_the_price_of_the_prompt_stay
     async with at_shop(project, size=(80, 24)) as person:
         await person.browse()
         await person.press("e")
-        await person.sees("1 message replayed", "f4 1 file back, −1; 1 stays")
+        await person.sees("1 message replayed", "f4 1 file back; 1 stays")
         await person.writing()
         await person.press("f4")
-        await person.sees("1 message replayed", "1 file goes back, −1; 1 stays")
+        await person.sees("1 message replayed", "1 file goes back; 1 stays")
         await person.answered("say instead")
         await person.sees("Changed since by someone else, so left: b")
         assert files(project) == {"a": "one\n", "b": "mine\n"}
@@ -126,22 +126,24 @@ async def test_g10_where_all_files_are_the_persons_the_price_names_them_with_and
     mine = {"a": "mine\n", "b": "mine, too\n"}
     for name, text in mine.items():
         (project / name).write_text(text)
-    theirs = "a, b changed since by someone else"
     async with at_shop(project, size=(120, 40)) as person:
         await person.browse()
         await person.press("r")
         await person.is_asked()
         await person.apart()
-        await person.sees(f"Files too: 2 files could go back, +1 −2; {theirs}: stay unless", "you choose so")
+        await person.sees(
+            "Files too: 2 files could go back (1 deleted), +1 −2 lines; a, b changed since by someone",
+            "else: stay unless you choose so",
+        )
         await person.press("f4")
-        await person.sees(f"✓ Files too: 2 files go back, +1 −2; {theirs}")
+        await person.sees("✓ Files too: 2 files go back (1 deleted), +1 −2 lines; a, b changed")
         await person.press("escape")
         await person.browse()
         await person.press("e")
-        await person.sees("f4 2 files back, +1 −2, 2 of others")
+        await person.sees("f4 2 files back (1 deleted), 2 of others")
         await person.writing()
         await person.press("f4")
-        await person.sees("2 files go back, +1 −2, 2 of others")
+        await person.sees("2 files go back (1 deleted), 2 of others")
         await person.press("f4")
         await person.answered("say instead")
         assert files(project) == mine
@@ -160,9 +162,9 @@ async def test_p11_the_price_of_an_edit_is_a_question_until_the_agent_is_ready(
     async with at_shop(project, size=(80, 24)) as person:
         await person.browse()
         await person.press("e")
-        await person.sees("1 message replayed? · f4 2 files back, −2")
+        await person.sees("1 message replayed? · f4 2 files back (1 deleted)")
         started.set()
-        await person.sees("1 message replayed · f4 2 files back, −2")
+        await person.sees("1 message replayed · f4 2 files back (1 deleted)")
 
 
 async def test_g04_a_key_that_comes_before_files_are_compared_is_told_so(
@@ -185,7 +187,7 @@ async def test_g04_a_key_that_comes_before_files_are_compared_is_told_so(
         compared.set()
         await person.sees("f4 ", PRICE)
         await person.press("f4")
-        await person.sees("2 files go back, −2")
+        await person.sees("2 files go back (1 deleted)")
 
 
 async def test_g04_what_others_changed_is_said_once_where_the_changes_are_shown(project: Path) -> None:
@@ -235,7 +237,7 @@ async def test_g04_the_setting_takes_files_along_and_the_key_leaves_them(project
     async with at_shop(project, settings=Settings(files_follow=True)) as person:
         await person.browse()
         await person.press("e")
-        await person.sees("2 files go back, −2")
+        await person.sees("2 files go back (1 deleted)")
         await person.writing()
         await person.press("f4")
         await person.sees(PRICE)
@@ -252,7 +254,7 @@ async def test_g04_where_files_cannot_be_written_the_edited_prompt_is_kept(
     async with at_shop(project) as person:
         await edits_the_second(person)
         await person.press("f4")
-        await person.sees("2 files go back, −2")
+        await person.sees("2 files go back (1 deleted)")
         monkeypatch.setattr(bringing, "restore", full)
         await person.say("say instead")
         await person.sees("no space left on device", "Edit ")
@@ -266,14 +268,14 @@ async def test_g04_a_retry_offers_files_and_shows_them(project: Path) -> None:
         await person.press("r")
         await person.is_asked()
         await person.apart()
-        await person.sees("Files too: 2 files could go back, −2")
+        await person.sees("Files too: 2 files could go back (1 deleted), −2 lines")
         await person.press("f3")
         await person.sees_dialog(ChangesScreen)
         await person.press("escape")
         await person.back()
         await person.is_asked()
         await person.press("z", "f4")  # in one burst: a function key is no part of a word
-        await person.sees("✓ Files too: 2 files go back, −2")
+        await person.sees("✓ Files too: 2 files go back (1 deleted), −2 lines")
         before = person.tab.leaf_id
         await person.apart()
         await person.press("enter")
@@ -289,17 +291,17 @@ async def test_g04_after_going_back_without_files_they_are_offered_and_undo_take
         await person.say("/tree")
         await person.sees_dialog(TreeScreen)
         await person.press("up")
-        await person.sees("2 files could go back, −2", "f4 files too", "f3 show them")
+        await person.sees("2 files could go back (1 deleted), −2 lines", "f4 files too", "f3 show them")
         await person.press("f4")
-        await person.sees("2 files go back, −2")
+        await person.sees("2 files go back (1 deleted), −2 lines")
         await person.press("f4")
-        await person.sees("2 files could go back, −2")
+        await person.sees("2 files could go back (1 deleted), −2 lines")
         await person.press("enter")
         await person.back()
-        await person.sees("f4 brings 2 files back, −2")
+        await person.sees("f4 brings 2 files back (1 deleted), −2 lines")
         assert files(project) == AFTER
         await person.press("f4")
-        await person.sees("2 files came along.")
+        await person.sees("2 files came along (1 deleted).")
         await person.done()
         assert files(project) == BEFORE
         await person.say("/undo")
@@ -309,10 +311,10 @@ async def test_g04_after_going_back_without_files_they_are_offered_and_undo_take
         await person.say("/tree")
         await person.sees_dialog(TreeScreen)
         await person.press("up")
-        await person.sees("2 files could go back, −2")
+        await person.sees("2 files could go back (1 deleted), −2 lines")
         await person.press("f4", "enter")
         await person.back()
-        await person.sees("Now at “say first”. 2 files came along.")
+        await person.sees("Now at “say first”. 2 files came along (1 deleted).")
         await person.done()
         assert files(project) == BEFORE
 
@@ -322,12 +324,30 @@ async def test_g04_the_tree_says_once_what_becomes_of_files_whatever_its_size_be
         await person.say("/tree")
         await person.sees_dialog(TreeScreen)
         await person.press("up")
-        await person.sees("f4 brings 2 files back, −2")
+        await person.sees("f4 brings 2 files back (1 deleted), −2 lines")
         await person.pilot.resize_terminal(80, 24)
-        await person.sees("Your next prompt here:", "2 files could go back, −2")
+        await person.sees("Your next prompt here:", "2 files could go back (1 deleted), −2 lines")
         await person.sees_no("f4 brings")
         await person.pilot.resize_terminal(40, 10)
-        await person.sees("f4 brings 2 files back, −2")
+        await person.sees("f4 brings 2 files back (1 deleted), −2 lines")
+
+
+async def test_g04_of_a_deletion_the_key_says_what_it_deletes_and_not_that_it_brings_a_file_back(
+    project: Path,
+) -> None:
+    (project / "a").write_text("one\n")  # as it was: the new file alone is left to go
+    async with at_shop(project) as person:
+        await person.say("/tree")
+        await person.sees_dialog(TreeScreen)
+        await person.press("up")
+        await person.sees("would delete b")
+        await person.press("enter")
+        await person.back()
+        await person.sees("F4 also deletes b")
+        await person.press("f4")
+        await person.sees("b was deleted.")
+        await person.done()
+        assert files(project) == BEFORE
 
 
 async def test_g04_a_checkpoint_says_what_becomes_of_files(project: Path) -> None:
@@ -345,9 +365,9 @@ async def test_g04_a_checkpoint_says_what_becomes_of_files(project: Path) -> Non
         await person.done()
         await person.say("/checkpoints")
         await person.sees_dialog(CheckpointsScreen)
-        await person.sees("2 files could go back, −2", "f4 files too")
+        await person.sees("2 files could go back (1 deleted), −2 lines", "f4 files too")
         await person.press("f4")
-        await person.sees("2 files go back, −2")
+        await person.sees("2 files go back (1 deleted), −2 lines")
         (project / "b").write_text("mine\n")  # after the price was said
         await person.press("enter")
         await person.back()

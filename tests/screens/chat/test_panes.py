@@ -169,7 +169,7 @@ async def test_w19_a_tab_stands_in_one_pane_and_each_way_to_it_leads_there(tmp_p
         await person.writing()
         assert [pane.tab for pane in panes(person)] == [person.tabs[0], person.tabs[1]]
         await person.press("f6")
-        await person.press("shift+tab")
+        await person.press("f2")
         await person.say("/side 1")
         await person.until(lambda: person.area is left, "the pane of that tab")
         assert len(areas(person)) == 2

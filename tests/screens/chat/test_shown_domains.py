@@ -125,10 +125,10 @@ async def test_m11_open_todos_of_the_last_answers_are_pinned_after_reopening_and
         conversation_id = person.tab.conversation.id
         assert "from its last answer" not in person.text
     async with at_the_screen(str(tmp_path), conversation_id=conversation_id) as person:
-        text = await person.sees("0 of 2 done · from its last answer")
+        text = await person.sees("0 of 2 steps done · from its last answer")
         assert "○ write the test" in text and "○ ship it" in text
         await said(person, "say - [x] Write the test.")
-        await person.sees("1 of 2 done · from its last answer", "● write the test")
+        await person.sees("1 of 2 steps done · from its last answer", "● write the test")
         await said(person, "say - [x] ship it")
         await person.sees_no("from its last answer")
 
@@ -143,7 +143,7 @@ async def test_m11_a_plan_is_pinned_again_after_reopening_however_far_up_it_stan
     with closing(sqlite3.connect(tmp_path / "data" / "catena.db")) as kept, kept:
         kept.execute("UPDATE message SET data = ? WHERE kind = 'plan'", (json.dumps({"entries": entries}),))
     async with at_the_screen(str(tmp_path), conversation_id=conversation_id) as person:
-        await person.sees("1 of 2 done", "● Read", "○ Bow")
+        await person.sees("1 of 2 steps done", "● Read", "○ Bow")
 
 
 async def test_m10_another_branch_of_the_repository_is_told_on_resume_in_one_line(tmp_path: Path) -> None:

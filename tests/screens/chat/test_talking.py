@@ -232,7 +232,7 @@ async def test_d_shows_the_whole_change_that_is_asked_for(tmp_path: Path) -> Non
             "Full diff · notes.txt", '2 −     print("Hello")', '2 +     print(f"Hello, {name}!")'
         )
         await person.press("escape")
-        await person.sees("Allow the edit of notes.txt?")
+        await person.sees("Allow editing this file?")
 
 
 async def test_a_reason_rejects_and_becomes_the_next_prompt(tmp_path: Path) -> None:
@@ -258,7 +258,7 @@ async def test_w06_the_plan_is_pinned_while_it_has_open_items(tmp_path: Path) ->
         entries = [{"text": "Bow", "status": "pending"}]
         person.tab.plan = replace(person.tab.plan, data={"entries": entries})
         person.chat.context.presenter.refresh()
-        await person.sees("0 of 1 done", "○ Bow")
+        await person.sees("0 of 1 step done", "○ Bow")
 
 
 async def test_w02_mode_and_model_are_shown_and_switched(tmp_path: Path) -> None:
@@ -273,6 +273,38 @@ async def test_w02_mode_and_model_are_shown_and_switched(tmp_path: Path) -> None
         await person.sees_dialog(Picker)
         await person.press("down", "enter")
         await person.sees_no("Rehearsal · Understudy")
+
+
+async def test_w02_a_key_goes_through_the_modes_also_while_the_agent_works(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(120, 40)) as person:
+        await person.sees("Rehearsal · Understudy · Ask", "shift+tab mode")
+        await person.press("shift+tab", "shift+tab")
+        await person.sees("Rehearsal · Understudy · Plan", "The mode is Plan.")
+        await person.say("cue go; say done")
+        await person.until(lambda: person.tab.at_work, "the agent to work")
+        await person.press("shift+tab")
+        await person.sees("Rehearsal · Understudy · Ask", "The mode is Ask.")
+        await person.press("escape")
+        await person.idle()
+
+
+async def test_w02_the_key_leaves_out_a_mode_that_asks_for_nothing_and_says_so(tmp_path: Path) -> None:
+    bold = AgentSpec("bold", "Bold", (sys.executable, "-m", "catena_acp.rehearsal", "--unasked"))
+    async with at_the_screen(str(tmp_path), agent=bold, size=(120, 40)) as person:
+        await person.sees("Bold · Understudy · Auto")
+        for mode in ("Ask", "Code", "Plan", "Ask"):
+            await person.press("shift+tab")
+            await person.sees(f"The mode is {mode}. Only /mode Auto lets the agent do everything unasked.")
+
+
+async def test_w02_an_agent_without_modes_says_so_to_the_key(tmp_path: Path) -> None:
+    plain = AgentSpec(
+        "plain", "Plain", (sys.executable, "-m", "catena_acp.rehearsal", "--no-modes", "--no-options")
+    )
+    async with at_the_screen(str(tmp_path), agent=plain) as person:
+        await person.sees("Ask Plain")
+        await person.press("shift+tab")
+        await person.sees("The agent offers no modes.")
 
 
 async def test_w02_the_agents_other_options_can_be_set(tmp_path: Path) -> None:

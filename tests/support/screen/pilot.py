@@ -139,7 +139,7 @@ class Person:
         await self.until(lambda: area.transcript and area.transcript.display, "something to browse")
         await self.until(lambda: self.tab.at_work or not self.transcript.busy, "it to be drawn")
         if not area.browsing:
-            await self.press("shift+tab")
+            await self.press("f2")
         await self.until(lambda: area.browsing and self.transcript.current, "a message to be in focus")
 
     async def escape_twice(self) -> None:

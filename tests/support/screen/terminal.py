@@ -37,6 +37,7 @@ KEYS = {
     "ctrl+pageup": "\x1b[5;5~",
     "ctrl+pagedown": "\x1b[6;5~",
     "f1": "\x1bOP",
+    "f2": "\x1bOQ",
     **{f"ctrl+{letter}": chr(ord(letter) - 96) for letter in "abcdefghijklmnopqrstuvwxyz"},
 }
 EMPTY_BOX = r"│ (?:Message|Ask \S|Reply to \S)"  # the composer, and nothing written in it

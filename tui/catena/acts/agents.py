@@ -8,13 +8,14 @@ from catena.acts.surface import Done, Here, Refused, ReportRow
 from catena.settings.agents import find_agent, stored_agent
 from catena.settings.settings import Settings
 from catena.text.formats import background_words
+from catena.text.mode_text import runs_everything
 from catena.text.safe_text import safe_line
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec
-from catena_acp.port.session_events import Option
+from catena_acp.port.session_events import ConfigChoice, Option
 
 _NO_SESSION = "Not known yet: the agent reports its settings when its session opens."
 
@@ -90,6 +91,37 @@ async def mode(on: Here, name: str) -> Done:
     mode = session.modes[await chosen(on, "Mode", name, rows)]
     await on.tab.window.set_mode(mode.id)
     return Done(f"The mode is {safe_line(mode.name)}.")
+
+
+async def next_mode(on: Here) -> Done:
+    """Switch to the next mode, but to none in which the agent does everything unasked: that is chosen by name."""
+    session = await session_of(on.tab)
+    if session.link_id is None or not session.modes:
+        raise Refused("The agent offers no modes." if session.link_id else _NO_SESSION)
+    if len(session.modes) == 1:
+        raise Refused(f"The agent offers one mode: {safe_line(session.modes[0].name)}.")
+    await on.tab.window.set_mode(_next_mode)
+    return Done(_mode_words(on.tab.window.session))
+
+
+def _next_mode(session: SessionState) -> str:
+    """The id of the mode behind the one in force, in the agent's order."""
+    ids = [each.id for each in session.modes]
+    at = ids.index(session.mode) + 1 if session.mode in ids else 0
+    around = [*session.modes[at:], *session.modes[:at]]
+    return next((each.id for each in around if not _runs_everything(each)), around[-1].id)
+
+
+def _mode_words(session: SessionState) -> str:
+    """The mode in force, and the modes that only their names choose."""
+    named = next((each.name for each in session.modes if each.id == session.mode), session.mode or "")
+    left = [f"/mode {safe_line(each.name)}" for each in session.modes if _runs_everything(each)]
+    only = f" Only {' or '.join(left)} lets the agent do everything unasked." if left else ""
+    return f"The mode is {safe_line(named)}.{only}"
+
+
+def _runs_everything(mode: ConfigChoice) -> bool:
+    return runs_everything(mode.id, mode.name, mode.description or "")
 
 
 async def options(on: Here, wish: str) -> Done:

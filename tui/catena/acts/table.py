@@ -451,9 +451,18 @@ ACTS: tuple[ActRow, ...] = (
         "choose a mode: what the agent may do unasked",
         "catena.acts.agents:mode",
         takes="name",
+        key="{next_mode} for the next",
         leads=True,
         screen=Front(argument="NAME"),
         lines=Front("", "[NAME]", "choose a mode"),
+    ),
+    ActRow(
+        "next-mode",
+        "switch to the agent's next mode",
+        "catena.acts.agents:next_mode",
+        key="{next_mode}",
+        by_name=False,
+        screen=Front(),
     ),
     ActRow(
         "options",

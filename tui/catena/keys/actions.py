@@ -86,7 +86,8 @@ _TEXT: tuple[Row, ...] = (
 _ANYWHERE: tuple[Row, ...] = (
     ("stop", "escape", "stop the turn and hold the queue; close what is open"),
     ("copy_clear_or_stop", "ctrl+c super+c", "copy the selection; else clear the draft; else stop"),
-    ("browse", "shift+tab", "browse the transcript; again: back"),
+    ("next_mode", "shift+tab", "the agent's next mode: plan, ask, accept edits …"),
+    ("browse", "f2", "browse the transcript; again: back"),
     ("history", "ctrl+o", "history: find and open a conversation"),
     ("new_tab", "ctrl+t", "new tab"),
     ("previous_tab", "ctrl+pageup", "previous tab"),

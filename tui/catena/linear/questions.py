@@ -9,6 +9,7 @@ from typing import assert_never
 from catena.linear import rows
 from catena.linear.context import LinearContext
 from catena.linear.input import InputLine
+from catena.text.call_text import relative
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.questions.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
 from catena.workspace.questions.permission_words import (
@@ -132,25 +133,31 @@ class Questions:
         tab = self._context.here
         directory = tab.conversation.record.cwd
         waiting = f" (1 of {len(tab.asks)})" if len(tab.asks) > 1 else ""
-        yield f"Asks:{waiting} {question_words(asked.subject, directory)}"
-        yield from (f"Note: {note}" for note in note_words(asked))
+        yield f"Asks:{waiting} {question_words(asked.subject)}"
+        shown, left = first_rows(self._subject(asked), _ROWS)
+        yield from map(rows.set_in, shown)
+        if left and not self._context.verbose:
+            yield f"Note: {more_words(left)}"
         if diffs := asked.subject.diffs:
             yield from rows.change_lines(
                 diffs, directory, most=None if self._context.verbose else _CHANGE_LINES
             )
-        shown, left = first_rows(list(subject_lines(asked.subject)), _ROWS)
-        yield from map(rows.set_in, shown)
-        if left and not self._context.verbose:
-            yield f"Note: {more_words(left)}"
+        yield from (f"Note: {note}" for note in note_words(asked))
+
+    def _subject(self, asked: PermissionOpened) -> list[str]:
+        """All that a request is about, without the names of files that its change tells."""
+        directory = self._context.here.conversation.record.cwd
+        told = {relative(diff.path, directory) for diff in asked.subject.diffs}
+        return [line for line in subject_lines(asked.subject, directory) if line not in told]
 
     def _is_cut(self, asked: PermissionOpened) -> bool:
         """True if not all of what is asked was said: neither a line beside its change nor one of that."""
         if self._context.verbose:
-            return first_rows(list(subject_lines(asked.subject)), _ROWS)[1] > 0
+            return first_rows(self._subject(asked), _ROWS)[1] > 0
         diffs, directory = asked.subject.diffs, self._context.here.conversation.record.cwd
         changed = sum(1 for _ in rows.change_lines(diffs, directory))
         said = sum(1 for _ in rows.change_lines(diffs, directory, most=_CHANGE_LINES))
-        return changed > said or first_rows(list(subject_lines(asked.subject)), _ROWS)[1] > 0
+        return changed > said or first_rows(self._subject(asked), _ROWS)[1] > 0
 
     def _permission_choices(self, asked: PermissionOpened) -> Iterator[NumberedAnswer]:
         for option in asked.options:
@@ -172,7 +179,7 @@ class Questions:
         self._read_whole = asked.ask_id
         out = self._context.out
         out.lines(rows.change_lines(asked.subject.diffs, self._context.here.conversation.record.cwd))
-        out.lines(map(rows.set_in, subject_lines(asked.subject)))
+        out.lines(map(rows.set_in, self._subject(asked)))
         return True
 
     # --- answers

@@ -265,9 +265,10 @@ def cut(lines: Iterable[str], most: int | None, more: str = "/show reads all.") 
 
 
 def size_words(added: int, removed: int) -> str:
-    """`6 added, 2 removed`; `nothing changed` where nothing is."""
-    pieces = [f"{added:,} added"] if added else []
-    return ", ".join([*pieces, f"{removed:,} removed"] if removed else pieces) or "nothing changed"
+    """`6 lines added, 2 removed`; `nothing changed` where nothing is."""
+    if not added:
+        return f"{counted(removed, 'line')} removed" if removed else "nothing changed"
+    return f"{counted(added, 'line')} added" + (f", {removed:,} removed" if removed else "")
 
 
 def duration_words(seconds: float) -> str:

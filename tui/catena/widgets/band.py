@@ -16,8 +16,9 @@ from textual.style import Style
 from textual.widget import Widget
 
 from catena.text.safe_text import safe_line
-from catena.transcript.drawing.wrapping import shorten
+from catena.transcript.drawing.wrapping import break_rows
 from catena.widgets.scroll_bar import thin_scroll_bar
+from catena_acp.continuity.wording.counts import counted
 
 NARROW = 60  # cells of a screen below which words wrap under their key, and prices stand below
 SHORT = 15  # rows of a screen below which the options share a row
@@ -28,6 +29,7 @@ _FIRST_LINES = 3  # rows that the first sentence and what follows it may take
 _SHORT_NOTE = 2  # rows of a short screen that what stands below the title may take
 _LEAST = 8  # characters of an option that tell it from others
 _LOWEST = 10  # rows of a screen below which options share two rows at most, else three
+_SET_IN = 2  # cells before a row that a line goes on in
 _TAKES = "takes"  # what a click on an option stands for
 
 
@@ -55,7 +57,7 @@ class BandWords:
     note: str = ""  # below it, muted
     choices: tuple[Choice, ...] = ()
     right: tuple[Choice, ...] = ()  # on the right of the first row; without a name it is no option
-    names_path: bool = False  # the title ends with a path: where it is cut, its middle goes
+    about: tuple[str, ...] = ()  # lines below the title, as many as there is room for
     note_in_short: bool = False  # it stands on a short screen, too
 
 
@@ -85,6 +87,7 @@ class Band(Vertical):
             border-left: outer $failure;
             background: $failure-ground;
         }
+        &.-short { border-top: none; border-bottom: none; }
     }
     """
 
@@ -103,6 +106,14 @@ class Band(Vertical):
         self.text = BandText(tone)
         self.heeds_click: Callable[[], bool] = lambda: True
         self._below = below
+
+    def on_mount(self) -> None:
+        """Leave the half rows out of a short screen."""
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        """Leave the half rows out of a short screen."""
+        self.set_class(self.screen.size.height < SHORT, "-short")
 
     def compose(self) -> ComposeResult:
         """Yield the words, and what stands below."""
@@ -166,21 +177,32 @@ class BandText(Widget):
     def lines(self, width: int) -> list[Content]:
         """The rows in a width."""
         width = max(1, width)
-        screen = self.screen.size
         words = self._words
-        if screen.height < SHORT:
-            rows = [self._one_row(words, width)]
-            if words.note and words.note_in_short:
-                rows += _cut(Content.styled(safe_line(words.note), "$muted").wrap(width), _SHORT_NOTE, width)
-            return [*rows, *self._shared(words.choices, width)] if words.choices else rows
-        narrow = screen.width < NARROW
-        lines = self._first(words, width)
-        if words.note:
-            note = Content.styled(safe_line(words.note), "$muted").wrap(width)
-            lines += _cut(note, _FIRST_LINES, width)
-        for choice in words.choices:
-            lines += self._row(choice, width, narrow=narrow)
-        return lines
+        first, below = self._around(words, width)
+        about = _rows_of(words.about, width)
+        room = self._room(len(first) + len(below))
+        if len(about) > room == 1:
+            about = _cut(about, 1, width)
+        elif len(about) > room:
+            more = Content.styled(f"… {counted(len(about) - room + 1, 'more row')}", "$muted")
+            about = [*about[: room - 1], more.truncate(width, ellipsis=True)]
+        return [*first, *about, *below]
+
+    def _around(self, words: BandWords, width: int) -> tuple[list[Content], list[Content]]:
+        """The rows above and below the lines that the title is about."""
+        note = Content.styled(safe_line(words.note), "$muted").wrap(width) if words.note else []
+        if self.screen.size.height < SHORT:
+            noted = _cut(note, _SHORT_NOTE, width) if note and words.note_in_short else []
+            shared = self._shared(words.choices, width) if words.choices else []
+            return [self._one_row(words, width)], [*noted, *shared]
+        narrow = self.screen.size.width < NARROW
+        options = [row for choice in words.choices for row in self._row(choice, width, narrow=narrow)]
+        return self._first(words, width), [*(_cut(note, _FIRST_LINES, width) if note else []), *options]
+
+    def _room(self, taken: int) -> int:
+        """The rows that are left in the band, of which ``taken`` have others."""
+        around = self.parent.gutter.height if isinstance(self.parent, Widget) else 0
+        return max(1, int(self.screen.size.height * Band.share) - around - taken)
 
     def _first(self, words: BandWords, width: int) -> list[Content]:
         """The title and what stands on the right of it, on a row of its own where there is no room beside."""
@@ -202,10 +224,7 @@ class BandText(Widget):
     def _one_row(self, words: BandWords, width: int) -> Content:
         """The title, cut, and what stands on the right of it, where there is room for both."""
         right, room = self._right_of_one_row(words, width)
-        title = _said(words)
-        if words.names_path and title.cell_length > room:
-            title = Content.styled(shorten(title.plain, room), "bold")
-        title = title.truncate(room, ellipsis=True)
+        title = _said(words).truncate(room, ellipsis=True)
         return _beside(title, right, width) if right else title
 
     def _right_of_one_row(self, words: BandWords, width: int) -> tuple[Content, int]:
@@ -222,8 +241,11 @@ class BandText(Widget):
         return self._sharing(choices, width) or _packed(keys_alone, width)
 
     def cuts(self, words: BandWords) -> bool:
-        """True where these words would be shown without the end of their title or of their note."""
+        """True if these words would be shown without the end of their title, their note or what it is about."""
         width = max(1, self.content_size.width)
+        first, below = self._around(words, width)
+        if len(_rows_of(words.about, width)) > self._room(len(first) + len(below)):
+            return True
         if self.screen.size.height < SHORT:
             return _said(words).cell_length > self._right_of_one_row(words, width)[1]
         note = Content(safe_line(words.note)).wrap(width)
@@ -295,6 +317,16 @@ class BandText(Widget):
 def _said(words: BandWords) -> Content:
     title = Content.styled(safe_line(words.title), "bold")
     return Content.assemble(title, f" {safe_line(words.more)}") if words.more else title
+
+
+def _rows_of(lines: Sequence[str], width: int) -> list[Content]:
+    """Lines with all of their blanks; the rows that one goes on in are set in."""
+    rows: list[Content] = []
+    for line in lines:
+        first, *more = break_rows(line, max(1, width - _SET_IN), width)
+        rows.append(Content(line[first.start : first.end]))
+        rows += [Content(" " * _SET_IN + line[row.start : row.end]) for row in more]
+    return rows
 
 
 def _taking(choice: Choice, content: Content) -> Content:

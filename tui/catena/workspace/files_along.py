@@ -108,7 +108,7 @@ class FilesAlong:
         steps, pieces = self._steps(plan), []
         if steps:
             does = self.extent is not Extent.NONE and self._takes(steps)
-            goes = _brings(plan, steps, key) if key and not does else _goes(plan, steps, does=does)
+            goes = _offers(plan, steps, key) if key and not does else _goes(plan, steps, does=does)
             pieces.append(f"{goes}{_size(plan, steps, size)}")
         if plan.conflicts:
             named = f"{_named(plan.conflicts)} {_whose(plan.conflicts)}"
@@ -133,7 +133,7 @@ class FilesAlong:
         return plan.free
 
     def short_words(self, key: str) -> str:
-        """The same in fewer cells; what others changed is counted and not named."""
+        """The same in fewer cells: without lines, and what others changed is counted and not named."""
         plan = self.plan
         if plan is None or not self.offered:
             return self.words
@@ -141,12 +141,17 @@ class FilesAlong:
         if self.extent is not Extent.NONE and self._takes(steps):
             goes = _goes(plan, steps, does=True)
         else:
-            goes = f"{key} {counted(len(steps), 'file')} {'along' if plan.across else 'back'}"
+            back = "along" if plan.across else "back"
+            goes = (
+                _offers(plan, steps, key)
+                if _deletes(steps) == len(steps)
+                else f"{key} {_counted(steps)} {back}{_deleted(steps)}"
+            )
         left = len(plan.steps) - len(steps)
         stays = f"; {left:,} {'stays' if left == 1 else 'stay'}" if left else ""
         theirs = sum(step.conflict is not None for step in steps)
         others = f", {theirs:,} of others" if theirs else ""
-        return f"{goes}{_size(plan, steps)}{others}{stays}"
+        return f"{goes}{others}{stays}"
 
     def _takes(self, steps: Sequence[RestoreStep]) -> bool:
         return self.extent is Extent.ALL or all(step.conflict is None for step in steps)
@@ -170,28 +175,56 @@ def cut_words(cut: CutRestore) -> str:
     return f"Bringing {counted(len(cut.begun.steps), 'file')} back was cut off after {cut.done:,}"
 
 
-def _brings(plan: RestorePlan, steps: Sequence[RestoreStep], key: str) -> str:
-    return f"{key} brings {counted(len(steps), 'file')} {'along' if plan.across else 'back'}"
+def _offers(plan: RestorePlan, steps: Sequence[RestoreStep], key: str) -> str:
+    if _deletes(steps) == len(steps):
+        return f"{key[:1].upper()}{key[1:]} also deletes {_file_or_count(steps)}"
+    return f"{key} brings {_counted(steps)} {'along' if plan.across else 'back'}{_deleted(steps)}"
 
 
 def _goes(plan: RestorePlan, steps: Sequence[RestoreStep], *, does: bool) -> str:
     one = len(steps) == 1
+    if _deletes(steps) == len(steps):
+        return f"{'deletes' if does else 'would delete'} {_file_or_count(steps)}"
     if plan.across:
         verb = ("changes" if one else "change") if does else "would change"
     else:
         verb = ("goes back" if one else "go back") if does else "could go back"
-    return f"{counted(len(steps), 'file')} {verb}"
+    return f"{_counted(steps)} {verb}{_deleted(steps)}"
+
+
+def _deletes(steps: Sequence[RestoreStep]) -> int:
+    return sum(step.wanted is None for step in steps)
+
+
+def _deleted(steps: Sequence[RestoreStep]) -> str:
+    from catena_acp.conversation.branches.files import deleted_words
+
+    return deleted_words(steps)
+
+
+def _counted(steps: Sequence[RestoreStep]) -> str:
+    return counted(len(steps), "file")
+
+
+def _file_or_count(steps: Sequence[RestoreStep]) -> str:
+    return safe_line(steps[0].path) if len(steps) == 1 else _counted(steps)
 
 
 def _size(
     plan: RestorePlan, steps: Sequence[RestoreStep], size: Callable[[int, int], str] | None = None
 ) -> str:
-    from catena.text.changes_text import size_words
-
+    if _deletes(steps) == len(steps):
+        return ""
     paths = {step.path for step in steps}
     counts = [each for each in plan.line_counts() if each.path in paths]
     added, removed = sum(each.added or 0 for each in counts), sum(each.removed or 0 for each in counts)
-    return f", {(size or size_words)(added, removed)}" if added or removed else ""
+    return f", {(size or _lines)(added, removed)}" if added or removed else ""
+
+
+def _lines(added: int, removed: int) -> str:
+    from catena.text.changes_text import size_words
+
+    return f"{size_words(added, removed)} {'line' if added + removed == 1 else 'lines'}"
 
 
 def _named(steps: Sequence[RestoreStep]) -> str:

@@ -284,8 +284,22 @@ def moved_words(moved: FilesMoved | None) -> str:
     """What became of files that went along, in sentences; "" if none did."""
     if moved is None:
         return ""
-    done = f"{counted(len(moved.done), 'file')} came along." if moved.done else ""
+    done = f"{_along_words(moved.done)}." if moved.done else ""
     return f"{done} {left_words(moved.left)}".strip() if moved.left else done
+
+
+def _along_words(steps: Sequence[RestoreStep]) -> str:
+    if any(step.wanted is not None for step in steps):
+        return f"{counted(len(steps), 'file')} came along{deleted_words(steps)}"
+    return (
+        f"{steps[0].path} was deleted" if len(steps) == 1 else f"{counted(len(steps), 'file')} were deleted"
+    )
+
+
+def deleted_words(steps: Sequence[RestoreStep]) -> str:
+    """How many of several files are deleted, behind their count; "" if none is."""
+    gone = sum(step.wanted is None for step in steps)
+    return f" ({gone:,} deleted)" if gone else ""
 
 
 def left_words(left: Sequence[RestoreStep]) -> str:

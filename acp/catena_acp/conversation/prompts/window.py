@@ -345,12 +345,16 @@ class Window:
         await self._conversation.opened(self.id)
         return self.session
 
-    async def set_mode(self, mode_id: str) -> None:
-        """Switch the session's mode. Raises AgentError."""
+    async def set_mode(self, mode: str | Callable[[SessionState], str]) -> None:
+        """Switch the session's mode to an id, or to the one that is chosen once no other switch is under way.
+
+        Raises AgentError.
+        """
         self._conversation.writable()
         await self.session_opened()
         live = self._conversation.live(self.id)
         async with live.setting:
+            mode_id = mode if isinstance(mode, str) else mode(live.state)
             await set_mode(live, mode_id)
             option = option_of_category(live.state, "mode")
             await self._conversation.environment.note_choice(

@@ -18,8 +18,8 @@ from catena.workspace.questions.permission_words import (
     first_rows,
     more_words,
     note_words,
+    question_words,
     subject_lines,
-    title_words,
 )
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.diff import line_diff
@@ -70,19 +70,21 @@ class Terminal:
                 return None
         return cls(keys, sys.stderr.fileno())
 
-    async def ask(self, asked: PermissionOpened, *, whose: str = "") -> PermissionOption | None:
+    async def ask(
+        self, asked: PermissionOpened, directory: str, *, whose: str = ""
+    ) -> PermissionOption | None:
         """Ask the person; a rejection if the input ends or the terminal cannot be read.
 
         There is no default: Enter alone asks again. What was typed before the question stood is dropped. ``whose`` is
-        the agent, where several are asked.
+        the agent, where several are asked; paths below ``directory`` are relative to it.
         """
-        whole = list(_subject(asked))
+        whole = list(_subject(asked, directory))
         shown, left = first_rows(whole, _ROWS)
         lines = [
-            _title(asked, whose),
-            *(f"  {note}" for note in note_words(asked)),
+            f"? {f'{whose}: ' if whose else ''}{question_words(asked.subject)}",
             *shown,
             *([f"  {more_words(left)}"] if left else []),
+            *(f"  {note}" for note in note_words(asked)),
             *_options(asked),
         ]
         allowing = {at for at, option in enumerate(asked.options) if not option.kind.startswith("reject")}
@@ -183,13 +185,9 @@ class Terminal:
             return  # the terminal is gone, which the next read reports
 
 
-def _title(asked: PermissionOpened, whose: str) -> str:
-    return f"? {f'{whose}: ' if whose else ''}{title_words(asked.subject)}"
-
-
-def _subject(asked: PermissionOpened) -> Iterator[str]:
-    """All that the request is about; its title stands above, in the agent's words."""
-    yield from (f"  {line}" for line in subject_lines(asked.subject))
+def _subject(asked: PermissionOpened, directory: str) -> Iterator[str]:
+    """All that the request is about, whole."""
+    yield from (f"  {line}" for line in subject_lines(asked.subject, directory))
     for diff in asked.subject.diffs:
         yield from (f"  {line}" for line in _diff(diff))
 

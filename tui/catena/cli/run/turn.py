@@ -246,7 +246,7 @@ class HeadlessTurn:
             await self._send_answer(asked, policy_answer(self._policy, asked), by="policy")
 
     async def _ask(self, asked: PermissionOpened, terminal: Terminal) -> None:
-        option = await terminal.ask(asked, whose=self._whose)
+        option = await terminal.ask(asked, self._conversation.record.cwd, whose=self._whose)
         if self._asked.get(asked.ask_id, (None,))[0] is not asked:
             return  # it changed meanwhile
         self._asked.pop(asked.ask_id, None)

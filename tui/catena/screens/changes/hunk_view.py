@@ -221,7 +221,7 @@ class HunkView(ScrollView, can_focus=False):
         if hunk.step:
             words = f"{author_words(hunk.by) if self._file.file.mixed else f'edit {hunk.step}'} · {words}"
         seen = "✓ seen" if self._seen(hunk.digest) else ""
-        count = f"{at + 1}/{len(self._file.hunks)}"
+        count = f"hunk {at + 1}/{len(self._file.hunks)}"
         right = f"{seen}  {count}" if seen else count
         left = f"{fold} {words}"
         gap = max(1, options.width - width_of(left) - len(right))

@@ -15,7 +15,6 @@ from catena.screens.chat.bars.composer_edges import (
     EditWords,
     FilesWords,
     Status,
-    acts_unasked,
 )
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.bars.tabs import TabLabel, labels_of, marks_of
@@ -31,6 +30,7 @@ from catena.screens.chat.panels.shell import ShellPanel
 from catena.screens.chat.panels.trouble import TroublePanel
 from catena.terminal.control.notifications import Notification
 from catena.text.formats import from_home
+from catena.text.mode_text import acts_unasked
 from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
 from catena.transcript.model.reading_position import BEGINNING
@@ -94,6 +94,7 @@ def status_of(tab: Tab, *, keys: KeyMap = DEFAULT_KEYS) -> Status:
         agent=session.agent_title,
         model=session.model or "",
         mode=mode,
+        modes=len(session.modes),
         unasked=acts_unasked(session.mode or "", mode),
         context=context,
         cost=cost,
@@ -163,7 +164,8 @@ def meter(usage: Usage | None, *, used: bool = True) -> tuple[str, str]:
         return "", ""
     context = cost = ""
     if usage.size:
-        context = f"{_short(usage.used)} of {_short(usage.size)}" if used else _short(usage.size)
+        context = f"{_short(usage.size)} tokens"
+        context = f"{_short(usage.used)} of {context}" if used else context
     if usage.cost is not None:
         sign = {"USD": "$", "EUR": "€", None: ""}.get(usage.currency, f"{usage.currency} ")
         cost = f"{sign}{usage.cost:.2f}"

@@ -38,6 +38,7 @@ class ChatScreen(Screen[None], inherit_bindings=False):
         *bindings(
             stop="escape",
             copy_clear_or_stop="copy_clear_or_stop",
+            next_mode="act('next-mode')",
             browse="act('browse')",
             history="act('history')",
             new_tab="act('new')",

@@ -37,6 +37,7 @@ _COMPOSER = (
     ("{undo_typing}", "undo typing"),
     ("{follow}", "when empty: go to the end of the transcript"),
     ("{quit}", "when empty: quit (asks once while an agent works)"),
+    ("{next_mode}", "the agent's next mode: what it may do unasked"),
     ("{browse}", "browse the transcript"),
     ("{history} {palette}", "history; all commands"),
 )
@@ -50,6 +51,7 @@ _ANYWHERE = (
     ("{queue}", "queued prompts; again or esc: back"),
     ("{find}", "find in the transcript"),
     ("{scroll_up} {scroll_down}", "scroll (or the wheel); typing still goes to the composer"),
+    ("{next_mode}", "the agent's next mode: what it may do unasked"),
     ("{browse}", "browse the transcript; again or esc: back"),
     ("{suspend}", "suspend to the shell (fg returns)"),
     ("{palette}", "all commands"),

@@ -36,8 +36,7 @@ from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.changes import ConversationChanges
 from catena_acp.conversation.inspection.file_changes import FileTouched
 from catena_acp.conversation.inspection.tree import BranchTail, Comparison, ConversationTree
-from catena_acp.permissions.subject import unresolved_subject
-from catena_acp.port.session_events import ToolCallChanged, ToolDiff
+from catena_acp.port.session_events import ToolDiff
 from catena_store.records import Kind, Message
 
 _WIDE = 120  # cells of a screen on which the branches stand side by side
@@ -156,11 +155,7 @@ def _drawn(diffs: Sequence[FileDiff], files: int, directory: str) -> list[Widget
             drawn.append(_note("Too long to be shown here: /changes has all of it."))
         elif file.changes:
             parts = tuple(ToolDiff(file.path, each.old, each.new or "") for each in file.changes)
-            drawn.append(
-                SubjectBlock(
-                    unresolved_subject(ToolCallChanged("", kind="edit", content=parts)), directory, whole=True
-                )
-            )
+            drawn.append(SubjectBlock(parts, directory, whole=True))
         elif note := note_words(file):
             drawn.append(_note(note))
         drawn.append(Static(""))

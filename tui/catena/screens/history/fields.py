@@ -19,6 +19,7 @@ from catena.text.safe_text import safe_line
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.row_list import Row, RowList
 from catena.widgets.typing_box import EdgeWord, TypingBox
+from catena_acp.continuity.wording.counts import counted
 from catena_store.errors import StoreError
 
 _SCOPES = {
@@ -118,9 +119,9 @@ def nothing_found(
 
 def count_words(shown: int, total: int, *, marked: int, narrowed: bool, cut: bool) -> str:
     """How many conversations are shown, of how many; ``cut``: there may be more that match."""
-    count = f"{shown:,} of {total:,}" if narrowed else f"{shown:,}"
-    if cut and shown < total:
-        count = f"{shown:,}+ of {total:,}"
+    count = counted(total, "conversation")
+    if narrowed or (cut and shown < total):
+        count = f"{shown:,}{'+' if cut and shown < total else ''} of {count}"
     return f"{marked:,} marked · {count}" if marked else count
 
 

@@ -1,7 +1,8 @@
-"""The widget that shows what a permission request is about, drawn as the transcript draws it."""
+"""The widget that shows the change of a permission request, drawn as the transcript draws it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -10,6 +11,7 @@ from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
 
+from catena.text.call_text import AnyDiff
 from catena.text.strips.safe_strips import safe_segments
 from catena.transcript.drawing.lines import MARKS, Line
 from catena.transcript.drawing.render_options import (
@@ -19,15 +21,7 @@ from catena.transcript.drawing.render_options import (
     component_class,
     role_names,
 )
-from catena.transcript.messages.subject import (
-    draw_arguments,
-    draw_changes,
-    draw_request,
-    has_long_arguments,
-    hides_changes,
-)
-from catena.transcript.messages.tool_rows import draw_more
-from catena_acp.permissions.subject import RequestSubject
+from catena.transcript.messages.subject import draw_changes, draw_texts, hides_changes
 
 _ROLES = Path(__file__).with_name("transcript.tcss").read_text(encoding="utf-8")
 ROLE_CLASSES = frozenset(component_class(role) for role in role_names())
@@ -95,13 +89,16 @@ class LineBlock(Widget):
 
 
 class SubjectBlock(LineBlock):
-    """What a tool call is about, as tall as half of the screen allows unless it is ``whole``."""
+    """The change that a tool call is about, as tall as half of the screen allows unless it is ``whole``."""
 
-    def __init__(self, subject: RequestSubject, directory: str, *, whole: bool = False) -> None:
-        """Paths below ``directory`` become relative; ``whole``: nothing is cut."""
+    def __init__(
+        self, diffs: Sequence[AnyDiff], directory: str, *, whole: bool = False, lines: Sequence[str] = ()
+    ) -> None:
+        """Paths below ``directory`` become relative; ``whole``: nothing is cut; ``lines`` stand above the change."""
         super().__init__()
         self._whole = whole
-        self._subject = subject
+        self._diffs = diffs
+        self._above = lines
         self._directory = directory
         self._drawn: list[Line] = []
         self._cut = False
@@ -115,9 +112,9 @@ class SubjectBlock(LineBlock):
             self._below = below
             self.refresh(layout=True)
 
-    def show(self, subject: RequestSubject, directory: str) -> None:
-        """Show what another call is about."""
-        self._subject, self._directory = subject, directory
+    def show(self, diffs: Sequence[AnyDiff], directory: str) -> None:
+        """Show another change."""
+        self._diffs, self._directory = diffs, directory
         self._drawn_for = None
         self.refresh(layout=True)
 
@@ -135,30 +132,15 @@ class SubjectBlock(LineBlock):
         return self._drawn
 
     def _draw(self, width: int) -> list[Line]:
-        subject, self._cut = self._subject, False
         options = self._options(width, self._directory)
-        diffs = subject.diffs
         if self._whole:
-            said = draw_arguments(subject, options, whole=True) if diffs else draw_request(subject, options)
-            return [*said, *draw_changes(diffs, options)]
+            return [*draw_texts(self._above, options), *draw_changes(self._diffs, options)]
         most = self._room()
-        said = self._arguments(most // 2 if diffs else most, options)
-        if not diffs:
-            return said
-        left = most - len(said)
-        self._cut = self._cut or hides_changes(diffs, options, left)
-        return [*said, *draw_changes(diffs, options, most=left)] if most else []
-
-    def _arguments(self, most: int, options: RenderOptions) -> list[Line]:
-        """What stands beside the changes, in as many rows at most."""
-        lines = draw_arguments(self._subject, options)
-        self._cut = len(lines) > most or has_long_arguments(self._subject, options)
-        if len(lines) <= most:
-            return lines
-        return [*lines[: most - 1], *draw_more(len(lines) - most + 1, False, options)] if most else []
+        self._cut = hides_changes(self._diffs, options, most)
+        return draw_changes(self._diffs, options, most=most) if most and self._diffs else []
 
     def cuts(self, width: int) -> bool:
-        """True if not all of the changes, arguments, words and places of a call have room in a width."""
+        """True if not all of the change has room in a width."""
         self._lines(width)
         return self._cut
 

@@ -9,6 +9,7 @@ from catena.screens.chat.context import ChatContext
 from catena.transcript.widget.search import RowHits, TranscriptSearch
 from catena.workspace.branch_search import MOST_HITS, FoundRow
 from catena.workspace.tab import Tab
+from catena_acp.continuity.wording.counts import counted
 
 _MOST_PAGES = 20  # read above a hit of a subagent, until the call that started it is among them
 
@@ -161,11 +162,11 @@ class FindActions:
         at, total = transcript.hit_position
         if self._cut:
             known = self._place_known and at <= MOST_HITS
-            words = f"{at:,} of {MOST_HITS:,}+" if known else f"{MOST_HITS:,}+"
+            words = f"{at:,} of {MOST_HITS:,}+ hits" if known else f"{MOST_HITS:,}+ hits"
         elif self._counting:
             words = "…"
         elif total:
-            words = f"{at:,} of {total:,}"
+            words = f"{at:,} of {counted(total, 'hit')}"
         else:
             words = "no match" if transcript.search is not None else ""
         self._context.parts.find.found(words)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catena.screens.chat.area.panel_stack import PanelStack
-from catena.screens.chat.bars.hints import FILES, HINTS, LEFT_HINTS, OTHER_PANE, WRITING, with_vi_modes
+from catena.screens.chat.bars.hints import (
+    FILES,
+    HINTS,
+    LEFT_HINTS,
+    NEXT_MODE,
+    OTHER_PANE,
+    WRITING,
+    with_vi_modes,
+)
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.prompt.prompt_area import PromptArea
 
@@ -31,6 +39,8 @@ class AreaHints:
         hints = HINTS[place]
         if place == "branch" and not self._panels.fork.confirms:
             hints = hints[1:]
+        if place in WRITING and self._prompt.edges.status.modes > 1:
+            hints = (NEXT_MODE, *hints)
         if place in WRITING and several_panes:
             hints = (*hints[:-2], OTHER_PANE, *hints[-2:])
         if (files := self._prompt.edges.files) is not None and files.offered and place == "browsing":

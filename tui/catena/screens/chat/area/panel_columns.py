@@ -135,13 +135,17 @@ class QuestionColumn(Vertical):
         from catena.transcript.messages.subject import changed_files
         from catena.transcript.widget.subject_block import SubjectBlock
         from catena.widgets.sheet_head import Subject
+        from catena.workspace.questions.permission_words import subject_lines
 
         event.stop()
         asked = event.ask.subject
         title = "Full diff" if self.permission.has_change else "The request in full"
         about = Subject(changed_files(asked, event.directory))
+        lines = subject_lines(asked, event.directory)
         self.app.push_screen(
-            PageScreen(title, SubjectBlock(asked, event.directory, whole=True), subject=about)
+            PageScreen(
+                title, SubjectBlock(asked.diffs, event.directory, whole=True, lines=lines), subject=about
+            )
         )
 
     @on(ElicitationPanel.Mistyped)

@@ -24,20 +24,10 @@ _TYPING = "INSERT"
 SPINNER = "◐◓◑◒"
 _LONGEST_NAME = 32  # cells
 FRAMES_A_SECOND = 4
-_UNASKED = re.compile(
-    r"\b(accept ?edits?|auto(pilot| ?edits?| ?approve| ?accept)?|bypass( ?permissions?)?|yolo|full ?access|"
-    r"agent ?full ?access|danger\w*|never ?asks?|unattended|unasked)\b"
-)
-_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z]+")
 
 
 class EditLeft(Message):
     """The person wants the draft back that an edit stands in the place of."""
-
-
-def acts_unasked(*names: str) -> bool:
-    """True for a mode in which the agent acts without asking, by its id or its name; agents do not say it otherwise."""
-    return any(_UNASKED.search(_WORDS.sub(" ", name).lower()) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +37,7 @@ class Status:
     agent: str = ""
     model: str = ""
     mode: str = ""
+    modes: int = 0  # that the agent offers
     unasked: bool = False  # the mode lets the agent act without asking
     context: str = ""  # how much of it is used, where the agent reports that
     cost: str = ""
@@ -102,6 +93,7 @@ class ComposerEdges:
         self._box = box
         self._narrow = narrow
         self.status = Status()
+        self.modes_changed: Callable[[], object] = lambda: None  # the agent offers other ones
         self.edit: EditWords | None = None
         self.files: FilesWords | None = None
         self.away: Away | None = None
@@ -119,8 +111,10 @@ class ComposerEdges:
     def show_status(self, status: Status) -> None:
         """Show another status."""
         if status != self.status:
-            self.status = status
+            before, self.status = self.status, status
             self.draw()
+            if before.modes != status.modes:
+                self.modes_changed()
 
     def show_edit(self, edit: EditWords | None) -> None:
         """Show that a prompt is edited."""

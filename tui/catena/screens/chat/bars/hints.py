@@ -9,6 +9,7 @@ if TYPE_CHECKING:  # a name of types
 
 _HELP = ("{help}", "help")
 OTHER_PANE = ("{other_pane}", "other pane")  # while there is one
+NEXT_MODE = ("{next_mode}", "mode")  # if the agent offers several
 HINTS: dict[str, tuple[Hint, ...]] = {  # where there is no room, the first ones go first
     "composer": (
         ("{stop} {stop}", "edit a prompt"),

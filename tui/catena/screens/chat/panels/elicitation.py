@@ -238,7 +238,7 @@ class ElicitationPanel(Vertical, can_focus=True):
                     field,
                     draft.inputs[field.label.name],
                     optional=required and not field.label.required,
-                    place=f"{number} of {len(draft.form.fields)}",
+                    place=f"field {number} of {len(draft.form.fields)}",
                 )
                 for number, field in enumerate(draft.form.fields, start=1)
             ]

@@ -17,13 +17,13 @@ from catena.terminal.key_pace import JUST_ASKED, KeyPace, Standing
 from catena.widgets.band import SHORT, Band, BandWords, Choice
 from catena.widgets.fields.text_fields import SafeInput
 from catena.workspace.questions.permission_words import (
-    ABOUT_FILES,
     NO_ANSWER,
     WITH_REASON,
     always_words,
     not_offered,
     note_words,
     question_words,
+    subject_lines,
 )
 from catena_acp.permissions.options import option_of
 
@@ -166,16 +166,16 @@ class PermissionPanel(Vertical, can_focus=True):
             self.standing.drawn(self._clock())
 
     def _show_subject(self) -> None:
-        """Show what the request is about: the change, the command, the places."""
+        """Show the change that the request is about."""
         if self._ask is None:
             return
         if self._subject is None:
             from catena.transcript.widget.subject_block import SubjectBlock
 
-            self._subject = SubjectBlock(self._ask.subject, self._directory)
+            self._subject = SubjectBlock(self._ask.subject.diffs, self._directory)
             self.mount(self._subject, self.band)
         else:
-            self._subject.show(self._ask.subject, self._directory)
+            self._subject.show(self._ask.subject.diffs, self._directory)
 
     def _propose(self) -> None:
         """Find the rules that would have answered the request with its option for once."""
@@ -212,11 +212,11 @@ class PermissionPanel(Vertical, can_focus=True):
         if (ask := self._ask) is not None:
             reason = self.giving_reason
             words = BandWords(
-                question_words(ask.subject, self._directory),
+                question_words(ask.subject),
+                about=tuple(subject_lines(ask.subject, self._directory)),
                 note="Reject, because:" if reason else self._note(ask),
                 choices=() if reason else tuple(self._choices(ask, self.rule)),
                 right=tuple(self._beside()),
-                names_path=ask.tool_call.kind in ABOUT_FILES,
                 note_in_short=True,
             )
             if not self.has_change and self._is_cut(words):
@@ -248,7 +248,7 @@ class PermissionPanel(Vertical, can_focus=True):
     def _beside(self) -> Iterator[Choice]:
         """What stands beside the question: how many wait, the key of the full diff, how to get here."""
         if self._waiting > 1:
-            yield Choice("", "", f"1 of {self._waiting}")
+            yield Choice("", "", f"question 1 of {self._waiting}")
         if self.has_change:
             yield self._full("full diff")
         if not (self.has_focus or self.giving_reason):
@@ -307,9 +307,16 @@ class PermissionPanel(Vertical, can_focus=True):
             return
         option, rule = option_of(self._ask.options, allow=True), self.rule
         if option is None or rule is None:
-            self.post_message(self.Mistyped("No rule can be made of this request."))
+            self.post_message(self.Mistyped(self._why_no_rule(self._ask, option)))
         elif self._is_read():
             self.post_message(self.Answered(self._ask, option, rule=rule))
+
+    def _why_no_rule(self, ask: PermissionOpened, option: PermissionOption | None) -> str:
+        from catena_acp.permissions.proposals import no_rule_words
+
+        if option is None:
+            return not_offered(ask.options, allow=True)
+        return "The screen is too small to show a rule whole." if self._rules else no_rule_words(ask.subject)
 
     def action_widen(self, step: int) -> None:
         """Offer the next wider or narrower rule."""

@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from catena.text.safe_text import safe_line
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.spoken.blocks import PlanStep
 
 _MARKS = {"completed": ("●", "$muted"), "in_progress": ("◐", "$accent"), "pending": ("○", "$muted")}
@@ -43,7 +44,7 @@ class PlanPanel(Widget):
         done = sum(entry.status == "completed" for entry in entries)
         first_open = next((index for index, entry in enumerate(entries) if entry.status != "completed"), 0)
         start = max(0, min(first_open - 1, len(entries) - _SHOWN))
-        words = " · ".join(filter(None, [f"{done} of {len(entries)} done", self._source]))
+        words = " · ".join(filter(None, [f"{done} of {counted(len(entries), 'step')} done", self._source]))
         note = Content.styled(words, "$faint") if width >= _WIDE else Content("")
         lines = []
         for entry in entries[start : start + _SHOWN]:

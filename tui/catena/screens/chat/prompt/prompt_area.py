@@ -106,6 +106,7 @@ class PromptArea(Centred):
         self.box = TypingBox(self.composer, id="box")
         self.find = FindBar(id="find")
         self.edges = ComposerEdges(self.box, narrow=lambda: self.narrow, keys=lambda: self._keys)
+        self.edges.modes_changed = lambda: self.post_message(self.HintsStale())
         self.hints = HintLine(room=self._room, id="hints")
         self.hints.changed = self._hints_changed
         self._was_empty = True
