@@ -333,7 +333,7 @@ async def test_the_panel_of_a_question_is_away_when_there_is_none(tmp_path: Path
 async def test_w08_context_and_cost_are_shown_where_the_agent_reports_them(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("usage 42000/200000; say done")
-        await person.sees("42k of 200k · $")
+        await person.sees("42k of 200k tokens · $")
 
 
 async def test_w08_where_the_agent_reports_nothing_there_is_no_meter(tmp_path: Path) -> None:
