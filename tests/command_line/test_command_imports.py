@@ -55,7 +55,7 @@ def test_q03_version_and_help_do_not_even_load_the_store(tmp_path: Path) -> None
 
 def test_q03_the_way_to_the_screen_loads_little_of_its_own(tmp_path: Path) -> None:
     # Everything before `from catena.app.app import run`.
-    code = "import sys, catena.cli.main, catena.app.startup; print(*sorted(sys.modules))"
+    code = "import sys, catena.cli.command_line, catena.app.startup; print(*sorted(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-S", "-c", code],
         capture_output=True,

@@ -199,10 +199,10 @@ def test_c05_the_manual_page_and_completion_are_made_from_the_parsers(tmp_path: 
     for said in (".SS catena agents install", r"\fB\-\-permissions\fR \fIask|allow\-reads|allow|deny\fR"):
         assert said in page
     if shutil.which("groff"):
-        done = subprocess.run(
-            ["groff", "-ww", "-man", "-Tutf8"], input=page, capture_output=True, text=True, check=True
-        )
-        assert done.stderr == ""
+        for device in ("utf8", "ascii"):
+            command = ["groff", "-ww", "-man", f"-T{device}"]
+            done = subprocess.run(command, input=page, capture_output=True, text=True, check=True)
+            assert done.stderr == ""
 
 
 def test_c05_help_and_manual_page_are_plain_text_on_every_python(

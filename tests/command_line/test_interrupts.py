@@ -31,6 +31,15 @@ def test_ctrl_c_stops_the_turn_and_keeps_what_was_said_with_status_130(tmp_path:
     assert "before" in [row["text"] for row in whole["messages"]]
 
 
+@pytest.mark.parametrize("module", ["dataclasses", "catena_store"])
+def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_word(tmp_path: Path, module: str) -> None:
+    (tmp_path / f"{module}.py").write_text("raise KeyboardInterrupt\n")  # it is found before the real one
+
+    done = Catena(tmp_path)("list", PYTHONPATH=str(tmp_path))
+
+    assert (done.status, done.out, done.err) == (130, "", "")
+
+
 def test_a_second_ctrl_c_ends_an_agent_that_does_not_heed_the_first(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     log = tmp_path / "heard.jsonl"

@@ -28,7 +28,7 @@ from typing import NoReturn, TextIO
 _SECONDS = 150
 _IMPORTED = {
     "commands": (
-        "catena.cli.main",
+        "catena.cli.command_line",
         "catena.cli.run.run",
         "catena.cli.conversations.list",
         "catena.cli.conversations.show",
@@ -42,7 +42,7 @@ _IMPORTED = {
         "catena.app.suspension",
         "catena.log",
     ),
-    "screen": ("catena.cli.main", "catena.cli.start"),
+    "screen": ("catena.cli.command_line", "catena.cli.start"),
 }
 
 

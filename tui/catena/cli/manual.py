@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from catena.cli.parser import CommandTable, Parser, behind_equals
 
+_PLAIN = {"●": "*", "○": "o"}  # for terminals without Unicode
+
 
 def manual_page(
     table: CommandTable, version: str, *, files: Mapping[str, str], variables: Mapping[str, str]
@@ -15,6 +17,7 @@ def manual_page(
     screen = table.parser("")
     lines = [
         f'.TH CATENA 1 "" "catena {version}" "User Commands"',
+        *(rf".fchar \[u{ord(mark):04X}] {plain}" for mark, plain in _PLAIN.items()),
         ".nh",
         ".ad l",
         ".SH NAME",
