@@ -117,6 +117,34 @@ def test_s04_waiting_is_a_line_and_then_one_every_thirty_seconds(tmp_path: Path)
         assert "Rehearsal 3: The end.\n" in client.stdout.read()
 
 
+def test_u06_a_minute_without_a_word_is_said_once_if_no_tool_runs(tmp_path: Path) -> None:
+    catena, cues = Catena(tmp_path), tmp_path / "agent" / "cues"
+    cues.mkdir(parents=True)
+    client = subprocess.Popen(
+        [sys.executable, CLIENT, "normal", "60"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=catena.project,
+        env=catena.environment | {"CATENA_REHEARSAL_HOME": str(cues.parent)},
+        text=True,
+    )
+    with client:
+        assert client.stdin and client.stdout
+        client.stdin.write("cue go; say The end.\n")
+        client.stdin.close()
+        waited: list[str] = []
+        while len(waited) < 6:
+            line = client.stdout.readline()
+            assert line
+            waited += [line] if line.startswith("Waiting: ") else []
+        (cues / "go").touch()
+        assert "The end.\n" in client.stdout.read()
+    (said,) = [line for line in waited if "no word" in line]
+    assert re.fullmatch(
+        r"Waiting: .+\. There is no word for \d min: it may be retrying; /stop stops it\.\n", said
+    )
+
+
 def test_s04_it_starts_without_the_screen(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     finished = catena(

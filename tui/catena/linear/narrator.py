@@ -40,7 +40,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.continuity.wording.leases import hold_words
-from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER, retry_words
+from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER, QUIET, quiet_words, retry_words
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import AskedNotice, Divider, Ended, Notice, Plan, Seam, spoken_of
 from catena_acp.trouble.troubles import Offer, Trouble
@@ -96,6 +96,9 @@ class Narrator:
         self._said_at = context.clock()
         self._waited = False
         self._grew_at = 0.0
+        self._heard = 0.0  # the last word of the agent, as its tab knows it,
+        self._heard_at = context.clock()  # by the clock
+        self._silence_said = False  # since then
 
     # --- the tab that is read
 
@@ -192,19 +195,29 @@ class Narrator:
                 self._said_at, self._waited = self._context.clock(), False
                 continue
             now = self._context.clock()
+            if tab.heard_at != self._heard:
+                self._heard, self._heard_at, self._silence_said = tab.heard_at, now, False
             if now - self._grew_at >= _SILENCE:
                 for id, cutter in self._cutters.items():
                     if cutter.holds and not cutter.in_code:
                         self._answer(id, cutter.rest())
             pause = _NEXT_WAIT if self._waited else _FIRST_WAIT
             asks = tab.doing is Doing.ASKING
-            if not (self._context.quiet or asks) and now - self._said_at >= pause:
-                self._say_waiting(now)
+            silence = "" if tab.retried or asks else self._silence(now)
+            if not (self._context.quiet or asks) and (silence or now - self._said_at >= pause):
+                self._say_waiting(now, silence)
 
-    def _say_waiting(self, now: float) -> None:
+    def _silence(self, now: float) -> str:
+        """How long nothing came from the agent, once in a silence of a minute while no tool runs; else ""."""
+        if self._silence_said or self._running or now - self._heard_at < QUIET:
+            return ""
+        self._silence_said = True
+        return f". There is {quiet_words(now - self._heard_at)}; /stop stops it."
+
+    def _say_waiting(self, now: float, silence: str = "") -> None:
         doing = f", {list(self._running.values())[-1]}" if self._running else ""
         since = rows.duration_words(now - (self._began if self._began is not None else self._said_at))
-        self._line(f"Waiting: {self._context.agent} is at work for {since}{doing}")
+        self._line(f"Waiting: {self._context.agent} is at work for {since}{doing}{silence}")
         self._waited = True
 
     def _line(self, text: str) -> None:
