@@ -151,11 +151,22 @@ def test_e03_siblings_stand_at_the_right_of_a_prompts_first_row() -> None:
     view.column.set_siblings({"m1": Siblings(2, 3), "m2": Siblings(1, 1)})
     view.place()
     assert [strip.text.rstrip() for strip in view.strips(None, None)][1:6] == [
-        "▌ word word word word word word word       14:00   ‹ 2/3 ›",
-        "▌ word word word word word word word",
-        "▌ word word word word word word",
+        "▌ word word word word word word word word  14:00   ‹ 2/3 ›",
+        "▌ word word word word word word word word word word word",
+        "▌ word",
         "",
         "▌ alone                                              14:00",
+    ]
+
+
+def test_u02_a_prompt_uses_the_whole_width_and_keeps_its_lines_apart() -> None:
+    rows = column([Writer().prompt(f"{'a' * 60}\n{'b' * 68}\n\n{'c ' * 40}")], 72)
+    assert [row.rstrip() for row in rows][1:6] == [
+        f"▌ {'a' * 60}   14:00",
+        f"▌ {'b' * 68}",
+        "▌",
+        f"▌ {'c ' * 34}".rstrip(),
+        f"▌ {'c ' * 6}".rstrip(),
     ]
 
 

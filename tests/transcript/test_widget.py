@@ -349,6 +349,52 @@ async def test_w26_folds_are_toggled_by_key_or_click_and_remembered() -> None:
         assert "  what I thought" in shown(transcript)
 
 
+LONG = "\n".join(
+    ["Why does this fail?", *(f"line {number}\tof the log" for number in range(1, 399)), "Help."]
+)
+
+
+async def test_u02_a_long_prompt_is_folded_and_a_click_or_key_unfolds_it() -> None:
+    writer = Writer()
+    async with scene([writer.prompt(LONG), writer.answer("done")], size=(72, 16)) as (transcript, pilot):
+        assert [row[:40] for row in shown(transcript)][1:9] == [
+            "▌ Why does this fail?                   ",
+            *(f"▌ line {number}  of the log" for number in range(1, 5)),
+            "▌ … 393 lines ▸",
+            "▌ line 398    of the log",
+            "▌ Help.",
+        ]
+        await pilot.click(transcript, offset=(6, 6))
+        await taken_in(pilot)
+        assert "▌ line 6  of the log" in shown(transcript)
+        await pilot.click(transcript, offset=(6, 6))
+        await taken_in(pilot)
+        assert "▌ line 6  of the log" in shown(transcript)  # text of it, which a click leaves alone
+        transcript.toggle_fold("m1")
+        await taken_in(pilot)
+        assert "▌ … 393 lines ▸" in shown(transcript)
+        transcript.find("line 7\t")
+        await taken_in(pilot)
+        transcript.find("line 7 ")
+        await taken_in(pilot)
+        assert "▌ line 7  of the log" in shown(transcript)
+
+
+async def test_u02_twenty_lines_are_not_folded_and_what_has_one_endless_line_is() -> None:
+    texts = {"\n".join("x" * 20): "", "\n".join("x" * 21): "14 lines", "word " * 401: "1,505 characters"}
+    for text, hidden in texts.items():
+        async with scene([Writer().prompt(text)], size=(72, 30)) as (transcript, _):
+            assert any(f"▌ … {hidden} ▸" == row for row in shown(transcript)) is bool(hidden)
+
+
+async def test_u02_copying_over_a_folded_prompt_gives_the_whole_with_its_tabs() -> None:
+    writer = Writer()
+    async with scene([writer.prompt(LONG), writer.answer("done")], size=(72, 16)) as (transcript, pilot):
+        assert await drag(transcript, pilot, (2, 1), (8, 8)) == LONG
+        assert await drag(transcript, pilot, (2, 2), (21, 3)) == "line 1\tof the log\nline 2\tof the log"
+        assert await drag(transcript, pilot, (5, 2), (13, 2)) == "e 1\tof t"
+
+
 async def test_unfolding_leaves_the_line_where_it_is() -> None:
     writer = Writer()
     messages = [*page(30), replace(writer.row(Kind.THOUGHT, "one\n\n" * 60), id="thought", depth=31)]

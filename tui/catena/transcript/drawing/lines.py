@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -53,6 +53,7 @@ class Line:
     ground: Style | None = None  # of the whole column; None: the screen's
     padded: bool = False  # the ground reaches half a row into the blank rows above and below
     image: ImageRow | None = None
+    tabs: Sequence[tuple[int, int]] = ()  # where a tab of the source is drawn as blanks behind the lead
     strip: Strip | None = field(
         default=None, compare=False, repr=False
     )  # composed with its gutter, at ``strip_key``
@@ -73,7 +74,17 @@ class Line:
         content = self.shown[self.lead :]
         if start <= 0 and end >= len(content):
             return self.text
-        return content[max(0, start) : max(0, end)] if self.text else ""
+        return with_tabs(content, self.tabs, max(0, start), max(0, end)) if self.text else ""
+
+
+def with_tabs(drawn: str, tabs: Sequence[tuple[int, int]], start: int, end: int) -> str:
+    """Return what is drawn from ``start`` to ``end`` with its tabs instead of the blanks that were drawn for them."""
+    pieces: list[str] = []
+    for begin, after in tabs:
+        if start <= begin < end:
+            pieces += (drawn[start:begin], "\t")
+            start = after
+    return "".join([*pieces, drawn[start:end]])
 
 
 def blank() -> Line:
@@ -136,13 +147,16 @@ def add_prefix(lines: Iterable[Line], mark: LinePrefix) -> list[Line]:
     shown, copied = mark.first, mark.first_source
     for line in lines:
         text, lead = line.text, line.lead
+        tabs = line.tabs
         if copied is not None and lead == 0:
             text = copied + text if text else copied.rstrip()
+            tabs = [(begin + len(shown), after + len(shown)) for begin, after in tabs]
         else:
             lead += len(shown)
         segments = [Segment(shown, mark.style), *line.segments] if shown else line.segments
         cells = line.cells + cell_len(shown)
-        result.append(replace(line, segments=segments, cells=cells, text=text, lead=lead, strip=None))
+        drawn = replace(line, segments=segments, cells=cells, text=text, lead=lead, tabs=tabs, strip=None)
+        result.append(drawn)
         shown = mark.rest
         # A row that continues a wrapped one is not a line of the source.
         copied = mark.rest_source if line.joint == "\n" else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from rich.style import Style
@@ -22,7 +23,7 @@ def runs_of(row: str, base: Style, palette: Palette) -> list[Run]:
     ]
 
 
-def fit_runs(runs: list[Run], room: int) -> list[Run]:
+def fit_runs(runs: Sequence[Run], room: int) -> Sequence[Run]:
     """Return the beginning of a row that ``room`` cells hold, with `…` where it is cut."""
     if sum(width_of(text) for text, _ in runs) <= room:
         return runs

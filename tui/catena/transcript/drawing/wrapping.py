@@ -9,9 +9,10 @@ from rich.segment import Segment
 from rich.style import Style
 
 from catena.cells import cell_len, clusters
-from catena.transcript.drawing.lines import Line
+from catena.transcript.drawing.lines import Line, with_tabs
 
 Run = tuple[str, Style]
+TAB = 4  # columns
 
 # Characters that are one cell wide in every context: text of these alone is measured by counting.
 _SINGLE_WIDTH = frozenset(
@@ -140,10 +141,12 @@ def _break_wide(text: str, width: int, limit: int) -> list[WrappedRow]:
 
 
 def wrap_runs(runs: Sequence[Run], width: int, *, first: int | None = None, joint: str = "\n") -> list[Line]:
-    """Wrap styled text, which has no newlines, into lines of at most ``width`` cells.
+    """Wrap styled text, which has no newlines, into lines of at most ``width`` cells, the first of ``first``.
 
-    The joint of a wrapped line is the text dropped at its break, that of the last line is ``joint``.
+    The joint of a wrapped line is the text dropped at its break, that of the last line is ``joint``. Tabs are drawn as
+    blanks and copied as tabs.
     """
+    runs, tabs = expand_tabs(runs)
     text = "".join([run[0] for run in runs])
     lines: list[Line] = []
     pieces = iter(runs)
@@ -160,16 +163,40 @@ def wrap_runs(runs: Sequence[Run], width: int, *, first: int | None = None, join
             cut = min(len(piece), span.end - offset)
             segments.append(Segment(piece[at - offset : cut], style))
             at = offset + cut
-        between = text[span.end : span.next] if span.next < length else joint
-        lines.append(Line(segments, span.cells, text[span.start : span.end], 0, between))
+        between = with_tabs(text, tabs, span.end, span.next) if span.next < length else joint
+        line = Line(segments, span.cells, text[span.start : span.end], 0, between)
+        if tabs:
+            line.text = with_tabs(text, tabs, span.start, span.end)
+            line.tabs = [(begin - span.start, after - span.start) for begin, after in tabs]
+        lines.append(line)
     return lines
 
 
+def expand_tabs(runs: Sequence[Run]) -> tuple[Sequence[Run], Sequence[tuple[int, int]]]:
+    """Return ``runs`` with blanks up to a multiple of four for each tab, and the places of these in the whole."""
+    if not any("\t" in text for text, _ in runs):
+        return runs, ()
+    expanded: list[Run] = []
+    tabs: list[tuple[int, int]] = []
+    column = 0
+    for text, style in runs:
+        pieces = text.split("\t")
+        drawn = pieces[0]
+        for piece in pieces[1:]:
+            begin = column + len(drawn)
+            blanks = TAB - begin % TAB
+            tabs.append((begin, begin + blanks))
+            drawn += " " * blanks + piece
+        expanded.append((drawn, style))
+        column += len(drawn)
+    return expanded, tabs
+
+
 def wrap_text(text: str, style: Style, width: int) -> list[Line]:
-    """Wrap plain text, keeping its newlines, with tabs to multiples of four."""
+    """Wrap plain text, keeping its newlines."""
     lines: list[Line] = []
     for row in text.split("\n"):
-        lines += wrap_runs([(row.expandtabs(4), style)], width)
+        lines += wrap_runs([(row, style)], width)
     return lines
 
 

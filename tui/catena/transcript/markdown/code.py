@@ -13,7 +13,6 @@ from catena.transcript.drawing.lines import Line, on_ground
 from catena.transcript.drawing.render_options import RenderOptions
 from catena.transcript.drawing.wrapping import Run, wrap_runs
 
-TAB = 4  # tab width in columns
 _LANGUAGE = re.compile(r"[\w.+#-]+")
 
 
@@ -58,21 +57,5 @@ def draw_code_lines(
             runs = [(line, base)]
         else:
             runs = [(text, roles.get(role, base)) for text, role in coloured[number]]
-        rows = wrap_runs(_expand_tabs(runs) if "\t" in line else runs, options.width)
-        if len(rows) == 1:
-            rows[0].text = line  # with its tabs
-        drawn += rows
+        drawn += wrap_runs(runs, options.width)
     return on_ground(drawn, base, padded=True)
-
-
-def _expand_tabs(runs: Sequence[Run]) -> list[Run]:
-    expanded: list[Run] = []
-    column = 0
-    for text, style in runs:
-        pieces: list[str] = []
-        for character in text:
-            piece = " " * (TAB - column % TAB) if character == "\t" else character
-            pieces.append(piece)
-            column += len(piece)
-        expanded.append(("".join(pieces), style))
-    return expanded

@@ -14,7 +14,7 @@ from rich.style import Style
 from catena.text.call_text import change_of
 from catena.transcript.drawing.lines import Line, line_of, on_ground
 from catena.transcript.drawing.render_options import Palette, RenderOptions
-from catena.transcript.drawing.wrapping import Run, fit, width_of, wrap_runs
+from catena.transcript.drawing.wrapping import Run, expand_tabs, fit, width_of, wrap_runs
 from catena_acp.diff import DiffLine, Hunk
 
 SIDE_BY_SIDE = 116  # cells of text from which both versions stand beside each other
@@ -151,14 +151,14 @@ def _runs(row: DiffLine, words: Sequence[tuple[int, int]], palette: Palette) -> 
         runs += [(row.text[at:start], base), (row.text[start:end], word)]
         at = end
     runs.append((row.text[at:], base))
-    expanded = [(text.expandtabs(4), style) for text, style in runs if text]
-    return expanded or [("", base)]
+    return [run for run in runs if run[0]] or [("", base)]
 
 
 def _cut(runs: Sequence[Run], room: int, base: Style) -> Line:
     """Draw runs on one row, with `…` at its end if they are too long."""
     segments: list[Segment] = []
     left = room
+    runs, tabs = expand_tabs(runs)
     too_long = sum(width_of(text) for text, _ in runs) > room
     for text, style in runs:
         piece = fit(text, left - too_long)
@@ -169,7 +169,7 @@ def _cut(runs: Sequence[Run], room: int, base: Style) -> Line:
     if too_long:
         segments.append(Segment("…", base))
         left -= 1
-    return Line(segments, room - left, "".join(segment.text for segment in segments))
+    return Line(segments, room - left, "".join(segment.text for segment in segments), tabs=tabs)
 
 
 def _side_by_side(rows: Sequence[DiffLine | None], words: Words, options: RenderOptions) -> list[Line]:

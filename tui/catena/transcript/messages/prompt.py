@@ -17,8 +17,7 @@ from catena_store.records import Message, MessageState
 
 BAR = "▌"
 SIBLING_STEP = "sibling"  # key of -1 or +1 in a style's meta data
-_ROOMY = 56  # cells of a prompt that keeps so many free for what stands at its right:
-_NOTE = 20
+_ROOMY = 56  # cells of a prompt that has room for more than its time and place
 _AGENT = 16  # cells of the agent's name, at most
 _BETWEEN = "   "  # time and siblings
 
@@ -35,19 +34,25 @@ def draw_prompt(
     first_rows: str, message: Message, siblings: Siblings | None, options: RenderOptions
 ) -> list[Line]:
     """Draw the beginning of a prompt: its first line bold, its time and siblings at the right of the first row."""
-    palette, width = options.palette, _text_width(message, siblings, options)
+    palette = options.palette
     head, newline, rest = safe(first_rows).partition("\n")
-    lines = wrap_runs([(head.expandtabs(4), palette.prompt)], width)
+    beside_note = _first_width(message, siblings, options)
+    lines = wrap_runs([(head, palette.prompt)], options.width, first=beside_note)
     lines[0].note = tuple(Segment(text, style) for text, style in _note(message, siblings, options))
     if newline:
-        lines += wrap_text(rest, palette.prompt_text, width)
+        lines += wrap_text(rest, palette.prompt_text, options.width)
     return _band(lines, options)
 
 
-def draw_more(rows: str, message: Message, siblings: Siblings | None, options: RenderOptions) -> list[Line]:
+def draw_rest(rows: str, options: RenderOptions) -> list[Line]:
     """Draw the rest of a long prompt."""
-    width = _text_width(message, siblings, options)
-    return _band(wrap_text(safe(rows), options.palette.prompt_text, width), options)
+    return _band(wrap_text(safe(rows), options.palette.prompt_text, options.width), options)
+
+
+def draw_fold(size: str, folded: bool, options: RenderOptions) -> list[Line]:
+    """Draw the row that says how much of a long prompt is left out, or was."""
+    words = f"… {size} ▸" if folded else f"{size} ▾"
+    return _band([line_of((words, options.palette.prompt_note), text="", lead=len(words))], options)
 
 
 def draw_footer(message: Message, options: RenderOptions) -> list[Line]:
@@ -90,11 +95,10 @@ def _time_words(message: Message, options: RenderOptions) -> str:
     return f"{IMPORTED} {time_of(message)}" if imported else time_of(message)
 
 
-def _text_width(message: Message, siblings: Siblings | None, options: RenderOptions) -> int:
-    """The width of a prompt's text, which leaves room for what stands at its right."""
+def _first_width(message: Message, siblings: Siblings | None, options: RenderOptions) -> int:
+    """The width of a prompt's first row, which leaves room for what stands at its right."""
     marks = width_of(_marks_text(siblings, options)) + len(_BETWEEN) if siblings else 0
-    note = len(_time_words(message, options)) + marks + 2
-    return max(4, options.width - (max(_NOTE, note) if options.width >= _ROOMY else note))
+    return max(4, options.width - len(_time_words(message, options)) - marks - 2)
 
 
 def _note(message: Message, siblings: Siblings | None, options: RenderOptions) -> list[Run]:

@@ -30,10 +30,10 @@ from catena.text.call_text import (
 from catena.text.formats import duration_text, taken_text
 from catena.text.image_text import image_words
 from catena.text.safe_text import safe
-from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of, with_mark
+from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of, with_mark, with_tabs
 from catena.transcript.drawing.output_colours import fit_runs, runs_of
 from catena.transcript.drawing.render_options import RenderOptions
-from catena.transcript.drawing.wrapping import Run, shorten, total_cells, width_of, wrap_runs
+from catena.transcript.drawing.wrapping import Run, expand_tabs, shorten, total_cells, width_of, wrap_runs
 from catena.transcript.messages.diff import counts, draw_diff, draw_gap, excerpt_of
 from catena.transcript.messages.parts import LINES, Part, image_part, one_row, text_parts
 from catena_acp.diff import DiffLine
@@ -373,8 +373,10 @@ def _draw_output(rows: Sequence[str], failed: bool, options: RenderOptions) -> l
     lead, room = " " * options.second_axis, max(8, options.width - options.second_axis)
     lines = []
     for row in rows:
-        runs = fit_runs(runs_of(row.expandtabs(4), style, options.palette), room)
-        lines.append(line_of((lead, Style.null()), *runs, lead=len(lead)))
+        runs, tabs = expand_tabs(runs_of(row, style, options.palette))
+        line = line_of((lead, Style.null()), *fit_runs(runs, room), lead=len(lead))
+        line.text, line.tabs = with_tabs(line.text, tabs, 0, len(line.text)), tabs
+        lines.append(line)
     return lines
 
 

@@ -7,10 +7,13 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain
 
+from rich.style import Style
+
 from catena.text.image_text import image_words, link_words
+from catena.text.long_text import hidden_range, is_long, size_of_text
 from catena.text.safe_text import safe_line
 from catena.transcript.drawing.lines import MARKS, Line
-from catena.transcript.drawing.render_options import RenderOptions
+from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.drawing.wrapping import wrap_runs
 from catena.transcript.messages.answer import AnswerParts
 from catena.transcript.messages.notices import (
@@ -21,8 +24,15 @@ from catena.transcript.messages.notices import (
     draw_thought_line,
     plan_text,
 )
-from catena.transcript.messages.parts import Part, image_part, one_row, text_parts
-from catena.transcript.messages.prompt import Siblings, draw_footer, draw_more, draw_prompt, has_footer
+from catena.transcript.messages.parts import Part, TextRange, image_part, one_row, text_parts
+from catena.transcript.messages.prompt import (
+    Siblings,
+    draw_fold,
+    draw_footer,
+    draw_prompt,
+    draw_rest,
+    has_footer,
+)
 from catena.transcript.messages.subagent import (
     SubagentWork,
     draw_subagent_line,
@@ -55,6 +65,7 @@ _UNDER_WAY = ("pending", "in_progress", "completed", "")
 _INDENT = 2  # cells of what a subagent says and does; its mark stands in them
 _FURTHEST = 4  # subagents of subagents that are drawn further to the right
 _SHOWN_AT_FIRST = 4  # rows of work below a call, as an estimate
+_FOLDED_PROMPT = 8  # rows, as an estimate
 _SCREENFUL = 200  # rows of the largest screen
 _MOST_OLD = 2000  # rows of the largest text drawn as Markdown
 
@@ -99,7 +110,7 @@ class Entry:
     def __init__(self, message: Message, ordinal: int) -> None:
         self.message = message
         self.ordinal = ordinal  # grows downwards; never changes while the message stays
-        self.folded = message.kind in _FOLDED_AT_FIRST and not is_words(message)
+        self.folded = self._long_prompt or (message.kind in _FOLDED_AT_FIRST and not is_words(message))
         self.touched = False  # folded or unfolded by the person: until then some of a call's work is shown
         self.asked = False  # a permission request for this tool call is open
         self.goes_on = False  # the work of this tool call does, in the background
@@ -212,10 +223,16 @@ class Entry:
                 return not words
             case Call() | Seam():
                 return True
+            case Prompt():
+                return self._long_prompt
             case Notice(detail=detail):
                 return bool(detail)
             case _:
                 return False
+
+    @property
+    def _long_prompt(self) -> bool:
+        return self.message.kind is Kind.USER and is_long(self.message.text)
 
     @property
     def group_key(self) -> str | None:
@@ -277,7 +294,7 @@ class Entry:
             works = call.kind in _GATHERED and call.content
             return 1 + (_SHOWN_AT_FIRST if works else 0)
         if self.folded and message.kind is not Kind.NOTICE:
-            return 1
+            return _FOLDED_PROMPT if message.kind is Kind.USER else 1
         return len(message.text) // width + message.text.count("\n") + 1
 
     def open(self, options: RenderOptions) -> list[Part]:
@@ -383,16 +400,24 @@ class Entry:
                 return text_parts(f"{head}\n{details}", lambda palette: palette.muted)
 
     def _prompt_parts(self, message: Message) -> Iterator[Part]:
-        first = True
-        for part in text_parts(message.text, lambda palette: palette.prompt):
-            text = part.source
-            part.draw = (
-                partial(draw_prompt, text, message, self.siblings)
-                if first
-                else partial(draw_more, text, message, self.siblings)
-            )
-            first = False
-            yield part
+        text = message.text
+        start, end = hidden_range(text) if self._long_prompt else (len(text), len(text))
+        parts = list(text_parts(text[:start].removesuffix("\n") if self.folded else text, _prompt_style))
+        for part in parts:
+            part.draw = partial(draw_rest, part.source)
+        parts[0].draw = partial(draw_prompt, parts[0].source, message, self.siblings)
+        if self._long_prompt:
+            whole = TextRange(lambda: text, start, end) if self.folded else ""
+            size = size_of_text(text[start:end] if self.folded else text)
+            fold = Part(partial(draw_fold, size, self.folded), whole, size=0, breaks=0)
+            parts[0].opens, fold.opens = self.folded, True
+            if text[start - 1] != "\n":
+                parts[-1].joint = ""
+            parts.append(fold)
+        if self.folded and end < len(text):
+            rest = text[end:]
+            parts.append(Part(partial(draw_rest, rest), rest, size=len(rest), breaks=rest.count("\n")))
+        yield from parts
         if has_footer(message):
             yield Part(partial(draw_footer, message), "", size=0, breaks=0)
 
@@ -476,6 +501,10 @@ def _group_key(call: Call, state: MessageState) -> str | None:
         grouped = kind in _GROUPED and status in (("completed",) if over else _UNDER_WAY)
     # The images of a call, and what it did unasked, would be out of sight.
     return kind if grouped and not call.unlike and not call.images else None
+
+
+def _prompt_style(palette: Palette) -> Style:
+    return palette.prompt
 
 
 def _blank(text: str) -> bool:

@@ -482,7 +482,8 @@ class Transcript(BrowsableTranscript):
             self._column.fold_group(first, False)
         elif entry.group and entry.group_folded:
             self._column.fold_group(entry, False)
-        if search.locate(self._column, entry) is None and entry.foldable and entry.folded:
+        located = search.locate(self._column, entry) is not None and entry.message.kind is not Kind.USER
+        if not located and entry.foldable and entry.folded:
             self._column.fold(entry, False)
             search.locate(self._column, entry)
         self._viewport.place(anchor)
@@ -544,4 +545,5 @@ class Transcript(BrowsableTranscript):
 
     def _opens(self, row: ColumnRow) -> bool:
         parts = row.entry.parts or ()
-        return row.part == 0 or (0 <= row.part < len(parts) and parts[row.part].opens)
+        headed = row.entry.message.kind is not Kind.USER  # the beginning of a prompt is text like the rest
+        return (row.part == 0 and headed) or (0 <= row.part < len(parts) and parts[row.part].opens)
