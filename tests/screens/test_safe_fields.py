@@ -372,11 +372,11 @@ async def press_up(app: Fields, pilot: Pilot[None]) -> None:
 def test_an_edited_text_is_given_back_as_it_came_and_follows_every_change() -> None:
     edited = EditedText(PAYLOAD + "\nb\x85c\n")
     assert edited.text == PAYLOAD + "\nb\x85c\n" and edited.line_count == 3
-    result = edited.replace_range((1, 1), (0, 9), "x\x1by\r\nz\u2028")
+    result = edited.replace_range((1, 1), (0, 9), "x\x1by\r\nz\u2028")  # a carriage return stays, unseen
     assert result.replaced_text == PAYLOAD[9:] + "\nb" and result.end_location == (1, 2)
-    assert edited.text == "clipboardx\x1by\nz\u2028\x85c\n"
-    assert edited.lines == safe_cells(edited.text).split("\n")
-    assert edited.get_text_range((0, 9), (1, 2)) == "x\x1by\nz\u2028"
+    assert edited.text == "clipboardx\x1by\r\nz\u2028\x85c\n"
+    assert edited.lines == safe_cells(edited.text).replace("␍", " ").split("\n")
+    assert edited.get_text_range((0, 9), (1, 2)) == "x\x1by\r\nz\u2028"
 
 
 async def test_a_placeholder_and_a_suggestion_are_no_markup_and_steer_nothing() -> None:
@@ -395,13 +395,20 @@ async def test_a_placeholder_and_a_suggestion_are_no_markup_and_steer_nothing() 
         assert app.area.suggestion == "more␛[2J"
 
 
-async def test_a_paste_leaves_control_characters_out_of_the_composer_and_keeps_the_rest() -> None:
+async def test_u02_a_paste_arrives_as_it_was_and_a_carriage_return_alone_is_a_line_end_of_the_terminals() -> (
+    None
+):
     app = Fields()
     async with app.run_test(size=(60, 20)) as pilot:
         app.area.focus()
-        app.area.post_message(events.Paste("a\x1b[2J\x9b5A\x7f\tb\r\nc\u202e" + FAMILY + "\u2028d"))
+        pasted = "a\x1b[2J\x9b5A\x7f\tb\r\nc\u202e" + FAMILY + "\u2028d"
+        app.area.post_message(events.Paste(pasted))
         await taken_in(pilot)
-        assert app.area.text == "a[2J5A\tb\nc\u202e" + FAMILY + "\u2028d"
+        assert app.area.text == pasted
+        app.area.load_text("")
+        app.area.post_message(events.Paste("one\rtwo"))
+        await taken_in(pilot)
+        assert app.area.text == "one\ntwo"
 
 
 async def test_the_last_look_takes_out_what_a_widget_forgot_to_make_safe(tmp_path: Path) -> None:

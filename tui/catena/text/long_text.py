@@ -7,6 +7,7 @@ MOST_CHARACTERS = 2000
 
 _FIRST_LINES, _LAST_LINES = 5, 2  # of a folded text
 _MOST_AT_AN_END = 500  # characters
+_LINE = 500  # characters of a line, beyond which a number of lines says little
 
 
 def is_long(text: str) -> bool:
@@ -17,11 +18,7 @@ def is_long(text: str) -> bool:
 def size_of_text(text: str) -> str:
     """The size of a long text in words: lines, or characters if there are few lines."""
     lines = text.count("\n") + (not text.endswith("\n"))
-    return (
-        f"{lines:,} lines"
-        if lines > 1 and len(text) < lines * MOST_CHARACTERS
-        else f"{len(text):,} characters"
-    )
+    return f"{lines:,} lines" if lines > 1 and len(text) < lines * _LINE else f"{len(text):,} characters"
 
 
 def hidden_range(text: str) -> tuple[int, int]:

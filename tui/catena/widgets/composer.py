@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.style import Style as RichStyle
+from rich.text import Text
 from textual import events
 from textual.binding import BindingType
 from textual.content import Content
-from textual.document._document import EditResult, Location
+from textual.document._document import EditResult, Location, Selection
 from textual.document._edit import Edit
 from textual.geometry import Size
 from textual.message import Message
@@ -19,7 +20,9 @@ from textual.strip import Strip
 from textual.style import Style
 
 from catena.keys.bindings import bindings
-from catena.widgets.fields.text_fields import SafeTextArea
+from catena.text.long_text import is_long
+from catena.widgets.fields.text_fields import SafeTextArea, pasted_text
+from catena.widgets.pieces import ComposedText, Pastes
 
 if TYPE_CHECKING:  # few people use it
     from catena.widgets.fields.vim_keys import VimKeys
@@ -27,7 +30,6 @@ if TYPE_CHECKING:  # few people use it
 _WRITES_NOTHING = ("send", "leave_or_delete")  # by itself
 _TOGETHER = 0.015  # seconds between two keys of which no person pressed the second
 _NOTICED = 0.3  # seconds after which a person knows that a text came in by itself
-_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,11 @@ class Composer(SafeTextArea):
     """A text area for one message.
 
     ``enter`` is called at once with the text on which Enter was pressed, and empties the composer if it takes it: what
-    is typed behind it finds its place changed already.
+    is typed behind it finds its place changed already. A long paste stands as one mark, which is one unit for the
+    cursor and for deleting; the text is always whole.
     """
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"composer--piece"}
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings(
             send="send",
@@ -68,6 +72,7 @@ class Composer(SafeTextArea):
         background: transparent;
         scrollbar-size-vertical: 1;
         & .text-area--cursor-line { background: transparent; }
+        & .composer--piece { color: $text-accent; text-style: bold; }
         &:focus { border: none; }
     }
     """
@@ -108,10 +113,12 @@ class Composer(SafeTextArea):
     ) -> None:
         """``vim``: keys are those of vi, outside of its insert mode. ``clock`` is that of events."""
         self._vim: VimKeys | None = None  # load_text asks for it
+        self.pastes = Pastes()
+        self._pieces: list[str] = []  # of the text and of what undo brings back
+        self.leaves_mode = False  # Backspace at the beginning deletes the sign there
         super().__init__(id=id, highlight_cursor_line=False, compact=True)
         self.cursor_blink = False
         self.match_cursor_bracket = False
-        self.leaves_mode = False  # Backspace at the beginning deletes the sign there
         self._written_at = self._pressed_at = float(
             "-inf"
         )  # when something was typed or pasted; the last key
@@ -144,7 +151,7 @@ class Composer(SafeTextArea):
 
             self._vim = VimKeys(
                 self,
-                copy=lambda text: self.app.copy_to_clipboard(text),
+                copy=lambda text: self.app.copy_to_clipboard(self._composed.whole(text)),
                 clipboard=lambda: self.app.clipboard,
                 changed=self._tell_mode,
             )
@@ -166,6 +173,7 @@ class Composer(SafeTextArea):
 
     def load_text(self, text: str) -> None:
         """Replace the text, which is no change that is undone."""
+        self._pieces = []
         super().load_text(text)
         self._came_in_at = float("-inf")
         if self._vim is not None:
@@ -230,6 +238,8 @@ class Composer(SafeTextArea):
         """Send the text, take a completion, or report that the composer is empty."""
         if self.completing:
             self.post_message(self.CompletionTaken(run=True))
+        elif self.piece is not None:
+            self._unfold(*self.piece)
         elif self.blank:
             self.post_message(self.SentEmpty())
         else:
@@ -250,9 +260,9 @@ class Composer(SafeTextArea):
     def edit(self, edit: Edit) -> EditResult:
         """Perform an edit. Only a sign that is typed begins a command; any other gets a space in front."""
         if not self._typing and self._would_begin_command(edit):
-            text = f" {edit.text}"
-            edit = Edit(text, edit.from_location, edit.to_location, edit.maintain_selection_offset)
-        return super().edit(edit)
+            edit = replace(edit, text=f" {edit.text}")
+        start, end = self._whole_marks(edit.top, edit.bottom)
+        return super().edit(replace(edit, text=self._marked(edit.text), from_location=start, to_location=end))
 
     def _would_begin_command(self, edit: Edit) -> bool:
         from catena_acp.continuity.routing.slash_commands import as_prose  # after the first frame
@@ -385,16 +395,78 @@ class Composer(SafeTextArea):
         return True
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Insert pasted text with plain line ends and without control characters."""
+        """Insert pasted text as it is, a long one as a piece."""
         event.prevent_default()
         event.stop()
         self._written_at = event.time
         self.before_typing()
-        text = event.text.replace("\r\n", "\n").replace("\r", "\n")
-        kept = _CONTROLS.sub("", text)
+        text = pasted_text(event.text)
         before, start = self.text, min(self.selection.start, self.selection.end)
-        self.insert(kept)
-        self.pasted(Pasted(kept, start, self.cursor_location, before, self.text))
+        if is_long(text):
+            self.pastes.add(text)
+        self.insert(text)
+        self.pasted(Pasted(text, start, self.cursor_location, before, self.text))
+
+    # --- pieces
+
+    @property
+    def _composed(self) -> ComposedText:
+        assert isinstance(self.document, ComposedText)
+        return self.document
+
+    def _made_document(self, text: str) -> ComposedText:
+        document = ComposedText("", self._pieces)
+        document.replace_range((0, 0), (0, 0), document.marked(text, self.pastes))
+        return document
+
+    def _marked(self, text: str) -> str:
+        """A text with marks for its pieces; what a shell runs is seen whole."""
+        if self.leaves_mode:
+            return text
+        return self._composed.marked(text, self.pastes, edited=self._vim is not None)
+
+    def _delete_via_keyboard(self, start: Location, end: Location) -> EditResult | None:
+        """Delete a text, with the whole of each mark that it begins or ends in."""
+        return super()._delete_via_keyboard(*self._whole_marks(*sorted((start, end))))
+
+    def _whole_marks(self, start: Location, end: Location) -> tuple[Location, Location]:
+        """A range that takes in the whole of each mark that it begins or ends in."""
+        first, last = self._composed.mark_around(start), self._composed.mark_around(end)
+        return (start[0], first[0]) if first else start, (end[0], last[1]) if last else end
+
+    @property
+    def piece(self) -> tuple[Location, Location, str] | None:
+        """Where the piece begins and ends that the cursor stands on, and its text."""
+        row, column = self.cursor_location
+        if not self.selection.is_empty:
+            return None
+        found = (each for each in self._composed.marks(row) if each[0] == column)
+        return next((((row, start), (row, end), text) for start, end, text in found), None)
+
+    def _unfold(self, start: Location, end: Location, text: str) -> None:
+        """Put the text of a piece in its place; undo folds it again."""
+        super().edit(Edit(text, start, end, maintain_selection_offset=False))
+        self.move_cursor(start)
+
+    def validate_selection(self, selection: Selection) -> Selection:
+        """Let no end of the selection be inside of a mark: a step into it goes over it."""
+        return Selection(*(self._outside_marks(end, self.selection.end) for end in selection))
+
+    def _outside_marks(self, to: Location, origin: Location) -> Location:
+        mark = self._composed.mark_around(to) if isinstance(self.document, ComposedText) else None
+        if mark is None:
+            return to
+        start, end = mark
+        return to[0], end if origin[0] == to[0] and origin[1] <= start else start
+
+    def get_line(self, line_index: int) -> Text:
+        """A line as it is drawn, its marks unlike text that was typed."""
+        line = super().get_line(line_index)
+        for start, end, _ in self._composed.marks(line_index):
+            style = self.get_component_rich_style("composer--piece", partial=True)
+            on_it = self.has_focus and self.selection.is_empty and self.cursor_location == (line_index, start)
+            line.stylize(style + RichStyle(reverse=True) if on_it else style, start, end)
+        return line
 
     def action_undo(self) -> None:
         """Undo typing."""

@@ -6,7 +6,6 @@ length, in which whatever a terminal would obey is one visible cell. Every field
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import ClassVar, overload
 
@@ -31,7 +30,6 @@ from catena.keys.bindings import bindings
 from catena.keys.keymap import KeyMap
 from catena.text.safe_text import safe, safe_cells, safe_line
 
-_RETURNS = re.compile("\r\n?")
 _AS_ONE_LINE = {ord("\t"): "\u2409", ord("\n"): "\u240a"}
 
 
@@ -64,8 +62,17 @@ class EditedText(Document):
 
     def __init__(self, text: str) -> None:
         super().__init__("")
-        self._lines = _lines(text)
-        self._drawn = [safe_cells(line) for line in self._lines]
+        self._lines = text.split("\n")
+        self._drawn = [self._draw(line) for line in self._lines]
+
+    def _draw(self, line: str) -> str:
+        drawn = safe_cells(line)
+        return f"{drawn[:-1]} " if line.endswith("\r") else drawn
+
+    @property
+    def edited(self) -> str:
+        """The text as it is edited."""
+        return "\n".join(self._lines)
 
     @property
     def lines(self) -> list[str]:
@@ -90,15 +97,15 @@ class EditedText(Document):
     def replace_range(self, start: Location, end: Location, text: str) -> EditResult:
         """Put ``text`` in the place of what is between two locations."""
         (top, left), (bottom, right) = sorted((start, end))
-        replaced = self.get_text_range((top, left), (bottom, right))
+        replaced = Document.get_text_range(self, (top, left), (bottom, right))
         before = self._lines[top][:left] if top < len(self._lines) else ""
         after = self._lines[bottom][right:] if bottom < len(self._lines) else ""
-        inserted = _lines(text)
+        inserted = text.split("\n")
         inserted[0] = before + inserted[0]
         column = len(inserted[-1])
         inserted[-1] += after
         self._lines[top : bottom + 1] = inserted
-        self._drawn[top : bottom + 1] = [safe_cells(line) for line in inserted]
+        self._drawn[top : bottom + 1] = [self._draw(line) for line in inserted]
         return EditResult((top + len(inserted) - 1, column), replaced)
 
 
@@ -213,9 +220,22 @@ class SafeTextArea(TextArea, inherit_bindings=False):
         """A suggestion as it is drawn."""
         return safe_cells(suggestion)
 
+    async def _on_paste(self, event: events.Paste) -> None:
+        """Insert pasted text."""
+        event.text = pasted_text(event.text)
+
+    def _made_document(self, text: str) -> EditedText:
+        return EditedText(text)
+
+    @property
+    def edited(self) -> str:
+        """The text as it is edited."""
+        assert isinstance(self.document, EditedText)
+        return self.document.edited
+
     def _set_document(self, text: str, language: str | None) -> None:
         """Edit another text. There are no languages here."""
-        self.document = EditedText(text)
+        self.document = self._made_document(text)
         self.wrapped_document = WrappedDocument(self.document, tab_width=self.indent_width)
         self.navigator = ClusterNavigator(self.wrapped_document)
         self._build_highlight_map()
@@ -363,5 +383,6 @@ def _one_line(text: str) -> str:
     return safe_cells(text).translate(_AS_ONE_LINE)
 
 
-def _lines(text: str) -> list[str]:
-    return _RETURNS.sub("\n", text).split("\n")
+def pasted_text(text: str) -> str:
+    """A paste as it was copied: most terminals send a carriage return for each line end of it."""
+    return text if "\n" in text else text.replace("\r", "\n")

@@ -46,14 +46,14 @@ class VimKeys:
 
     def restart(self) -> None:
         """Begin with another text, in insert mode."""
-        self._vim.restart(self._area.text, self._place)
+        self._vim.restart(self._area.edited, self._place)
         self._shown = None
         self._changed()
 
     def settle(self) -> None:
         """Take what became of the text elsewhere, by another key or the mouse."""
-        if self._shown != (self._area.text, self._area.selection):
-            self._vim.show(self._area.text, self._place)
+        if self._shown != (self._area.edited, self._area.selection):
+            self._vim.show(self._area.edited, self._place)
             self._changed()
 
     def takes(self, event: events.Key) -> bool:
@@ -80,7 +80,7 @@ class VimKeys:
     def _show(self) -> None:
         """Bring the area to what the engine has, by the smallest change of its text."""
         vim, area = self._vim, self._area
-        before, after = area.text, vim.text
+        before, after = area.edited, vim.text
         if before != after:
             most = min(len(before), len(after))
             start = next((at for at in range(most) if before[at] != after[at]), most)
@@ -91,6 +91,9 @@ class VimKeys:
                 _location(before, len(before) - same),
                 maintain_selection_offset=False,
             )
+            if area.edited != after:  # a piece went whole, or came
+                vim.text = after = area.edited
+                vim.cursor = self._place
         chosen = vim.selected
         if chosen is None:
             area.selection = Selection.cursor(_location(after, vim.cursor))
@@ -99,7 +102,7 @@ class VimKeys:
             backwards = vim.cursor == start and end > start + 1
             ends = (_location(after, start), _location(after, end))
             area.selection = Selection(*(reversed(ends) if backwards else ends))
-        self._shown = (area.text, area.selection)
+        self._shown = (area.edited, area.selection)
         area.scroll_cursor_visible()
 
 

@@ -28,6 +28,7 @@ from catena.screens.chat.panels.shell import ShellPanel
 from catena.screens.chat.prompt.completions import Completions
 from catena.screens.chat.prompt.mention_completion import MentionCompletion
 from catena.screens.chat.prompt.template_reading import TemplateReading
+from catena.text.long_text import is_long
 from catena.text.shell_text import ShellText, may_be_shell_text, shell_text
 from catena.widgets.column import Centred
 from catena.widgets.commands import split_slash
@@ -433,6 +434,8 @@ class PromptArea(Centred):
         self._taken = self._offered = None
         dropped = DroppedFiles.of(paste.text, self._roots)
         if dropped is None:
+            if is_long(paste.text) and not self.composer.leaves_mode:
+                self.hints.say(self._keys.said("Sent whole. {Send} on the mark shows it, {editor} opens it."))
             return
         is_command = paste.before.startswith("/") or self.shell_command is not None
         if dropped.taken and not is_command and (self.chat.tab is not None or not dropped.attached):
