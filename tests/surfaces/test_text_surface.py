@@ -65,6 +65,14 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
             "Tree: another branch · write notes.txt one · checkpoint there · Rehearsal · here",
         ]
         assert await told("/tree nothing") == ["! No prompts there."]
+        (asked,) = await told("/ask rehearsal")
+        assert asked.startswith("! Ask Rehearsal the last prompt, too? Rehearsal: ")
+        assert await told("/compare") == [
+            "! No prompt here has another version, and no other branch is open in a tab."
+        ]
+        assert await told("/compare 1") == [
+            "! /compare N compares this branch with that of another tab; /tabs lists them."
+        ]
         assert await told("/lineage") == ["! This conversation has no forks; /fork creates one."]
         assert await told("/undo") == [
             "Undone: pinning “write notes.txt one”. Nothing more to undo. /redo to redo."

@@ -146,8 +146,28 @@ class Surface(Protocol):
     async def write(self, text: str = "") -> None:
         """Put a text behind the draft of the tab, which the person goes on with."""
 
-    async def resend(self, tab: Tab, prompt: str) -> str | None:
-        """Send a prompt that came back into the draft of a tab; if it was changed there, return how it is sent."""
+    async def resend(
+        self,
+        tab: Tab,
+        prompt: str,
+        ready: Callable[[], Awaitable[None]] | None = None,
+        *,
+        apart: bool = False,
+    ) -> str | None:
+        """Send a prompt that came back into the draft of a tab; if it was changed there, return how it is sent.
+
+        It leaves the draft at once, and is sent when the tab is ``ready``; it returns there if that raises.
+        ``apart``: it is no part of the draft.
+        """
+
+    def give_back(self, command: str) -> None:
+        """Give back what was typed of a command that was not done, where it is not to be seen any more."""
+
+    async def meanwhile(self, work: Awaitable[None]) -> None:
+        """Do the rest of an act; a screen goes on meanwhile, and says what goes wrong."""
+
+    async def stand_beside(self, tab: Tab) -> None:
+        """Show a tab side by side if there is room; the user stays. Raises AgentError, StoreError."""
 
     async def lend(
         self, command: Sequence[str], environment: Mapping[str, str], directory: str, heading: str

@@ -206,18 +206,20 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "ask",
         "ask other agents the same, side by side",
+        "catena.acts.asking:ask",
+        takes="wish",
         leads=True,
-        screen=Front("asking.ask", "AGENT [AGENT…] [PROMPT]"),
-        lines=Front("branches.ask", "[AGENT...] [PROMPT]", "ask other agents the same"),
+        screen=Front(argument="AGENT [AGENT…] [PROMPT]"),
+        lines=Front("", "[AGENT...] [PROMPT]", "ask other agents the same"),
     ),
     ActRow(
         "compare",
         "compare with the branch of another tab; keep one",
+        "catena.acts.asking:compare",
+        takes="number",
         leads=True,
-        screen=Front("asking.compare"),
-        lines=Front(
-            "branches.compare", "[N]", "compare with the branch of another tab, or with another version"
-        ),
+        screen=Front(),
+        lines=Front("", "[N]", "compare with the branch of another tab, or with another version"),
     ),
     ActRow(
         "tree",

@@ -48,9 +48,26 @@ class TextSurface:
         for line in safe(text).splitlines():
             self._write(f"Draft: {line}")
 
-    async def resend(self, tab: Tab, prompt: str) -> str | None:
+    async def resend(
+        self,
+        tab: Tab,
+        prompt: str,
+        ready: Callable[[], Awaitable[None]] | None = None,
+        *,
+        apart: bool = False,
+    ) -> str | None:
         """Say how to send it: a line is no prompt here."""
         return "send it again"
+
+    def give_back(self, command: str) -> None:
+        """Leave it: it stands where it was typed."""
+
+    async def meanwhile(self, work: Awaitable[None]) -> None:
+        """Wait for it."""
+        await work
+
+    async def stand_beside(self, tab: Tab) -> None:
+        """Show nothing."""
 
     async def lend(
         self, command: Sequence[str], environment: Mapping[str, str], directory: str, heading: str

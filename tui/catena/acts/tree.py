@@ -10,7 +10,7 @@ from typing import Literal
 
 from catena.acts.branches import fork, go_to
 from catena.acts.surface import Done, Here, LiveReport, Refused, Report, ReportRow
-from catena.text.formats import title_of
+from catena.text.formats import shortened, title_of
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.tree_layout import TreeLayout
 from catena_acp.continuity.wording.counts import counted
@@ -18,7 +18,6 @@ from catena_acp.snapshots.restoring import FileChoice
 from catena_store.conversations.tree import TreeNode
 from catena_store.records import Kind, Message, MessageState
 
-_PREVIEW = 80  # characters of a prompt
 _GAP = "\n\n"
 
 
@@ -101,8 +100,7 @@ def _place(on: Here, layout: TreeLayout, node: TreeNode, listed: Mapping[str, in
 
 
 def _facts(layout: TreeLayout, node: TreeNode) -> Iterator[str]:
-    line = safe_line(node.preview)
-    yield (f"{line[:_PREVIEW]}..." if len(line) > _PREVIEW else line) or "files only"
+    yield shortened(node.preview) or "files only"
     place, of = layout.version(node)
     if of > 1:
         yield f"version {place} of {of}"

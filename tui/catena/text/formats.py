@@ -144,6 +144,12 @@ def size_text(size: int) -> str:
 _TITLE_LENGTH = 60
 
 
+def shortened(text: str) -> str:
+    """The beginning of a text in one safe line of at most 80 characters."""
+    line = safe_line(text)
+    return line if len(line) <= 80 else f"{line[:77].rstrip()}..."
+
+
 def title_of(prompt: str) -> str:
     """The default title of a conversation: the first line of its first prompt, at most 60 characters."""
     line = next((line.strip() for line in prompt.splitlines() if line.strip()), "")

@@ -43,7 +43,7 @@ class LinearCommands:
         self.questions = questions
         self.tabs: TabCommands = TabCommands(context, narrator, questions)
         self.prompts: PromptCommands = PromptCommands(context, self.act)
-        self.branches: BranchCommands = BranchCommands(context, self.tabs, self.prompts, self.act)
+        self.branches: BranchCommands = BranchCommands(context, self.tabs)
         self.history: HistoryCommands = HistoryCommands(context, self.tabs, self.act)
         self.reading: ReadingCommands = ReadingCommands(context)
         self.agents: AgentCommands = AgentCommands(context, self.tabs, self.prompts)

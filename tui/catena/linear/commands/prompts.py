@@ -27,7 +27,6 @@ from catena_store.records import Attachment, Kind, Message
 _INPUTS = 20  # that are listed
 _WAIT_GRACE = 3.0  # seconds after the end of a limit, for clocks that differ
 _LONGEST_NAP = 15.0  # seconds between two looks at the clock
-BUSY = "The agent is still working; /stop stops it."
 
 
 def numbered(context: LinearContext, argument: str, *, known: bool = True) -> str | None:

@@ -28,7 +28,9 @@ from catena.terminal.programs import run_program
 from catena.text.safe_text import safe
 from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
+from catena_acp.errors import AgentError
 from catena_acp.port.port import AgentSpec
+from catena_store.errors import StoreError
 
 
 class LinesSurface:
@@ -63,13 +65,38 @@ class LinesSurface:
         if text:
             await self._prompts.write(text)
 
-    async def resend(self, tab: Tab, prompt: str) -> str | None:
+    async def resend(
+        self,
+        tab: Tab,
+        prompt: str,
+        ready: Callable[[], Awaitable[None]] | None = None,
+        *,
+        apart: bool = False,
+    ) -> str | None:
         """Send a prompt that came back into the draft, unless something else stands there."""
-        if tab.draft.strip() not in ("", prompt.strip()):
+        if not apart and tab.draft.strip() not in ("", prompt.strip()):
             return "/send sends it"
-        tab.draft = ""
+        tab.draft = tab.draft if apart else ""
+        try:
+            if ready is not None:
+                await ready()
+        except (AgentError, StoreError):
+            tab.restore(prompt)
+            await self._context.tabs.keep(tab)
+            raise
         await self._prompts.say(prompt, tab=tab)
+        await self._context.tabs.keep(tab)
         return None
+
+    def give_back(self, command: str) -> None:
+        """Leave it: it stands where it was typed."""
+
+    async def meanwhile(self, work: Awaitable[None]) -> None:
+        """Wait for it."""
+        await work
+
+    async def stand_beside(self, tab: Tab) -> None:
+        """Show nothing: there are no panes."""
 
     async def lend(
         self, command: Sequence[str], environment: Mapping[str, str], directory: str, heading: str

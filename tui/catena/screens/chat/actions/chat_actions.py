@@ -11,7 +11,6 @@ from catena.acts.surface import Here
 from catena.screens.chat.actions.agent.settings import SettingsActions
 from catena.screens.chat.actions.agent.trouble import TroubleActions
 from catena.screens.chat.actions.branching.asides import AsideActions
-from catena.screens.chat.actions.branching.asking import AskActions
 from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.checkpoints import CheckpointActions
 from catena.screens.chat.actions.branching.editing import EditActions
@@ -66,7 +65,6 @@ class ChatActions:
         self.asides = AsideActions(context, self.tabs)
         self.edits = EditActions(context, self.along)
         self.branches = BranchActions(context, self.edits, self.act)
-        self.asking = AskActions(context, self.tabs, self.edits, self.prompts)
         self.start = StartActions(context, self.tabs, history=self.choose_from_history)
         self.panes = PaneActions(
             context,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from catena.acts.asking import ComparedBranches
 from catena.acts.table import commands_of
 from catena.acts.tree import TreeView
 from catena.settings.templates import KnownTemplates
@@ -53,6 +54,8 @@ async def choose_on_sheet(value: object, tab: Tab | None, actions: SurfaceAction
             return await actions.changes.review(tab, value)
         case FileLines() if tab is not None:
             return await actions.changes.blame(tab, value.path, value.first)
+        case ComparedBranches():
+            return await _compare(value, actions.context)
         case PromptQueue() if actions.context.parts.queue.has_focus:
             actions.context.write_here()
             return None
@@ -64,6 +67,22 @@ async def choose_on_sheet(value: object, tab: Tab | None, actions: SurfaceAction
             return None
         case _:
             return await actions.context.app.push_screen_wait(_sheet(value, tab, actions))
+
+
+async def _compare(value: ComparedBranches, context: ChatContext) -> str | None:
+    from catena.screens.comparison.screen import ComparedBranch, ComparisonScreen
+
+    kept: list[str] = []
+    branches = [ComparedBranch(each.agent, each.leaf_id, each.works) for each in (value.left, value.right)]
+    screen = ComparisonScreen(
+        value.of.conversation.tree,
+        value.of.conversation.changes,
+        *branches,
+        keep=(lambda which: kept.append("right" if which else "left")) if value.left.tab else None,
+        subject=context.subject,
+    )
+    await context.app.push_screen_wait(screen)
+    return kept[0] if kept else None
 
 
 def _sheet(value: object, tab: Tab | None, actions: SurfaceActions) -> Dialog[Any]:

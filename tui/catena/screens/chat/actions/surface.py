@@ -55,7 +55,7 @@ class ScreenSurface:
 
     def say(self, words: str) -> None:
         """Show words until the next turn begins, in the hint line of the pane that has the keys now."""
-        if self._beside:
+        if self._beside or self._context.pane not in self._context.tabs.panes.open:
             self._context.panes.say(words)
             return
         tab = self._context.tab
@@ -69,21 +69,44 @@ class ScreenSurface:
         if self._tab is self._context.tab:
             self._context.write_here()
 
-    async def resend(self, tab: Tab, prompt: str) -> str | None:
+    async def resend(
+        self,
+        tab: Tab,
+        prompt: str,
+        ready: Callable[[], Awaitable[None]] | None = None,
+        *,
+        apart: bool = False,
+    ) -> str | None:
         """Send a prompt that came back, and keep what was typed behind it; the command may stand in its place."""
-        context = self._context
-        shown = tab is context.drafts.tab
-        draft = context.parts.composer.text if shown else tab.draft
-        rest = behind(prompt, draft) if draft.strip() else ""
+        context, rest = self._context, None
+
+        def take() -> None:
+            nonlocal rest
+            rest = "" if apart or not tab.draft.strip() else behind(prompt, tab.draft)
+            tab.draft = tab.draft if apart or rest is None else rest
+
+        context.drafts.rewrite(tab, take)
         if rest is None:
-            if shown:
+            if tab is context.drafts.tab:
                 context.write_here()
             return context.keys.said("press {Send} to send it")
-        tab.draft = rest
-        if shown:
-            context.parts.composer.put(rest)
-        await self._actions.prompts.send(tab, prompt)
+        await self._actions.prompts.send(tab, prompt, ready=ready)
         return None
+
+    def give_back(self, command: str) -> None:
+        """Put it into the composer again."""
+        if self._tab is not None:
+            self._context.drafts.restore(self._tab, command)
+
+    async def meanwhile(self, work: Awaitable[None]) -> None:
+        """Let it go on by itself: the keys wait for nothing of it."""
+        self._context.run(work)
+
+    async def stand_beside(self, tab: Tab) -> None:
+        """Show a tab in the other pane, unless the user is in another tab by now; the keys stay."""
+        context = self._context
+        if context.panes.room and context.tab is self._tab:
+            await context.panes.stand_beside(context.pane, tab)
 
     async def lend(
         self, command: Sequence[str], environment: Mapping[str, str], directory: str, heading: str
@@ -263,6 +286,8 @@ class ScreenSurface:
                 presenter.refresh()  # the user went to another tab meanwhile, and stays there
             else:
                 await self._show(to(taken), way)
+                if leaving not in context.tabs.tabs:
+                    context.panes.close_empty(but=None if to(taken) else context.pane)
         return taken
 
     async def _show(self, tab: Tab | None, way: UnplacedDraft) -> None:

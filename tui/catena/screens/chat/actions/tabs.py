@@ -287,15 +287,6 @@ class TabActions:
             drawn_at_once.callback(late.cancel)
             yield
 
-    async def keep_only(self, tab: Tab, gone: Tab) -> None:
-        """Show a tab, and close another one with its pane."""
-        context = self._context
-        await self.show(tab)
-        await context.tabs.close(gone)
-        context.panes.close_empty()
-        if context.pane in context.tabs.panes.open:
-            context.presenter.refresh()
-
     async def show_what_is_left(self, gone: Tab | None, way: UnplacedDraft) -> None:
         """Show another tab after one is gone; after the last one, a new tab with its agent.
 

@@ -74,9 +74,6 @@ class InputHistory:
         return self._draft if self._at == -1 else self._older[self._at]
 
 
-BUSY = "The agent is still working; {Stop} stops it."
-
-
 class PromptActions:
     """Actions on the prompts of the active tab."""
 
@@ -106,11 +103,18 @@ class PromptActions:
         return self._cleared_in is self._context.drafts.place
 
     async def send(
-        self, tab: Tab, text: str, *, is_draft: bool = True, outgoing: OutgoingText | None = None
+        self,
+        tab: Tab,
+        text: str,
+        *,
+        is_draft: bool = True,
+        outgoing: OutgoingText | None = None,
+        ready: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Send a prompt, or queue it while a turn runs; if neither works, restore the text.
 
         ``is_draft``: its attachments are sent with it. ``outgoing`` is the text where it has left the composer before.
+        It is sent as soon as it is ``ready``.
         """
         context = self._context
         self._inputs.add(text)
@@ -121,7 +125,7 @@ class PromptActions:
         outgoing.back = lambda: tab.restore(text, files)
         if tab is context.presenter.shown:  # at once: a person who scrolls up meanwhile reads on there
             context.parts.transcript.follow()
-        await context.drafts.store(outgoing, _say(tab, text, files))
+        await context.drafts.store(outgoing, _say(tab, text, files, ready))
         if tab.draft.strip():  # typed meanwhile, and taken out of the store with what was sent
             await context.tabs.keep(tab)
         if tab.unsent()[1]:
@@ -268,5 +272,9 @@ class PromptActions:
             context.drafts.replace(draft, stood, next(row.label for row in rows if row.key == chosen))
 
 
-async def _say(tab: Tab, text: str, files: tuple[Attachment, ...]) -> None:
+async def _say(
+    tab: Tab, text: str, files: tuple[Attachment, ...], ready: Callable[[], Awaitable[None]] | None = None
+) -> None:
+    if ready is not None:
+        await ready()
     await tab.window.say(text, await with_mentions_of(tab, text, files))

@@ -1,0 +1,253 @@
+"""Acts on several agents: the same prompt for each of them at once, and the comparison of two branches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from catena.acts.surface import Cancelled, Done, Here, LiveReport, Question, Refused, Report, ReportRow, Voice
+from catena.errors import CommandRefused
+from catena.settings.agents import leading_agents
+from catena.text.changes_text import shown_path
+from catena.text.formats import from_home, shortened
+from catena.text.safe_text import safe_line
+from catena.workspace.tab import Tab
+from catena_acp.changes.hunks import FileDiff, diffs_of_files
+from catena_acp.changes.reading import ChangeScope, Since
+from catena_acp.continuity.wording.counts import counted
+from catena_acp.conversation.prompts.rows import clears
+from catena_acp.errors import AgentError, NotAsked, StillAtWork
+from catena_acp.port.port import AgentSpec
+from catena_store.errors import StoreError
+from catena_store.records import Kind, Message
+
+_NOTHING_TO_ASK = "Write a prompt first, or put it behind the agent: /ask AGENT PROMPT"
+_STEERED = (
+    "The last prompt was sent into a running turn. Write the prompt behind the agent: /ask AGENT PROMPT"
+)
+_MOST_FILES = 20  # of a branch whose changes are listed
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedBranch:
+    """A branch to compare: its agent, its name in lists, its leaf, and whether its turn goes on."""
+
+    agent: str
+    name: str
+    leaf_id: str
+    works: bool = False
+    tab: Tab | None = None  # that may be kept
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedBranches:
+    """Two branches of a tab's conversation, from the left."""
+
+    of: Tab
+    left: ComparedBranch
+    right: ComparedBranch
+
+
+async def ask(on: Here, wish: str) -> Done:
+    """Send the prompt behind the agents' names, else the draft, to the tab's agent and to these at once.
+
+    Without either, send the last prompt to these. It goes to all of them, or to nobody. Asks first.
+    """
+    typed = wish
+    try:
+        specs, typed = leading_agents(wish, on.settings)
+        asking = await _asking(on, specs, typed)
+    except (Cancelled, CommandRefused, AgentError, StoreError):
+        if typed:
+            on.surface.give_back(f"/ask {wish}")
+        raise
+    on.surface.say("Starting …")
+    await on.surface.meanwhile(_ask_all(on, asking))
+    return Done()
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    tab: Tab
+    specs: Sequence[AgentSpec]
+    text: str
+    typed: bool = False  # behind the command, so that it is not the draft
+    prompt: Message | None = None  # the last one
+
+
+async def _asking(on: Here, specs: Sequence[AgentSpec], typed: str) -> _Asking:
+    """Find out who is asked what, and whether the user wants that at its price."""
+    tab, prompt = on.tab, None
+    if tab.editing is not None:
+        raise Refused("Send the edited prompt first, or leave the edit.")
+    text = typed or tab.draft
+    if not text.strip():
+        prompt = await on.tabs.branches.prompt_of(tab.leaf_id) if tab.leaf_id else None
+        if prompt is None or prompt.steered:
+            raise Refused(_STEERED if prompt else _NOTHING_TO_ASK)
+    elif clears(text):
+        raise Refused(_NOTHING_TO_ASK)
+    elif tab.at_work:
+        raise StillAtWork
+    point = prompt.parent_id if prompt else await tab.window.leaf.fork_point()
+    price = tab.conversation.chain.price
+
+    async def prices(offered: Sequence[AgentSpec]) -> list[str]:
+        return [(await price(tab.window, spec=spec, leaf_id=point, apart=True)).words for spec in offered]
+
+    if not specs:
+        specs = [await on.surface.choose_agent("Ask which agent the same prompt?", prices=prices)]
+    titles, priced = [safe_line(tab.title_of(spec)) for spec in specs], await prices(specs)
+    if prompt is None:
+        titles.insert(0, safe_line(tab.window.session.agent_title))
+        priced.insert(0, (await price(tab.window)).words)
+    *most, last = titles
+    listed = f"{', '.join(most)} and {last}" if most else last
+    where = safe_line(from_home(tab.conversation.record.cwd))
+    await on.surface.ask(
+        Question(
+            f"Ask {listed} {'the last prompt, too' if prompt else 'this prompt at once'}?",
+            "Ask",
+            "; ".join(f"{title}: {words}" for title, words in zip(titles, priced, strict=True)),
+            note=f"All of them work in {where}, and may change the same files.",
+        )
+    )
+    return _Asking(tab, specs, text, bool(typed), prompt)
+
+
+async def _ask_all(on: Here, asking: _Asking) -> None:
+    """Fork for each of the agents, and send the prompt to all of them as soon as all are ready."""
+    tab, prompt, text = asking.tab, asking.prompt, asking.text
+    others, files = list[Tab](), tab.draft_files
+
+    async def ready() -> None:
+        try:
+            for spec in asking.specs:
+                at = prompt.id if prompt else None
+                other, _ = await on.tabs.fork(tab, at=at, beside=True, agent=spec)
+                others.append(other)
+                if prompt is None:
+                    other.draft, other.draft_files = text, files
+                    await on.tabs.keep(other)
+                    await on.tabs.keep_attachments(other)
+        except (AgentError, StoreError):
+            for other in others:
+                await on.tabs.close(other)
+            raise
+        await on.surface.stand_beside(others[0])
+        await _make_all_ready(others if prompt else (tab, *others))
+
+    if prompt is not None:
+        await ready()
+    elif how := await on.surface.resend(tab, text, ready, apart=asking.typed):
+        raise Refused(f"You edited the prompt: {how}.")
+    text = others[0].draft if prompt else text
+    for other in others:
+        if other.draft.strip():
+            await on.surface.resend(other, text)
+    on.surface.say("Asked. /compare compares the answers.")
+
+
+async def _make_all_ready(tabs: Sequence[Tab]) -> None:
+    """Wait until the agents of all tabs take a prompt. Raises NotAsked if one does not, other AgentErrors."""
+    found = await asyncio.gather(*(tab.window.make_ready() for tab in tabs), return_exceptions=True)
+    wrong = []
+    for tab, problem in zip(tabs, found, strict=True):
+        if isinstance(problem, BaseException):
+            raise problem
+        if problem is not None:
+            wrong.append(f"{tab.window.session.agent_title}: {problem.text}")
+    if wrong:
+        raise NotAsked(f"Nothing was sent. {' '.join(wrong)} The prompt is the draft of each tab.")
+
+
+async def compare(on: Here, number: str) -> Done:
+    """Compare the branch with that of a tab, by its number, else with one that the user chooses.
+
+    If no other tab has one, with another version of the last prompt that has several.
+    """
+    tab, tabs = on.tab, on.tabs
+    kin = [each for each in tabs.kin(tab) if each.leaf_id is not None]
+    if number:
+        other = next((each for at, each in enumerate(tabs.tabs, start=1) if number == f"{at}"), tab)
+        if other is tab:
+            raise Refused("/compare N compares this branch with that of another tab; /tabs lists them.")
+        if tab.leaf_id is None or other.leaf_id is None:
+            raise Refused("There is nothing to compare yet.")
+        if other not in kin:
+            raise Refused("These two share no beginning.")
+        kin = [other]
+    elif (pane := tabs.panes.of(tab)) and (beside := tabs.panes.other(pane)) and beside.tab in kin:
+        kin = [beside.tab]
+    if kin:
+        branches = [
+            ComparedBranch(
+                each.window.session.agent_title, f"Tab {at}", each.leaf_id, each.window.busy, tab=each
+            )
+            for at, each in enumerate(tabs.tabs, start=1)
+            if each.leaf_id is not None and (each is tab or each in kin)
+        ]
+        said = [each.name() for each in tabs.tabs if each in kin]
+    else:
+        await tab.conversation.settle()
+        versions = await tabs.branches.versions(tab)
+        branches = [
+            ComparedBranch(
+                each.agent or f"Version {at}", f"Version {at}", each.leaf_id, each.here and tab.window.busy
+            )
+            for at, each in enumerate(versions, start=1)
+        ]
+        said = [each.text for each in versions if not each.here]
+    here = next((each for each in branches if tab.leaf_id == each.leaf_id), None)
+    others = [each for each in branches if each is not here]
+    if here is None or not others:
+        raise Refused("No prompt here has another version, and no other branch is open in a tab.")
+    rows = [
+        ReportRow(each.name, (safe_line(each.agent), shortened(words)))
+        for each, words in zip(others, said, strict=True)
+    ]
+    at = rows.index(await on.surface.choose("Compare with", rows, "compare")) if len(rows) > 1 else 0
+    left, right = (each for each in branches if each in (here, others[at]))
+    await asyncio.gather(*(each.tab.conversation.settle() for each in (left, right) if each.tab))
+
+    async def read() -> Report:
+        return await _comparison(tab, here, others[at])
+
+    async def keep(which: str) -> Done:
+        kept, gone = (left.tab, right.tab) if which == "left" else (right.tab, left.tab)
+        if kept not in tabs.tabs or gone is None or gone not in tabs.tabs:
+            return Done()
+        title, stopped = safe_line(gone.window.session.agent_title), gone.window.at_work
+        await on.surface.go(tabs.close(gone), lambda _: kept, leaving=gone)
+        ended = f" {title} was working and is stopped." if stopped else ""
+        return Done(f"Kept.{ended} The branch of {title} stays in /tree; /undo opens its tab again.")
+
+    return Done(report=LiveReport(ComparedBranches(tab, left, right), read, keep))
+
+
+async def _comparison(tab: Tab, here: ComparedBranch, other: ComparedBranch) -> Report:
+    """Report where two branches part, and what each says and changes from there on."""
+    found = await tab.conversation.tree.compare(here.leaf_id, other.leaf_id)
+    scope, rows = ChangeScope(Since.CHECKPOINT, found.shared), list[ReportRow]()
+    for tail, branch, name in ((found.left, here, "Here"), (found.right, other, other.name)):
+        changes = await tab.conversation.changes.read(branch.leaf_id, scope)
+        spoken = [row for row in tail.rows if row.kind in (Kind.USER, Kind.AGENT)]
+        files = f"{counted(len(changes.files), 'file')} changed"
+        rows.append(ReportRow(f"{name}: {counted(len(spoken), 'message')}, {files}"))
+        for row in spoken:
+            who = "You" if row.kind is Kind.USER else safe_line(branch.agent)
+            rows.append(ReportRow(f"{name}, {who}: {shortened(row.text)}"))
+        for diff in await asyncio.to_thread(diffs_of_files, changes.files[:_MOST_FILES]):
+            path = shown_path(diff.file.path, changes.directory)
+            rows.append(ReportRow(f"{name}, file: {path}", partial(_size, diff)))
+        if (more := len(changes.files) - _MOST_FILES) > 0:
+            rows.append(ReportRow(f"{name}: {counted(more, 'more file')}"))
+        if tail.rows and changes.caveat:
+            rows.append(ReportRow(f"{name}: {changes.caveat}"))
+    return Report("Comparison", "", rows, heading=f"Both share {counted(found.shared_prompts, 'prompt')}.")
+
+
+def _size(diff: FileDiff, voice: Voice) -> Sequence[str]:
+    return (voice.sizes(diff.added, diff.removed),)
