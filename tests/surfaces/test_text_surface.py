@@ -100,6 +100,10 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/options fast on") == ["Fast is on."]
         assert await told("/model") == ["! Model Understudy, Lead, Chorus"]
         assert await told("/agent rehearsal") == ["Rehearsal is already in use here."]
+        (why,) = await told("/settings theme nothing")
+        assert "config.toml: `theme` must be one of catena-dark, " in why
+        assert await told("/settings linear") == ["Setting: linear · auto · default"]
+        assert await told("/settings nothing") == ["! nothing is not a setting; /settings lists them."]
         assert (await told("/logout"))[0].startswith("! Log out of Rehearsal?")
         assert await told("/clear") == []
         assert await told("/close") == ["Closed “A title”. /undo opens it again."]

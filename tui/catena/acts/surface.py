@@ -174,6 +174,9 @@ class Surface(Protocol):
     ) -> int:
         """Lend the terminal to a program; return its exit status, negative for a signal. Raises OSError, Refused."""
 
+    def use(self, settings: Settings) -> None:
+        """Use what holds at once of changed settings."""
+
     async def visit(self, conversation_id: str, message_id: str) -> None:
         """Go to a message of a conversation, on the branch that it is on. Raises StoreError."""
 

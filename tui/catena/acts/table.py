@@ -691,9 +691,11 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "settings",
         "change settings",
+        "catena.acts.settings:settings",
+        takes="wish",
         leads=True,
-        screen=Front("settings.sheet"),
-        lines=Front("agents.settings", "[NAME [VALUE]]", "read or change settings"),
+        screen=Front(argument="NAME VALUE"),
+        lines=Front("", "[NAME [VALUE]]", "read or change settings"),
     ),
     ActRow("palette", "all commands", key="{palette}", leads=True, screen=Front("view.palette")),
     ActRow(

@@ -75,6 +75,9 @@ class TextSurface:
         """Raise Refused."""
         raise Refused("This is no terminal.")
 
+    def use(self, settings: Settings) -> None:
+        """Use nothing: they are given with each line."""
+
     async def visit(self, conversation_id: str, message_id: str) -> None:
         """Write the ids: nobody is anywhere here."""
         self._write(f"{conversation_id} {message_id}")

@@ -57,6 +57,19 @@ def _effective(
             )
 
 
+def value_words(value: Value) -> str:
+    """A value, in words."""
+    match value:
+        case bool():
+            return "true" if value else "false"  # as the file has it
+        case None:
+            return "not set"
+        case tuple():
+            return f"{len(value)}: {', '.join(value)}" if value else "none"
+        case _:
+            return str(value)
+
+
 def _is_set(document: Mapping[str, Any], key: tuple[str, ...]) -> bool:
     """True if the file has a value of its own for a key; a table of settings is none."""
     value: Any = document

@@ -8,14 +8,11 @@ from collections.abc import Sequence
 from catena.acts.access import known_templates
 from catena.acts.agents import session_of
 from catena.acts.surface import Refused
-from catena.errors import InvalidSettings, SettingsNotWritten
 from catena.linear.commands.prompts import PromptCommands, announced
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext
 from catena.settings.agent_choices import agent_choices, offered_agents
-from catena.settings.file.location import settings_path
 from catena.settings.linear import LinearSetting
-from catena.settings.settings import at_once, definition_of, load_settings
 from catena.settings.templates import named_template
 from catena.text.safe_text import safe_line
 
@@ -58,34 +55,7 @@ class AgentCommands:
         await self._prompts.draft()
         return True
 
-    # --- the person's settings
-
-    async def settings(self, argument: str) -> None:
-        """Read the settings, or one; with a value, write it into the settings file."""
-        from catena.settings.effective import effective_settings
-        from catena.settings.file.writing import SettingChange, file_value, key_of, write_setting
-
-        context, path = self._context, settings_path()
-        name, _, value = argument.partition(" ")
-        if value.strip():
-            definition = definition_of(name)
-            try:
-                change = SettingChange(key_of(name), file_value(definition, value.strip()))
-                await asyncio.to_thread(write_setting, path, change)
-            except (ValueError, SettingsNotWritten, InvalidSettings) as error:
-                raise Refused(str(error)) from error
-            context.settings = at_once(context.settings, load_settings(path))
-            holds = f"It holds {definition.applies.value}." if definition else ""
-            context.say(f"{safe_line(name)} is written into the settings file. {holds}".rstrip())
-            return
-        for each in await asyncio.to_thread(effective_settings, path, context.environment):
-            if name and not f"{each.name}.".startswith(f"{name}."):
-                continue
-            told = "hidden" if each.private and each.name != name else _setting_words(each.value)
-            source = (
-                f"from {each.variable}" if each.variable else f"line {each.line}" if each.line else "default"
-            )
-            context.out.line(f"Setting: {each.name}, {told}, {source}")
+    # --- how much is said
 
     async def linear(self, argument: str) -> None:
         """Say less or more: quiet, normal, verbose."""
@@ -99,11 +69,3 @@ class AgentCommands:
             raise Refused(f"/linear takes one of {', '.join(levels)}.")
         self._context.level = LinearSetting(argument)
         self._context.say(f"Linear mode is {argument} until you leave. /settings linear {argument} keeps it.")
-
-
-def _setting_words(value: object) -> str:
-    if value is None:
-        return "not set"
-    if isinstance(value, bool):
-        return "true" if value else "false"  # as the file has it
-    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else safe_line(str(value))

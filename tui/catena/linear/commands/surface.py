@@ -24,6 +24,7 @@ from catena.linear.commands.files import choose_extent, said_along
 from catena.linear.commands.prompts import PromptCommands
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
+from catena.settings.settings import Settings, at_once
 from catena.terminal.programs import run_program
 from catena.text.safe_text import safe
 from catena.workspace.files_along import FilesAlong
@@ -113,6 +114,10 @@ class LinesSurface:
     @property
     def _voice(self) -> Voice:
         return Voice(", ", lines.size_words, self._context.verbose)
+
+    def use(self, settings: Settings) -> None:
+        """Use what holds at once."""
+        self._context.settings = at_once(self._context.settings, settings)
 
     async def visit(self, conversation_id: str, message_id: str) -> None:
         """Read the branch of a message, and name its number."""

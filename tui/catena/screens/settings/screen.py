@@ -21,8 +21,8 @@ from catena.screens.common.list_screen import ListScreen, list_bindings
 from catena.screens.common.picker import Picker, words_match
 from catena.screens.common.themes import theme_picker
 from catena.settings.checks import check_names
-from catena.settings.definitions import Applies, Group, SettingDefinition, SettingKind, Value
-from catena.settings.effective import Effective, effective_settings
+from catena.settings.definitions import Applies, Group, SettingDefinition, SettingKind
+from catena.settings.effective import Effective, effective_settings, value_words
 from catena.settings.file.document import SettingsDocument, read_text
 from catena.settings.file.location import settings_path
 from catena.settings.file.writing import FileValue, SettingChange, file_value, write_setting
@@ -40,7 +40,6 @@ _SHORT = 15  # rows of a terminal below which little is said
 _OVERRIDES = "Written; {} overrides it."
 
 _LONGEST = 24  # characters of a value in a row
-_NOT_SET = "not set"
 
 
 class SettingsScreen(ListScreen[None]):
@@ -339,7 +338,7 @@ def _listed(
             each.name,
             each.group,
             each.does,
-            _value_words(found.value),
+            value_words(found.value),
             found.line,
             document.line_of(each.key),
             found.variable,
@@ -349,21 +348,8 @@ def _listed(
     for table in TABLES:
         names = table.names(settings)
         line = document.line_of((table.name,)) if names else None
-        words = _value_words(names)
+        words = value_words(names)
         yield ListedSetting(table.name, table.group, table.does, words, line, applies=table.applies)
-
-
-def _value_words(value: Value) -> str:
-    """A value, in words."""
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case None:
-            return _NOT_SET
-        case tuple():
-            return f"{len(value)}: {', '.join(value)}" if value else "none"
-        case _:
-            return str(value)
 
 
 def _source_words(setting: ListedSetting, path: Path) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from catena.acts.asking import ComparedBranches
 from catena.acts.table import commands_of
 from catena.acts.tree import TreeView
+from catena.settings.settings import Settings
 from catena.settings.templates import KnownTemplates
 from catena.text.blame_text import FileLines
 from catena.workspace.tab import Tab
@@ -97,6 +98,10 @@ def _sheet(value: object, tab: Tab | None, actions: SurfaceActions) -> Dialog[An
             from catena.screens.settings.permissions import PermissionsScreen
 
             return PermissionsScreen(value, apply=actions.prompts.apply_rules, subject=subject)
+        case Settings():
+            from catena.screens.settings.screen import SettingsScreen
+
+            return SettingsScreen(value, environment=context.screen.environment, subject=subject)
         case Window():
             from catena.screens.background.screen import BackgroundScreen
 

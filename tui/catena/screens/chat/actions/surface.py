@@ -18,6 +18,7 @@ from catena.workspace.files_along import FILES_STAY, FilesAlong
 
 if TYPE_CHECKING:
     from catena.screens.chat.actions.sheets import SurfaceActions
+    from catena.settings.settings import Settings
     from catena.workspace.outgoing import UnplacedDraft
     from catena.workspace.tab import Tab
     from catena_acp.port.port import AgentSpec
@@ -127,6 +128,12 @@ class ScreenSurface:
             raise Refused(
                 f"This terminal cannot be used; run {shlex.join(command)} in another one."
             ) from error
+
+    def use(self, settings: Settings) -> None:
+        """Let the app use them, as after a change on the sheet."""
+        from catena.screens.settings.screen import SettingsScreen
+
+        self._context.app.post_message(SettingsScreen.Changed(settings))
 
     async def visit(self, conversation_id: str, message_id: str) -> None:
         """Open a conversation at a message."""

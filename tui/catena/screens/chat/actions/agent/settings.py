@@ -130,7 +130,7 @@ def _named(named: str, rows: Sequence[Row]) -> str | None:
 
 
 class SettingsActions:
-    """Actions on the theme and the settings."""
+    """Actions on the theme."""
 
     def __init__(self, context: ChatContext) -> None:
         self._context = context
@@ -140,13 +140,3 @@ class SettingsActions:
         context = self._context
         if await choose_theme(context.app, argument):
             context.say(f"To keep it: /settings, or catena config set theme {context.app.theme}")
-
-    async def sheet(self) -> None:
-        """Show every setting, to be changed."""
-        from catena.screens.settings.screen import SettingsScreen
-
-        context = self._context
-        sheet = SettingsScreen(
-            context.settings, environment=context.screen.environment, subject=context.subject
-        )
-        await context.app.push_screen_wait(sheet)
