@@ -62,13 +62,11 @@ class ToneStyles:
     selected: Mapping[Tone, Style] = field(default_factory=dict)  # under the cursor
 
     @classmethod
-    def of(cls, widget: Widget, prefix: str) -> ToneStyles:
-        """Read the styles of the component classes that begin with ``prefix``."""
+    def of(cls, widget: Widget) -> ToneStyles:
+        """Read the styles of the component classes of `Rows`."""
         base = widget.rich_style
-        cursor = base + widget.get_component_rich_style(f"{prefix}--cursor")
-        tones = {
-            tone: widget.get_component_rich_style(f"{prefix}--{tone.value}", partial=True) for tone in Tone
-        }
+        cursor = base + widget.get_component_rich_style("rows--cursor")
+        tones = {tone: widget.get_component_rich_style(f"rows--{tone.value}", partial=True) for tone in Tone}
         # Nothing is faint on the ground of the selection, and where that is the text's colour, nothing has another.
         selected = {**tones, Tone.FAINT: tones[Tone.MUTED], Tone.TEXT: Style.null()}
         return cls(
@@ -164,81 +162,194 @@ def _widest(texts: Iterable[str]) -> int:
     return max((len(text) if text.isascii() else cell_len(text) for text in texts if text), default=0)
 
 
-class _Groups:
-    """The lines of a list: its rows, and the headings and blank lines around groups of them."""
+class RowLines:
+    """Which row stands on which line, with headings and rules between runs of rows of one height."""
 
-    def __init__(self, rows: Sequence[Row] = (), *, headed: bool = True) -> None:
-        """Without headings, rows follow each other."""
-        self._starts: list[int] = []  # of each group: its first row
-        self._lines: list[int] = []  # the line of that row
-        self.headings: dict[int, str] = {}  # by line
-        self.count = len(rows)
-        if not headed or isinstance(rows, RowsOnDemand) or not any(row.group for row in rows):
-            return
-        line, group = 0, None
-        for at, row in enumerate(rows):
-            if row.group != group:
-                group = row.group
+    def __init__(
+        self,
+        rows: int = 0,
+        headings: Mapping[int, str] | None = None,
+        rules: Mapping[int, str] | None = None,
+        tall: Sequence[range] = (),
+    ) -> None:
+        """``headings`` and ``rules`` are by the row below; ``tall``, apart from each other, have two lines."""
+        self.rows = rows
+        self._starts: list[int] = []  # of each run: its first row,
+        self._lines: list[int] = []  # the line of that,
+        self._heights: list[int] = []  # and how many lines each of its rows has
+        self.words: dict[int, str] = {}  # headings, by their lines
+        self.rules: dict[int, str] = {}
+        headings, rules = headings or {}, rules or {}
+        begins, ends = {run.start for run in tall}, {run.stop for run in tall}
+        line, before, height = 0, 0, 1
+        for at in sorted({0, *headings, *rules, *begins, *ends}):
+            if at >= rows:
+                break
+            line += (at - before) * height
+            height = 2 if at in begins else 1 if at in ends else height
+            if heading := headings.get(at):
+                line += 1
+            if at in headings:
                 line += at > 0
-                if group:
-                    self.headings[line] = group
-                    line += 1
-                self._starts.append(at)
-                self._lines.append(line)
-            line += 1
-        self.count = line
+            elif at in rules:
+                line += 1
+                self.rules[line - 1] = rules[at]
+            if heading:
+                self.words[line - 1] = heading
+            self._starts.append(at)
+            self._lines.append(line)
+            self._heights.append(height)
+            before = at
+        self.count = line + (rows - before) * height
 
     def line(self, at: int) -> int:
-        """The line of a row."""
-        group = bisect_right(self._starts, at) - 1
-        return at if group < 0 else self._lines[group] + at - self._starts[group]
+        """The first line of a row."""
+        run = bisect_right(self._starts, at) - 1
+        return 0 if run < 0 else self._lines[run] + (at - self._starts[run]) * self._heights[run]
 
-    def row(self, line: int) -> int | None:
-        """The row of a line, None for a heading or a blank line."""
-        group = bisect_right(self._lines, line) - 1
-        if not self._lines:
-            return line if 0 <= line < self.count else None
-        if group < 0:
+    def region(self, at: int) -> Region:
+        """The lines of a row, with its heading."""
+        line, run = self.line(at), bisect_right(self._starts, at) - 1
+        above = line - 1 in self.words or line - 1 in self.rules
+        return Region(0, line - above, 1, above + (self._heights[run] if run >= 0 else 1))
+
+    def row(self, line: int) -> tuple[int, int] | None:
+        """The row of a line, and which of its lines that is; None for a heading or a blank line."""
+        run = bisect_right(self._lines, line) - 1
+        if run < 0:
             return None
-        at = self._starts[group] + line - self._lines[group]
-        end = self._starts[group + 1] if group + 1 < len(self._starts) else at + 1
-        return at if at < end and line < self.count else None
-
-    def above(self, at: int) -> int:
-        """How many lines of headings stand above the first row of a group."""
-        return int(at in self._starts and bool(self.headings)) if at < self.count else 0
+        at, part = divmod(line - self._lines[run], self._heights[run])
+        at += self._starts[run]
+        end = self._starts[run + 1] if run + 1 < len(self._starts) else self.rows
+        return (at, part) if at < end else None
 
 
-class RowList(ScrollView, can_focus=False):
-    """Rows with a cursor, which the screen or a filter moves: the list takes no focus."""
+class Rows(ScrollView, can_focus=False):
+    """Rows of one or two lines with a cursor, which the screen or a filter moves: the list takes no focus."""
 
     COMPONENT_CLASSES = {  # noqa: RUF012 - Textual's
-        "row-list--cursor",
-        "row-list--empty",
-        "row-list--heading",
-        *(f"row-list--{tone.value}" for tone in Tone),
+        "rows--cursor",
+        "rows--empty",
+        "rows--heading",
+        "rows--rule",
+        *(f"rows--{tone.value}" for tone in Tone),
     }
     DEFAULT_CSS = """
-    RowList {
+    Rows {
         height: 1fr;
         scrollbar-size-vertical: 1;
-        & > .row-list--cursor {
+        & > .rows--cursor {
             color: $selection-text;
             background: $selection;
             text-style: $selection-style;
         }
-        & > .row-list--heading { color: $muted; text-style: bold; }
-        & > .row-list--empty { color: $faint; }
-        & > .row-list--text { color: $foreground; }
-        & > .row-list--muted { color: $muted; }
-        & > .row-list--faint { color: $faint; }
-        & > .row-list--accent { color: $accent; }
-        & > .row-list--asking { color: $asking; }
-        & > .row-list--failure { color: $failure; }
+        & > .rows--heading { color: $muted; text-style: bold; }
+        & > .rows--rule { color: $rule; }
+        & > .rows--empty { color: $faint; }
+        & > .rows--text { color: $foreground; }
+        & > .rows--muted { color: $muted; }
+        & > .rows--faint { color: $faint; }
+        & > .rows--accent { color: $accent; }
+        & > .rows--asking { color: $asking; }
+        & > .rows--failure { color: $failure; }
     }
     """
 
     cursor = reactive(0)
+
+    def __init__(self, *, empty: str = "", id: str | None = None) -> None:
+        """``empty`` stands in place of rows."""
+        super().__init__(id=id)
+        self._lines = RowLines()
+        self._above = 0  # blank lines above the first row
+        self._empty = empty
+        self._styles = ToneStyles()
+        self._taken_up = False
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar."""
+        return thin_scroll_bar(self)
+
+    @property
+    def taken_up(self) -> bool:
+        """True once somebody moved the cursor among these rows: else the first row is the one to choose."""
+        return self._taken_up
+
+    def move(self, step: int) -> None:
+        """Move the cursor; it stops at both ends, and a single step goes around."""
+        if not (count := self._lines.rows):
+            return
+        self._taken_up = True
+        target = self.cursor + step
+        if abs(step) == 1:
+            target %= count
+        self.cursor = max(0, min(count - 1, target))
+
+    def reveal(self) -> None:
+        """Scroll the row under the cursor into sight, and its heading with the first row of a group."""
+        if self.size.height:
+            self.scroll_to_region(
+                self._lines.region(self.cursor).translate((0, self._above)),
+                animate=False,
+                force=True,
+                immediate=True,
+                x_axis=False,
+            )
+
+    def row_at(self, y: int) -> tuple[int, int] | None:
+        """The row at a line of the widget, and which of its lines that is."""
+        return self._lines.row(y + self.scroll_offset.y - self._above)
+
+    @property
+    def headed(self) -> bool:
+        """True where there is room for headings."""
+        return self.app.size.height >= _SHORT
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw rows; read the styles that they share once."""
+        self._styles = ToneStyles.of(self)
+        return super().render_lines(crop)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line."""
+        width = self.scrollable_content_region.width
+        line = y + self.scroll_offset.y - self._above
+        if not self._lines.rows and line < len(empty := self.empty_lines):
+            return self._words(empty[line], "rows--empty", width)
+        if heading := self._lines.words.get(line):
+            return self._words(heading, "rows--heading", width)
+        if rule := self._lines.rules.get(line):
+            return self._rule(rule, width)
+        if (found := self._lines.row(line)) is None:
+            return Strip.blank(width, self._styles.base)
+        margin = 0 if self.size.width < _NARROW else max(0, _MARGIN - (self.size.width - width))
+        return self.drawn(*found, width, margin, chosen=found[0] == self.cursor)
+
+    def drawn(self, at: int, part: int, width: int, margin: int, *, chosen: bool) -> Strip:
+        """Draw a line of a row, which leaves a ``margin`` on the right."""
+        raise NotImplementedError
+
+    @property
+    def empty_lines(self) -> list[str]:
+        """What stands in place of rows, in lines."""
+        room = self.scrollable_content_region.width - 2 * _MARGIN
+        return [line.plain for line in Content(safe_line(self._empty)).wrap(max(1, room))]
+
+    def _words(self, text: str, component: str, width: int) -> Strip:
+        style = self._styles.base + self.get_component_rich_style(component, partial=True)
+        return Strip([Segment(set_cell_size(f"{'':{_MARGIN}}{safe_line(text)}", width), style)], width)
+
+    def _rule(self, text: str, width: int) -> Strip:
+        style = self._styles.base + self.get_component_rich_style("rows--rule", partial=True)
+        words = Segment(f" {text} ", self._styles.tones[Tone.FAINT])
+        rest = "─" * max(0, width - cell_len(text) - 2 * _MARGIN - 5)
+        segments = [Segment(f"{'':{_MARGIN}}───", style), words, Segment(rest, style)]
+        return Strip(segments).adjust_cell_length(width, self._styles.base)
+
+
+class RowList(Rows):
+    """Rows of one line, in columns."""
 
     class Chosen(Message):
         """A row was clicked."""
@@ -256,18 +367,9 @@ class RowList(ScrollView, can_focus=False):
             self.at_end = at_end
 
     def __init__(self, *, empty: str = "", id: str | None = None) -> None:
-        super().__init__(id=id)
+        super().__init__(empty=empty, id=id)
         self._rows: Sequence[Row] = ()
         self._columns = Columns()
-        self._groups = _Groups()
-        self._empty = empty
-        self._styles = ToneStyles()
-        self._moved = False  # by the person, among the rows that are shown
-
-    @property
-    def vertical_scrollbar(self) -> ScrollBar:
-        """The scroll bar."""
-        return thin_scroll_bar(self)
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -282,7 +384,7 @@ class RowList(ScrollView, can_focus=False):
     @property
     def kept(self) -> str | None:
         """The key of the row that the person moved to; None if they did not move."""
-        return self.chosen.key if self._moved and self.chosen else None
+        return self.chosen.key if self._taken_up and self.chosen else None
 
     @property
     def page_length(self) -> int:
@@ -310,38 +412,25 @@ class RowList(ScrollView, can_focus=False):
         self._lay_out()
         keys = rows.keys if isinstance(rows, RowsOnDemand) else [row.key for row in rows]
         at = keys.index(keep) if keep in keys else 0
-        self._moved = self._moved and keep in keys
+        self._taken_up = self._taken_up and keep in keys
         if at == self.cursor:
             self._post_moved()
         self.cursor = at
         self.refresh()
 
     def _lay_out(self) -> None:
-        self._groups = _Groups(self._rows, headed=self.app.size.height >= _SHORT)
-        lines = self._groups.count if self._rows else len(self._empty_lines)
+        headings, group = dict[int, str](), ""
+        if self.headed and not isinstance(self._rows, RowsOnDemand):
+            for at, row in enumerate(self._rows):
+                if row.group != group:
+                    headings[at] = group = row.group
+        self._lines = RowLines(len(self._rows), headings)
+        lines = self._lines.count if self._rows else len(self.empty_lines)
         self.virtual_size = Size(0, max(1, lines))
-
-    def move(self, step: int) -> None:
-        """Move the cursor; it stops at both ends, and a single step goes around."""
-        if not self._rows:
-            return
-        self._moved = True
-        target = self.cursor + step
-        if abs(step) == 1:
-            target %= len(self._rows)
-        self.cursor = max(0, min(len(self._rows) - 1, target))
 
     def watch_cursor(self) -> None:
         """Keep the cursor in sight, and the heading of a group with its first row."""
-        if self.size.height:
-            line, above = self._groups.line(self.cursor), self._groups.above(self.cursor)
-            self.scroll_to_region(
-                Region(0, line - above, 1, 1 + above),
-                animate=False,
-                force=True,
-                immediate=True,
-                x_axis=False,
-            )
+        self.reveal()
         self.refresh()
         self._post_moved()
 
@@ -356,46 +445,13 @@ class RowList(ScrollView, can_focus=False):
 
     def on_click(self, event: events.Click) -> None:
         """Choose the row that was clicked."""
-        at = self._groups.row(event.y + self.scroll_offset.y)
-        if at is not None and at < len(self._rows):
-            self.cursor = at
-            self.post_message(self.Chosen(self._rows[at].key))
+        if (found := self.row_at(event.y)) is not None:
+            self.cursor = found[0]
+            self.post_message(self.Chosen(self._rows[found[0]].key))
 
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw rows; read the styles that they share once."""
-        self._styles = ToneStyles.of(self, "row-list")
-        return super().render_lines(crop)
-
-    def render_line(self, y: int) -> Strip:
-        """Draw one line."""
-        width = self.scrollable_content_region.width
-        line = y + self.scroll_offset.y
-        if not self._rows and line < len(empty := self._empty_lines):
-            return self._words(empty[line], "row-list--empty", width)
-        if heading := self._groups.headings.get(line):
-            return self._words(heading, "row-list--heading", width)
-        at = self._groups.row(line)
-        if at is None or at >= len(self._rows):
-            return Strip.blank(width, self._styles.base)
-        chosen = at == self.cursor
-        margin = 0 if self.size.width < _NARROW else _MARGIN - (self.size.width - width)
-        return Strip(
-            self._drawn(self._rows[at], width - max(0, margin), width, chosen=chosen),
-            width,
-        )
-
-    @property
-    def _empty_lines(self) -> list[str]:
-        """What stands in place of rows, in lines."""
-        room = self.scrollable_content_region.width - 2 * _MARGIN
-        return [line.plain for line in Content(safe_line(self._empty)).wrap(max(1, room))]
-
-    def _words(self, text: str, component: str, width: int) -> Strip:
-        style = self._styles.base + self.get_component_rich_style(component, partial=True)
-        return Strip([Segment(set_cell_size(f"{'':{_MARGIN}}{safe_line(text)}", width), style)], width)
-
-    def _drawn(self, row: Row, end: int, width: int, *, chosen: bool) -> list[Segment]:
-        """A row whose text ends at a cell; what stands on the right is cut before the label."""
+    def drawn(self, at: int, part: int, width: int, margin: int, *, chosen: bool) -> Strip:
+        """Draw a row; what stands on the right is cut before the label."""
+        row, end = self._rows[at], width - margin
         tones = self._styles.selected if chosen else self._styles.tones
         plain = tones[Tone.MUTED if row.dim and not chosen else Tone.TEXT]
         mark = row.mark or Word(_BAR if chosen else "", Tone.ACCENT)
@@ -426,7 +482,7 @@ class RowList(ScrollView, can_focus=False):
         segments.append(Segment(" " * max(0, end - _MARGIN - used - right_width), plain))
         segments += [Segment(word.text, tones[word.tone]) for word in right]
         segments.append(Segment(" " * (width - end), plain))
-        return [segment for segment in segments if segment.text]
+        return Strip([segment for segment in segments if segment.text], width)
 
     def _right(self, row: Row, end: int) -> list[Word]:
         """What stands on the right, each with the blanks before it; a narrow list has room for the time alone."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,11 +11,8 @@ from functools import partial
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
-from textual.reactive import reactive
-from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.worker import WorkType
@@ -34,66 +30,17 @@ from catena.screens.history.rows.rows import (
     found_line,
     title_line,
 )
-from catena.widgets.row_list import Tone, ToneStyles
-from catena.widgets.scroll_bar import thin_scroll_bar
+from catena.widgets.row_list import RowLines, Rows, Tone
 from catena_store.errors import StoreError
 
 _FOUND, _BOLD = Style(bold=True, underline=True), Style(bold=True)
 _MARGIN = 2
 _NARROW = 60  # cells below which the right margin goes
-_SHORT = 15  # rows of a terminal below which there are no headings
 _SIZED = 90  # cells of a list with room for sizes
 _SIZES_REST = 0.2  # seconds without another row in sight, after which sizes are read
 _AHEAD = 30  # rows below those in sight
 _NEAR = 9  # rows above one that is gone, by whose places its own is told
 _TURN = 0.25  # seconds of a frame of the mark of work
-
-
-class _Lines:
-    """Which row stands on which line."""
-
-    def __init__(self, rows: HistoryRows, *, headed: bool) -> None:
-        self._starts: list[int] = []  # of each run of rows of one height: its first row,
-        self._lines: list[int] = []  # the line of that,
-        self._heights: list[int] = []  # and how many lines each of its rows has
-        self.words: dict[int, str] = {}  # headings, by their lines
-        self.rules: dict[int, str] = {}
-        headings, rules = (rows.headings, rows.rules) if headed else ({}, {})
-        changes = {0, *headings, *rules}
-        for run in rows.tall:
-            changes |= {run.start, run.stop}
-        line = before = 0
-        for at in sorted(changes):
-            if at >= len(rows):
-                break
-            if self._heights:
-                line += (at - before) * self._heights[-1]
-            if at in headings:
-                line += 1 + (at > 0)
-                self.words[line - 1] = headings[at]
-            elif at in rules:
-                line += 1
-                self.rules[line - 1] = rules[at]
-            self._starts.append(at)
-            self._lines.append(line)
-            self._heights.append(1 + rows.is_tall(at))
-            before = at
-        self.count = line + (len(rows) - before) * self._heights[-1] if self._heights else 0
-
-    def line(self, at: int) -> int:
-        """The first line of a row."""
-        run = bisect_right(self._starts, at) - 1
-        return 0 if run < 0 else self._lines[run] + (at - self._starts[run]) * self._heights[run]
-
-    def row(self, line: int, rows: int) -> tuple[int, int] | None:
-        """The row of a line, and which of its lines that is; None for a heading or a blank line."""
-        run = bisect_right(self._lines, line) - 1
-        if run < 0:
-            return None
-        at, part = divmod(line - self._lines[run], self._heights[run])
-        at += self._starts[run]
-        end = self._starts[run + 1] if run + 1 < len(self._starts) else rows
-        return (at, part) if at < end else None
 
 
 def _beside_gone(before: Sequence[HistoryEntry], gone: int, now: Sequence[HistoryEntry]) -> int:
@@ -109,34 +56,8 @@ def _beside_gone(before: Sequence[HistoryEntry], gone: int, now: Sequence[Histor
     return next((at for at in below if at > middle), near[-1] if near else 0)
 
 
-class HistoryList(ScrollView, can_focus=False):
+class HistoryList(Rows):
     """Conversations with a cursor; whatever else changes, the row under the cursor stays where it is."""
-
-    COMPONENT_CLASSES = {  # noqa: RUF012 - Textual's
-        "history--cursor",
-        "history--empty",
-        "history--heading",
-        "history--rule",
-        *(f"history--{tone.value}" for tone in Tone),
-    }
-    DEFAULT_CSS = """
-    HistoryList {
-        height: 1fr;
-        scrollbar-size-vertical: 1;
-        & > .history--cursor { color: $selection-text; background: $selection; text-style: $selection-style; }
-        & > .history--heading { color: $muted; text-style: bold; }
-        & > .history--rule { color: $rule; }
-        & > .history--empty { color: $faint; }
-        & > .history--text { color: $foreground; }
-        & > .history--muted { color: $muted; }
-        & > .history--faint { color: $faint; }
-        & > .history--accent { color: $accent; }
-        & > .history--asking { color: $asking; }
-        & > .history--failure { color: $failure; }
-    }
-    """
-
-    cursor = reactive(0)
 
     class Chosen(Message):
         """A row was clicked that was under the cursor before."""
@@ -152,20 +73,10 @@ class HistoryList(ScrollView, can_focus=False):
         self._details = details
         self._content = HistoryRows()
         self._look = look
-        self._lines = _Lines(self._content, headed=False)
-        self._above = 0  # blank lines above the first row, so that the row under the cursor stays where it is
-        self._empty = ""
-        self._styles = ToneStyles()
-        self._taken_up = False  # somebody went to a row here since the list was made for what is looked for
 
     def on_unmount(self) -> None:
         """Let go of the rows."""
         self._content = HistoryRows()
-
-    @property
-    def vertical_scrollbar(self) -> ScrollBar:
-        """The scroll bar."""
-        return thin_scroll_bar(self)
 
     @property
     def content(self) -> HistoryRows:
@@ -186,12 +97,7 @@ class HistoryList(ScrollView, can_focus=False):
     @property
     def in_sight(self) -> range:
         """The rows of which a part is on the screen."""
-        count = len(self._content)
-        found = [
-            row[0]
-            for line in range(self.size.height)
-            if (row := self._lines.row(line + self.scroll_offset.y - self._above, count)) is not None
-        ]
+        found = [row[0] for y in range(self.size.height) if (row := self.row_at(y)) is not None]
         return range(found[0], found[-1] + 1) if found else range(0)
 
     @property
@@ -202,12 +108,7 @@ class HistoryList(ScrollView, can_focus=False):
     def fits(self, content: HistoryRows, at: int) -> bool:
         """True where a row can stay on the line of the one under the cursor without hiding rows above it."""
         stands = self._line_of(self.cursor) - self._above
-        return _Lines(content, headed=self.app.size.height >= _SHORT).line(at) <= stands
-
-    @property
-    def taken_up(self) -> bool:
-        """True once somebody moved the cursor among these rows: else the first row is the one to choose."""
-        return self._taken_up
+        return self._lines_of(content).line(at) <= stands
 
     def show(self, content: HistoryRows, *, empty: str = "", held: bool) -> None:
         """Replace the rows. ``held``: the row under the cursor stays under it, and on its line of the screen."""
@@ -233,7 +134,7 @@ class HistoryList(ScrollView, can_focus=False):
             at = _beside_gone(rows_before, self.cursor, content.entries) if gone else 0
             self.set_reactive(HistoryList.cursor, at)
             self._extend()
-            self._reveal()
+            self.reveal()
         if (before.key if before else None) != (self.chosen.key if self.chosen else None):
             self.post_message(self.Moved())
         self._read_details()
@@ -251,22 +152,12 @@ class HistoryList(ScrollView, can_focus=False):
         """True where a row in sight has a mark that turns."""
         return any(self._content.entries[at].state.value == "working" for at in self.in_sight)
 
-    def move(self, step: int) -> None:
-        """Move the cursor; it stops at both ends, and a single step goes around."""
-        if not (count := len(self._content)):
-            return
-        self._taken_up = True
-        target = self.cursor + step
-        if abs(step) == 1:
-            target %= count
-        self.cursor = max(0, min(count - 1, target))
-
     def watch_cursor(self) -> None:
         """Keep the cursor in sight."""
         if self._above:  # nothing is held any more: the rows are where they belong
             self._above = 0
             self._extend()
-        self._reveal()
+        self.reveal()
         self.refresh()
         self.post_message(self.Moved())
 
@@ -274,13 +165,12 @@ class HistoryList(ScrollView, can_focus=False):
         """Lay the rows out for another size, and keep the cursor in sight."""
         self._lay_out()
         self._extend()
-        self._reveal()
+        self.reveal()
         self._read_details()
 
     def on_click(self, event: events.Click) -> None:
         """Move the cursor to the clicked row; choose it where it was there before."""
-        found = self._lines.row(event.y + self.scroll_offset.y - self._above, len(self._content))
-        if found is None:
+        if (found := self.row_at(event.y)) is None:
             return
         self._taken_up = True
         if found[0] == self.cursor:
@@ -341,7 +231,11 @@ class HistoryList(ScrollView, can_focus=False):
         self.look(places=self._details.versions)
 
     def _lay_out(self) -> None:
-        self._lines = _Lines(self._content, headed=self.app.size.height >= _SHORT)
+        self._lines = self._lines_of(self._content)
+
+    def _lines_of(self, rows: HistoryRows) -> RowLines:
+        headings, rules = (rows.headings, rows.rules) if self.headed else ({}, {})
+        return RowLines(len(rows), headings, rules, rows.tall)
 
     def _line_of(self, at: int) -> int:
         return self._lines.line(at) + self._above
@@ -361,45 +255,16 @@ class HistoryList(ScrollView, can_focus=False):
             self._extend(top + self.size.height)
         self.scroll_to(y=top, animate=False, force=True, immediate=True)
 
-    def _reveal(self) -> None:
-        """Scroll the row under the cursor into sight, and its heading with the first row of a group."""
-        if not self.size.height:
-            return
-        line = self._line_of(self.cursor)
-        heading = line - 1 - self._above in self._lines.words or line - 1 - self._above in self._lines.rules
-        two = self._content.is_tall(self.cursor)
-        region = Region(0, line - heading, 1, 1 + heading + two)
-        self.scroll_to_region(region, animate=False, force=True, immediate=True, x_axis=False)
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw lines; read the styles that they share once."""
-        self._styles = ToneStyles.of(self, "history")
-        return super().render_lines(crop)
-
-    def render_line(self, y: int) -> Strip:
-        """Draw one line."""
-        width = self.scrollable_content_region.width
-        line = y + self.scroll_offset.y - self._above
-        if not len(self._content):
-            return self._words(self._empty if line == 0 else "", "history--empty", width)
-        if heading := self._lines.words.get(line):
-            return self._words(heading, "history--heading", width)
-        if rule := self._lines.rules.get(line):
-            return self._rule(rule, width)
-        found = self._lines.row(line, len(self._content)) if line >= 0 else None
-        if found is None:
-            return Strip.blank(width, self._styles.base)
-        at, part = found
-        chosen = at == self.cursor
-        right_margin = 0 if self.size.width < _NARROW else max(0, _MARGIN - (self.size.width - width))
-        inner = width + (_MARGIN - right_margin if self.size.width >= _NARROW else 0)
+    def drawn(self, at: int, part: int, width: int, margin: int, *, chosen: bool) -> Strip:
+        """Draw the title of a conversation, or what was found of it below."""
+        inner = width + (_MARGIN - margin if self.size.width >= _NARROW else 0)
         right: list[RowPiece] = []
         if part:
             left = found_line(self._content, at, self._look, inner)
         else:
             entry = self._details.of(self._content.entries[at])
             left, right = title_line(self._content, at, entry, self._look, inner, chosen=chosen)
-        return self._strip(left, right, width, right_margin, chosen=chosen)
+        return self._strip(left, right, width, margin, chosen=chosen)
 
     def _strip(
         self, left: list[RowPiece], right: list[RowPiece], width: int, right_margin: int, *, chosen: bool
@@ -422,17 +287,6 @@ class HistoryList(ScrollView, can_focus=False):
         elif piece.bold:
             style += _BOLD
         return Segment(piece.text, style)
-
-    def _words(self, text: str, component: str, width: int) -> Strip:
-        style = self._styles.base + self.get_component_rich_style(component, partial=True)
-        return Strip([Segment(f"{'':{_MARGIN}}{text}", style)]).adjust_cell_length(width, self._styles.base)
-
-    def _rule(self, text: str, width: int) -> Strip:
-        style = self._styles.base + self.get_component_rich_style("history--rule", partial=True)
-        words = Segment(f" {text} ", self._styles.tones[Tone.FAINT])
-        rest = "─" * max(0, width - cell_len(text) - 2 * _MARGIN - 5)
-        segments = [Segment(f"{'':{_MARGIN}}───", style), words, Segment(rest, style)]
-        return Strip(segments).adjust_cell_length(width, self._styles.base)
 
 
 class RowDetails:
