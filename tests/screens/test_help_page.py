@@ -22,7 +22,7 @@ def test_w20_what_a_key_does_is_whole_and_keeps_to_its_column_at_every_width(wid
     rows = help_text("browsing", [], SLASH_COMMANDS)(width).plain.split("\n")
     assert all(len(row) <= width for row in rows)
     indent = " " * (_AXIS if width >= 56 else 2)
-    commands = [(f"/{own.name} {own.argument}".strip(), own.summary) for own in SLASH_COMMANDS]
+    commands = [(f"/{own.usage}", own.summary) for own in SLASH_COMMANDS if own.words]
     for key, does in [
         *(pair for pairs in SECTIONS.values() for pair in DEFAULT_KEYS.hints(pairs)),
         *commands,

@@ -66,7 +66,7 @@ def test_w03_our_commands_stand_above_the_agents() -> None:
 
 def test_w03_commands_complete_by_their_letters_in_order_the_beginning_first() -> None:
     rows = completions("/mo", SLASH_COMMANDS, (AgentCommand("mkdocs", "", None),))
-    assert [row.key for row in rows[:2]] == ["own:mode", "own:model"]
+    assert [row.key for row in rows[:2]] == ["own:model", "own:model mode"]
     assert "agent:mkdocs" in [row.key for row in rows]
 
 

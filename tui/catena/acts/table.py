@@ -5,7 +5,7 @@ Rows are plain data, and this module imports nothing: palette, ``--help`` and co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -47,6 +47,7 @@ class ActRow:
     lines: Front | None = None
     shell: Front | None = None
     stays: bool = False  # it moves to another tab, and this one stays as it is
+    listed: str | None = None  # by which words, if not by its name: a command and a verb of it; "" in no list
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +67,12 @@ class FrontCommand:
     needs_argument: bool = False
     by_name: bool = True
     stays: bool = False
+    words: str = ""  # by which it is listed: its name, or a command and a verb; "" if it stands in no list
 
     @property
     def usage(self) -> str:
-        """The name with what may follow it."""
-        return f"{self.name} {self.argument}".rstrip()
+        """The words with what may follow them."""
+        return f"{self.words or self.name} {self.argument}".rstrip()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -80,9 +82,11 @@ class FrontCommand:
 
 def commands_of(name: FrontName) -> Iterator[FrontCommand]:
     """Yield the commands of a front, in the order of the table."""
+    there = {act.name for act in ACTS if getattr(act, name) is not None}
     for act in ACTS:
         front: Front | None = getattr(act, name)
         if front is not None:
+            words = act.name if act.listed is None or name == "shell" else act.listed
             yield FrontCommand(
                 act.name,
                 front.summary or act.summary,
@@ -97,7 +101,24 @@ def commands_of(name: FrontName) -> Iterator[FrontCommand]:
                 act.needs_argument,
                 act.by_name,
                 act.stays,
+                words if act.by_name and words.partition(" ")[0] in there else "",
             )
+
+
+def by_names(commands: Iterable[FrontCommand]) -> dict[str, FrontCommand]:
+    """Return the commands by all that may be typed: names, aliases, and a command with its verb."""
+    return {name: each for each in commands for name in (*each.names, each.words) if name}
+
+
+def command_with_rest(
+    commands: Mapping[str, FrontCommand], name: str, argument: str = ""
+) -> tuple[FrontCommand | None, str]:
+    """Return the command that is typed, or that of the verb behind it, and the argument; None for another name."""
+    found = commands.get(name)
+    verb, *rest = argument.split(maxsplit=1) or [""]
+    if found is not None and (of_verb := commands.get(f"{found.name} {verb}")) is not None:
+        return of_verb, "".join(rest)
+    return found, argument
 
 
 ACTS: tuple[ActRow, ...] = (
@@ -113,11 +134,15 @@ ACTS: tuple[ActRow, ...] = (
         lines=Front("", "[AGENT]", "start a new conversation"),
     ),
     ActRow("tabs", "list the tabs", lines=Front("tabs.tabs")),
-    ActRow("tab", "go to a tab", lines=Front("tabs.tab", "N")),
+    ActRow(
+        "tab",
+        "go to a tab",
+        lines=Front("tabs.tab", "N"),
+        listed="tabs go",
+    ),
     ActRow(
         "history",
         "open an earlier conversation",
-        aliases=("resume", "open"),
         key="{history}",
         leads=True,
         screen=Front("history.choose"),
@@ -125,8 +150,9 @@ ACTS: tuple[ActRow, ...] = (
             "history.history",
             "[here] [all-sources] [WORDS]",
             "list conversations, or find some",
-            aliases=("resume",),
+            aliases=("resume", "sessions"),
         ),
+        aliases=("resume", "open", "sessions"),
     ),
     ActRow(
         "open",
@@ -147,9 +173,27 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front("panes.side", "[TAB]"),
     ),
-    ActRow("other-pane", "go to the other pane", key="{other_pane}", leads=True, screen=Front("panes.other")),
-    ActRow("swap-panes", "let the two panes change places", screen=Front("panes.swap")),
-    ActRow("close-pane", "close this pane (its tab stays open)", leads=True, screen=Front("panes.close")),
+    ActRow(
+        "other-pane",
+        "go to the other pane",
+        key="{other_pane}",
+        leads=True,
+        screen=Front("panes.other"),
+        listed="side other",
+    ),
+    ActRow(
+        "swap-panes",
+        "let the two panes change places",
+        screen=Front("panes.swap"),
+        listed="side swap",
+    ),
+    ActRow(
+        "close-pane",
+        "close this pane (its tab stays open)",
+        leads=True,
+        screen=Front("panes.close"),
+        listed="side close",
+    ),
     ActRow(
         "rename",
         "give this conversation a title",
@@ -202,6 +246,7 @@ ACTS: tuple[ActRow, ...] = (
         "list the versions of a prompt; go to one",
         aliases=("version",),
         lines=Front("branches.versions", "[N]"),
+        listed="tree versions",
     ),
     ActRow(
         "ask",
@@ -230,6 +275,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(),
         lines=Front("", "[WORDS]", "list all prompts of all branches; go to one"),
+        aliases=("timeline",),
     ),
     ActRow(
         "lineage",
@@ -239,6 +285,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(),
         lines=Front(summary="list the parent and the forks of this conversation"),
+        listed="context forks",
     ),
     ActRow(
         "undo",
@@ -259,7 +306,13 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front(),
     ),
     ActRow(
-        "redo", "redo what was undone", "catena.acts.undo:redo", moves=True, screen=Front(), lines=Front()
+        "redo",
+        "redo what was undone",
+        "catena.acts.undo:redo",
+        moves=True,
+        screen=Front(),
+        lines=Front(),
+        listed="undo redo",
     ),
     ActRow(
         "reflog",
@@ -268,6 +321,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(),
         lines=Front(summary="list what can be undone"),
+        listed="undo list",
     ),
     ActRow(
         "delete",
@@ -314,6 +368,7 @@ ACTS: tuple[ActRow, ...] = (
         needs_argument=True,
         screen=Front(argument="LABEL"),
         lines=Front(argument="LABEL"),
+        listed="checkpoint name",
     ),
     ActRow(
         "checkpoints",
@@ -323,6 +378,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(argument="HOW OFTEN"),
         lines=Front("", "[HOW OFTEN]", "list checkpoints, or set how often: turn, tool, manual, off"),
+        listed="checkpoint list",
     ),
     ActRow(
         "rewind",
@@ -334,6 +390,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(argument="LABEL"),
         lines=Front("", "[N|LABEL]", "go back to a message or a checkpoint: newest, or by label"),
+        aliases=("restore",),
     ),
     ActRow(
         "stop",
@@ -343,13 +400,43 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front(),
         lines=Front(),
     ),
-    ActRow("wait", "retry when the limit ends", lines=Front("prompts.wait")),
-    ActRow("allow", "allow what is asked, once", lines=Front("allow")),
-    ActRow("reject", "reject what is asked; a reason is the next prompt", lines=Front("reject", "[REASON]")),
-    ActRow("send", "send the draft", lines=Front("prompts.send")),
+    ActRow(
+        "wait",
+        "retry when the limit ends",
+        lines=Front("prompts.wait"),
+        listed="retry wait",
+    ),
+    ActRow(
+        "allow",
+        "allow what is asked, once",
+        lines=Front("allow"),
+        listed="permissions allow",
+    ),
+    ActRow(
+        "reject",
+        "reject what is asked; a reason is the next prompt",
+        lines=Front("reject", "[REASON]"),
+        listed="permissions reject",
+    ),
+    ActRow(
+        "send",
+        "send the draft",
+        lines=Front("prompts.send"),
+        listed="draft send",
+    ),
     ActRow("draft", "read the draft", lines=Front("prompts.draft")),
-    ActRow("drop", "drop the draft", lines=Front("prompts.drop")),
-    ActRow("quote", "quote a message in the draft", lines=Front("prompts.quote", "N")),
+    ActRow(
+        "drop",
+        "drop the draft",
+        lines=Front("prompts.drop"),
+        listed="draft drop",
+    ),
+    ActRow(
+        "quote",
+        "quote a message in the draft",
+        lines=Front("prompts.quote", "N"),
+        listed="draft quote",
+    ),
     ActRow(
         "stderr",
         "show the agent's error output",
@@ -357,6 +444,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(),
         lines=Front(summary="read the agent's error output"),
+        listed="context stderr",
     ),
     ActRow(
         "agent",
@@ -376,6 +464,7 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front(argument="METHOD"),
         lines=Front("", "[METHOD]", "log in to the agent"),
         shell=Front("catena.cli.agents.arguments", "[AGENT]", "log in to an agent"),
+        aliases=("auth", "connect"),
     ),
     ActRow(
         "logout",
@@ -385,6 +474,7 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front(),
         lines=Front(summary="log out of the agent"),
         shell=Front("catena.cli.agents.arguments", "[AGENT]", "log out of an agent"),
+        listed="login out",
     ),
     ActRow(
         "background",
@@ -393,6 +483,8 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(),
         lines=Front(),
+        aliases=("tasks", "bashes", "ps"),
+        listed="context background",
     ),
     ActRow(
         "chain",
@@ -401,6 +493,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(),
         lines=Front(summary="list this conversation's sessions"),
+        listed="context sessions",
     ),
     ActRow(
         "context",
@@ -425,6 +518,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front("asides.summary", "WISH"),
         lines=Front("asides.summary", "[WISH]", "summarise the conversation"),
+        listed="",
     ),
     ActRow(
         "pr",
@@ -432,12 +526,14 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front("asides.pull_request", "WISH"),
         lines=Front("asides.pull_request", "[WISH]", "draft a pull request"),
+        listed="",
     ),
     ActRow(
         "agents",
         "list agents",
         lines=Front("agents.agents"),
         shell=Front("catena.cli.agents.arguments", "[AGENT]", "list agents; install, remove, update"),
+        listed="agent list",
     ),
     ActRow(
         "model",
@@ -447,6 +543,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(argument="NAME"),
         lines=Front(argument="[NAME]"),
+        aliases=("models",),
     ),
     ActRow(
         "mode",
@@ -457,6 +554,8 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(argument="NAME"),
         lines=Front("", "[NAME]", "choose a mode"),
+        aliases=("approvals",),
+        listed="model mode",
     ),
     ActRow(
         "next-mode",
@@ -474,6 +573,8 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(argument="NAME [VALUE]"),
         lines=Front(argument="[NAME [VALUE]]"),
+        aliases=("effort",),
+        listed="model options",
     ),
     ActRow(
         "takeover",
@@ -481,6 +582,7 @@ ACTS: tuple[ActRow, ...] = (
         "catena.acts.conversations:take_over",
         screen=Front(),
         lines=Front(),
+        listed="history takeover",
     ),
     ActRow(
         "changes",
@@ -488,9 +590,11 @@ ACTS: tuple[ActRow, ...] = (
         "catena.acts.files:changes",
         takes="named",
         leads=True,
-        screen=Front(argument="[turn|look|CHECKPOINT]"),
-        lines=Front(argument="[turn|look|CHECKPOINT]", summary="read what agents changed in files"),
+        screen=Front(argument="[turn|look|LABEL]"),
+        lines=Front(argument="[turn|look|LABEL]", summary="read what agents changed in files"),
         shell=Front("catena.cli.files.arguments", "ID", "print what agents changed in files"),
+        aliases=("diff",),
+        listed="files changes",
     ),
     ActRow(
         "blame",
@@ -504,6 +608,7 @@ ACTS: tuple[ActRow, ...] = (
         shell=Front(
             "catena.cli.files.arguments", "FILE[:LINE]", "print which prompt wrote each line of a file"
         ),
+        listed="files blame",
     ),
     ActRow(
         "files",
@@ -520,10 +625,10 @@ ACTS: tuple[ActRow, ...] = (
         "usage",
         "show cost and tokens of this conversation",
         "catena.acts.reading:usage",
-        aliases=("cost",),
         leads=True,
         screen=Front(),
         lines=Front(summary="say what it cost"),
+        aliases=("cost", "stats"),
     ),
     ActRow(
         "cd",
@@ -542,6 +647,8 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(argument="DIR"),
         lines=Front(argument="[DIR]"),
+        aliases=("directory",),
+        listed="cd add",
     ),
     ActRow(
         "permissions",
@@ -551,6 +658,7 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front(),
         lines=Front(summary="list permission rules; remove one"),
         shell=Front("catena.cli.settings.arguments", "", "list, test, add or remove permission rules"),
+        aliases=("allowed-tools",),
     ),
     ActRow(
         "mcp",
@@ -566,11 +674,11 @@ ACTS: tuple[ActRow, ...] = (
         "templates",
         "prompt templates: read them, allow those of the project",
         "catena.acts.access:templates",
-        aliases=("prompts",),
         takes="answer",
         leads=True,
         screen=Front(),
         lines=Front(argument="[allow|refuse NAME]", summary="list prompt templates; /NAME fills one in"),
+        aliases=("prompts",),
     ),
     ActRow(
         "next-question",
@@ -580,6 +688,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(),
         lines=Front(),
+        listed="tabs next",
     ),
     ActRow(
         "queue",
@@ -595,7 +704,12 @@ ACTS: tuple[ActRow, ...] = (
             "list queued prompts, send, move, edit or remove one",
         ),
     ),
-    ActRow("continue", "send queued prompts that were held", lines=Front("prompts.go_on")),
+    ActRow(
+        "continue",
+        "send queued prompts that were held",
+        lines=Front("prompts.go_on"),
+        listed="queue send",
+    ),
     ActRow(
         "attach",
         "attach a file to this prompt",
@@ -604,8 +718,15 @@ ACTS: tuple[ActRow, ...] = (
         needs_argument=True,
         screen=Front(argument="PATH"),
         lines=Front("", "[PATH]", "attach a file to the next prompt"),
+        aliases=("mention",),
     ),
-    ActRow("paste", "attach the image on the clipboard", key="{paste}", screen=Front("attachments.paste")),
+    ActRow(
+        "paste",
+        "attach the image on the clipboard",
+        key="{paste}",
+        screen=Front("attachments.paste"),
+        listed="attach paste",
+    ),
     ActRow(
         "detach",
         "remove an attached file: newest, or by name",
@@ -613,18 +734,21 @@ ACTS: tuple[ActRow, ...] = (
         takes="name",
         screen=Front(argument="NAME"),
         lines=Front("", "[NAME]", "take an attached file away"),
+        listed="attach remove",
     ),
     ActRow(
         "open-image",
         "open the image of the agent, or the page it links to",
         key="{open_image} while browsing",
         screen=Front("images.open"),
+        listed="",
     ),
     ActRow(
         "save-image",
         "save the image of the agent",
         key="{save_image} while browsing",
         screen=Front("images.save", "PATH"),
+        listed="export image",
     ),
     ActRow(
         "copy-image-path",
@@ -639,6 +763,7 @@ ACTS: tuple[ActRow, ...] = (
         key="{text_up} when empty",
         screen=Front(),
         lines=Front("", "", "move the newest queued prompt to the draft"),
+        listed="queue take",
     ),
     ActRow(
         "find",
@@ -653,18 +778,35 @@ ACTS: tuple[ActRow, ...] = (
         "write a message, or its image, into a file",
         aliases=("save-image",),
         lines=Front("reading.save", "N FILE"),
+        listed="export message",
     ),
-    ActRow("plan", "read the plan", lines=Front("reading.plan")),
-    ActRow("linear", "say less or more", lines=Front("agents.linear", "[quiet|normal|verbose]")),
+    ActRow(
+        "plan",
+        "read the plan",
+        lines=Front("reading.plan"),
+        listed="show plan",
+    ),
+    ActRow(
+        "linear",
+        "say less or more",
+        lines=Front("agents.linear", "[quiet|normal|verbose]"),
+        listed="show detail",
+    ),
     ActRow(
         "follow",
         "go to the end of the transcript and follow it",
         key="{follow} when empty",
         screen=Front("branches.to_end"),
         lines=Front("catena.acts.branches:follow", "", "go to where the conversation went on elsewhere"),
+        listed="tree end",
     ),
     ActRow(
-        "browse", "browse the transcript by keyboard", key="{browse}", leads=True, screen=Front("view.browse")
+        "browse",
+        "browse the transcript by keyboard",
+        key="{browse}",
+        leads=True,
+        screen=Front("view.browse"),
+        listed="",
     ),
     ActRow(
         "inputs",
@@ -673,8 +815,15 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front("prompts.search_inputs"),
         lines=Front("prompts.inputs", "[WORDS]", "list earlier prompts, or find one"),
+        listed="history inputs",
     ),
-    ActRow("editor", "write the prompt in your editor", key="{editor}", screen=Front("view.editor")),
+    ActRow(
+        "editor",
+        "write the prompt in your editor",
+        key="{editor}",
+        screen=Front("view.editor"),
+        listed="",
+    ),
     ActRow(
         "export",
         "write this branch, or all, as markdown, html or json",
@@ -687,7 +836,14 @@ ACTS: tuple[ActRow, ...] = (
         ),
     ),
     ActRow("copy", "copy the last answer", screen=Front("view.copy")),
-    ActRow("theme", "change theme", leads=True, screen=Front("settings.theme", "NAME")),
+    ActRow(
+        "theme",
+        "change theme",
+        leads=True,
+        screen=Front("settings.theme", "NAME"),
+        aliases=("themes",),
+        listed="settings theme",
+    ),
     ActRow(
         "settings",
         "change settings",
@@ -696,8 +852,16 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(argument="NAME VALUE"),
         lines=Front("", "[NAME [VALUE]]", "read or change settings"),
+        aliases=("config",),
     ),
-    ActRow("palette", "all commands", key="{palette}", leads=True, screen=Front("view.palette")),
+    ActRow(
+        "palette",
+        "all commands",
+        key="{palette}",
+        leads=True,
+        screen=Front("view.palette"),
+        listed="",
+    ),
     ActRow(
         "help",
         "keys and commands for this place",
@@ -713,15 +877,26 @@ ACTS: tuple[ActRow, ...] = (
         lines=Front("reading.show", "N"),
         shell=Front("catena.cli.conversations.arguments", "ID", "print a conversation"),
     ),
-    ActRow("read", "read the branch from a number on", lines=Front("reading.read", "[N]")),
-    ActRow("suspend", "suspend to the shell (fg returns)", key="{suspend}", screen=Front("tabs.suspend")),
+    ActRow(
+        "read",
+        "read the branch from a number on",
+        lines=Front("reading.read", "[N]"),
+        listed="show from",
+    ),
+    ActRow(
+        "suspend",
+        "suspend to the shell (fg returns)",
+        key="{suspend}",
+        screen=Front("tabs.suspend"),
+        listed="",
+    ),
     ActRow(
         "quit",
         "quit (tabs are restored next time)",
-        aliases=("exit",),
         key="{quit} when empty",
         screen=Front("quitting.quit"),
         lines=Front(summary="leave"),
+        aliases=("exit", "q"),
     ),
     ActRow(
         "fork-beside",

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from catena.acts.perform import perform
 from catena.acts.surface import Here, LiveReport, Prices, Question, Refused, Report, ReportRow, T, Voice
-from catena.acts.table import FrontCommand, commands_of
+from catena.acts.table import by_names, command_with_rest, commands_of
 from catena.acts.unknown import unknown_command
 from catena.errors import CommandRefused
 from catena.settings.settings import Settings
@@ -20,9 +20,7 @@ from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
 
 _VOICE = Voice(" · ", size_words)
-_COMMANDS: dict[str, FrontCommand] = {
-    name: each for each in commands_of("lines") if ":" in each.does for name in each.names
-}
+_COMMANDS = by_names(each for each in commands_of("lines") if ":" in each.does)
 
 
 class TextSurface:
@@ -127,10 +125,10 @@ class TextSurface:
     async def take(self, line: str, tabs: OpenTabs, tab: Tab, settings: Settings) -> None:
         """Do the command that a line names, with or without its slash; why it is refused stands behind `!`."""
         name, _, argument = line.strip().removeprefix("/").partition(" ")
-        command = _COMMANDS.get(name)
+        command, argument = command_with_rest(_COMMANDS, name, argument.strip())
         try:
             if command is None:
                 raise Refused(unknown_command(name, _COMMANDS, "Nothing was done"))
-            await perform(command, argument.strip(), Here(tabs, tab, self, settings))
+            await perform(command, argument, Here(tabs, tab, self, settings))
         except (CommandRefused, AgentError, ReadOnly, StoreError) as refused:
             self._write(f"! {refused}")

@@ -197,7 +197,8 @@ class LinearClient:
     async def _command_of(self, name: str, text: str) -> None:
         """Do what a command says: one of ours, a template of the person's, or one of the agent's."""
         argument = text[len(name) + 1 :].strip()
-        if (command := command_of(name)) is not None:
+        command, argument = command_of(name, argument)
+        if command is not None:
             leaves = command.name == "quit"
             self._asked_to_leave = self._asked_to_leave and leaves
             await (self._quit() if leaves else self._commands.do(command, argument))

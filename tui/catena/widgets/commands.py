@@ -25,6 +25,10 @@ class CommandWords(Protocol):
         """The key that does the same, as the person presses it."""
 
     @property
+    def words(self) -> str:
+        """Its name, or a command and a verb of that, by which it is listed; "" if it stands in no list."""
+
+    @property
     def aliases(self) -> tuple[str, ...]:
         """Other names of the command."""
 

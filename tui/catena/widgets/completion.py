@@ -139,8 +139,8 @@ class CompletionList(RowList):
     ) -> None:
         """Show what ``text`` can become; relative paths in it are below ``directory``."""
         rows = completions(text, self._commands, agent_commands, templates)
-        if not rows and text.startswith("/attach "):
-            rows = path_rows(text, directory)
+        if text.startswith("/attach "):
+            rows = path_rows(text, directory) + rows
         self._offer(rows, text)
 
     def offer_files(self, paths: Sequence[str], typed: str) -> None:
@@ -189,11 +189,20 @@ def completions(
     agent_commands: Sequence[AgentCommand],
     templates: Sequence[Template] = (),
 ) -> list[Row]:
-    """The rows for a text that is one unfinished word behind a slash; empty for any other text."""
-    if not text.startswith("/") or any(character.isspace() or character == "/" for character in text[1:]):
+    """The rows for one unfinished word behind a slash, or behind a command with verbs; empty for any other text."""
+    if not text.startswith("/"):
         return []
-    own = [((each.name, *each.aliases), _own_row(each)) for each in own_commands]
-    taken = {name for names, _ in own for name in names}
+    name, behind, verb = text[1:].partition(" ")
+    if any(character.isspace() or character == "/" for character in name + verb):
+        return []
+    if behind:
+        return _verb_rows(name, verb, own_commands)
+    own = [
+        ((each.words, each.name, *each.aliases), _own_row(each))
+        for each in own_commands
+        if (each.words == each.name or name) and (each.words or name in (each.name, *each.aliases))
+    ]
+    taken = {name for each in own_commands for name in (each.name, *each.aliases)}
     by = dict.fromkeys(taken, "Catena has a command")
     prompts = []
     for template in templates:
@@ -213,6 +222,16 @@ def completions(
     return [row for _, row in sorted(ranked, key=operator.itemgetter(0))]
 
 
+def _verb_rows(name: str, verb: str, commands: Sequence[CommandWords]) -> list[Row]:
+    """The verbs that begin as typed; what Enter would do without one stands first."""
+    verbs = [_own_row(each) for each in commands if each.words.startswith(f"{name} {verb}")]
+    if not verbs or any(row.key == f"{_OWN}{name} {verb}" for row in verbs):
+        return verbs
+    plain = next(each for each in commands if each.name == name)
+    typed = f"{name} {verb}".rstrip()
+    return [Row(_OWN + typed, f"/{typed}", detail=plain.key, note=plain.summary), *verbs]
+
+
 def _ranked(
     typed: str, candidates: Sequence[tuple[tuple[str, ...], Row]], group: int
 ) -> Iterator[tuple[tuple[float, ...], Row]]:
@@ -229,8 +248,9 @@ def _ranked(
 
 
 def _own_row(command: CommandWords) -> Row:
-    label = f"/{command.name}" + (f" {command.argument}" if command.argument else "")
-    return Row(_OWN + command.name, label, detail=command.key, note=command.summary)
+    words = command.words or command.name
+    label = f"/{words}" + (f" {command.argument}" if command.argument else "")
+    return Row(_OWN + words, label, detail=command.key, note=command.summary)
 
 
 def _template_row(template: Template, *, hidden_by: str) -> Row:

@@ -17,7 +17,7 @@ from catena.linear.commands.history import HistoryCommands
 from catena.linear.commands.prompts import PromptCommands, numbered
 from catena.linear.commands.reading import ReadingCommands
 from catena.linear.commands.surface import LinesSurface
-from catena.linear.commands.table import COMMANDS, command_of
+from catena.linear.commands.table import COMMANDS, command_of, verbs_of
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext
 
@@ -30,7 +30,7 @@ _WAYS = (
     'a line that ends in \\ goes on in the next; """ begins and ends a prompt of several lines',
     "Ctrl+C stops the agent, twice leaves; Ctrl+D leaves; Enter alone says what goes on",
     "while an agent asks, a number answers",
-    "the commands follow; N is the number of a message",
+    "the commands follow, /help COMMAND reads more of one; N is the number of a message",
 )
 
 
@@ -72,7 +72,7 @@ class LinearCommands:
 
     async def do_plainly(self, name: str) -> None:
         """Do the command of a name, with nothing behind it."""
-        command = command_of(name)
+        command, _ = command_of(name)
         assert command is not None, name
         await self.do(command, "")
 
@@ -81,9 +81,12 @@ class LinearCommands:
         out = self.context.out
         if not argument:
             out.lines(f"Help: {line}" for line in _WAYS)
-            out.lines(f"/{each.usage}: {each.summary}" for each in COMMANDS)
-        elif found := command_of(argument.removeprefix("/")):
-            out.line(f"/{found.usage}: {found.summary}")
+            for each in COMMANDS:
+                if each.words == each.name:
+                    verbs = ", ".join(verb.words.partition(" ")[2] for verb in verbs_of(each))
+                    out.line(f"/{each.usage}: {each.summary}{verbs and f'; also {verbs}'}")
+        elif found := command_of(*argument.removeprefix("/").split(maxsplit=1))[0]:
+            out.lines(f"/{each.usage}: {each.summary}" for each in (found, *verbs_of(found)))
         else:
             self.context.say(f"There is no command {shown_name(argument)}; /help lists them.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from catena.acts.table import FrontCommand, commands_of
+from catena.acts.table import FrontCommand, by_names, command_with_rest, commands_of
 from catena.acts.unknown import unknown_command
 
 # What is named nowhere here comes last.
@@ -21,12 +21,17 @@ COMMANDS: tuple[FrontCommand, ...] = tuple(
         commands_of("lines"), key=lambda each: _ORDER.index(each.name) if each.name in _ORDER else len(_ORDER)
     )
 )
-_BY_NAME = {name: each for each in COMMANDS for name in each.names}
+_BY_NAME = by_names(COMMANDS)
 
 
-def command_of(name: str) -> FrontCommand | None:
-    """Return the command of a name."""
-    return _BY_NAME.get(name)
+def command_of(name: str, argument: str = "") -> tuple[FrontCommand | None, str]:
+    """Return the command of a name, or that of the verb behind it, and what is left as its argument."""
+    return command_with_rest(_BY_NAME, name, argument)
+
+
+def verbs_of(command: FrontCommand) -> list[FrontCommand]:
+    """Return what is listed as a verb behind a command."""
+    return [each for each in COMMANDS if each.words.startswith(f"{command.name} ")]
 
 
 def unknown_text(name: str, announced: Sequence[str]) -> str:

@@ -212,8 +212,10 @@ def _lines(
         yield Content("")
     yield _title("Commands")
     for command in commands:
-        name = f"/{command.name}" + (f" {command.argument}" if command.argument else "")
-        yield _pair(name, command.summary, width)
+        if command.words == command.name:
+            verbs = (each for each in commands if each.words.startswith(f"{command.name} "))
+            for each in (command, *verbs):
+                yield _pair(f"/{each.words} {each.argument}".rstrip(), each.summary, width)
     used = {each.name: each for each in reversed(templates) if not each.refused}
     if used:
         yield Content("")

@@ -18,66 +18,12 @@ from catena.widgets.sheet_head import Subject
 from catena_acp.port.session_events import AgentCommand
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (
-        "Conversation",
-        (
-            "new",
-            "history",
-            "rename",
-            "pin",
-            "close",
-            "clear",
-            "archive",
-            "delete",
-            "queue",
-            "unqueue",
-            "next-question",
-        ),
-    ),
-    ("Branches", ("edit", "retry", "fork", "ask", "compare", "tree", "undo", "redo", "reflog", "lineage")),
-    ("Checkpoints", ("checkpoint", "checkpoints", "rewind", "label")),
-    (
-        "Agent",
-        (
-            "agent",
-            "model",
-            "mode",
-            "context",
-            "btw",
-            "stop",
-            "background",
-            "options",
-            "chain",
-            "login",
-            "logout",
-            "stderr",
-            "permissions",
-            "mcp",
-        ),
-    ),
-    (
-        "Work",
-        (
-            "changes",
-            "blame",
-            "files",
-            "usage",
-            "summary",
-            "pr",
-            "attach",
-            "paste",
-            "detach",
-            "templates",
-            "cd",
-            "add-dir",
-        ),
-    ),
-    (
-        "Transcript",
-        ("find", "browse", "follow", "copy", "export", "open-image", "save-image", "inputs", "editor"),
-    ),
-    ("Side by side", ("side", "other-pane", "swap-panes", "close-pane")),
-    ("Catena", ("help", "settings", "theme", "takeover", "suspend", "quit")),
+    ("Conversation", ("new", "history", "rename", "pin", "close", "clear", "archive", "delete", "queue")),
+    ("Branches", ("edit", "retry", "fork", "ask", "compare", "tree", "undo", "checkpoint", "rewind")),
+    ("Agent", ("agent", "model", "context", "btw", "stop", "login", "permissions", "mcp")),
+    ("Work", ("files", "usage", "attach", "templates", "cd")),
+    ("Transcript", ("find", "copy", "export", "side")),
+    ("Catena", ("help", "settings", "quit")),
 )
 _SHOWN = 3  # of the agent's commands, before the others are unfolded
 _FOLDED = "more"  # the key of the row that unfolds them
@@ -103,6 +49,7 @@ class CommandPalette(Picker):
         """``announced`` are the agent's; ``values``: what is in force now, by the command that changes it."""
         names = {each.name for each in own}
         self._own = [*own_rows(own, values), *template_rows(templates, names)]
+        self._unlisted = [_own_row(each, values) for each in own if each.words != each.name]
         by = {each.name: "a template has the same name" for each in templates if not each.refused}
         by.update(dict.fromkeys(names, "ours has the same name"))
         self._announced = agent_rows(announced, by, agent)
@@ -121,10 +68,10 @@ class CommandPalette(Picker):
         return len(self._own) + len(self._announced)
 
     def _matching(self, text: str, rows: Sequence[Row]) -> Sequence[Row]:
-        """What is typed finds folded commands too: first by name, then by what they do; without groups."""
+        """What is typed finds folded and unlisted commands too: first by name, then by what they do; without groups."""
         if not text:
             return rows
-        every = [*self._own, *self._announced]
+        every = [*self._own, *self._unlisted, *self._announced]
         named = fuzzy_match(text, every)
         keys = {row.key for row in named}
         described = [row for row in words_match(text, every) if row.key not in keys]
@@ -156,17 +103,20 @@ def own_rows(own: Sequence[CommandWords], values: Mapping[str, str]) -> list[Row
     """The rows of Catena's commands, in groups."""
     by_name = {each.name: each for each in own}
     return [
-        Row(
-            _OWN + name,
-            f"/{name}",
-            note=by_name[name].summary,
-            detail=values.get(name) or key_words(by_name[name].key),
-            group=group,
-        )
-        for group, names in GROUPS
-        for name in names
-        if name in by_name
+        _own_row(by_name[name], values, group) for group, names in GROUPS for name in names if name in by_name
     ]
+
+
+def _own_row(command: CommandWords, values: Mapping[str, str], group: str = "") -> Row:
+    words = command.words or command.name
+    return Row(
+        _OWN + words,
+        f"/{words}",
+        note=command.summary,
+        detail=values.get(command.name) or key_words(command.key),
+        group=group,
+        hidden=" ".join((command.name, *command.aliases)),
+    )
 
 
 def template_rows(templates: Sequence[Template], taken: Collection[str]) -> list[Row]:

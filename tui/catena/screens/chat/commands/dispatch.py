@@ -9,7 +9,7 @@ from typing import TypeAlias, assert_never
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.bars.composer_edges import EditLeft
 from catena.screens.chat.bars.find import FindBar
-from catena.screens.chat.commands.table import command, listed_commands, slash_command
+from catena.screens.chat.commands.table import command, listed_commands, slash_command, typed_command
 from catena.screens.chat.context import ChatContext, ChatHost, ScreenPanes
 from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.panels.attachments import AttachmentBar
@@ -173,11 +173,11 @@ def _go(outgoing: OutgoingText, actions: ChatActions) -> None:
     context, text = actions.context, outgoing.text
     tab = None if isinstance(outgoing.draft, UnplacedDraft) else outgoing.draft
     slash = split_slash(text)
-    wanted = slash_command(slash[0]) if slash else None
+    wanted, argument = typed_command(*slash) if slash else (None, "")
     if tab is not None and tab not in context.tabs.tabs:  # closed since: there is nowhere to show it
         context.drafts.restore_outgoing(outgoing)
-    elif slash and wanted and outgoing.send is None:
-        _do(wanted.name, slash[1], outgoing, tab, actions)
+    elif wanted and outgoing.send is None:
+        _do(wanted.name, argument, outgoing, tab, actions)
     elif tab is not None:
         outgoing.stage = Stage.STORING  # from now on: nobody else sends it, or restores it
         send = outgoing.send
@@ -205,8 +205,8 @@ def _action(name: str, argument: str, actions: ChatActions) -> Awaitable[None]:
     """What the command of this name does; the keys wait for it where it leads them elsewhere."""
     context, wanted = actions.context, command(name)
     if wanted.needs_argument and not argument:
-        context.drafts.prefix(f"/{name} ")
-        context.say(f"Add what is missing: /{name} {wanted.argument}")
+        context.drafts.prefix(f"/{wanted.words or name} ")
+        context.say(f"Add what is missing: /{wanted.usage}")
         return _nothing()
     act: Awaitable[None]
     if ":" in wanted.does:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from catena.acts.table import FrontCommand, commands_of
+from catena.acts.table import FrontCommand, by_names, command_with_rest, commands_of
 from catena.keys.keymap import KeyMap
 
 COMMANDS: tuple[FrontCommand, ...] = tuple(commands_of("screen"))
 SLASH_COMMANDS: tuple[FrontCommand, ...] = tuple(each for each in COMMANDS if each.by_name)
-_BY_NAME = {each.name: each for each in COMMANDS}
+_BY_NAME = by_names(COMMANDS)
+_TYPED = by_names(SLASH_COMMANDS)
 
 
 def listed_commands(keys: KeyMap) -> tuple[FrontCommand, ...]:
@@ -18,10 +19,15 @@ def listed_commands(keys: KeyMap) -> tuple[FrontCommand, ...]:
 
 
 def command(name: str) -> FrontCommand:
-    """Return the command of this name, whether it is typed or done by a key."""
+    """Return the command of a name or of a name with its verb, whether it is typed or done by a key."""
     return _BY_NAME[name]
 
 
 def slash_command(name: str) -> FrontCommand | None:
     """Return the command that is typed by this name or alias."""
-    return next((each for each in SLASH_COMMANDS if name in each.names), None)
+    return _TYPED.get(name)
+
+
+def typed_command(name: str, argument: str) -> tuple[FrontCommand | None, str]:
+    """Return the command that is typed, or that of the verb behind it, and what is left as its argument."""
+    return command_with_rest(_TYPED, name, argument)
