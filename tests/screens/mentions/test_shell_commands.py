@@ -56,11 +56,11 @@ async def test_w05_a_command_runs_in_the_persons_shell_and_its_output_goes_into_
         await person.apart()
         await person.press("enter")
         await ran(person)
-        assert person.draft == block + "```console\n$ true\n[exit code 0]\n```\n"
+        assert person.draft == block + "```console\n$ true\n```\n"
         await person.type("why?")
         await person.press("enter")
         await person.idle()
-        assert prompts(tmp_path) == [f"{block}```console\n$ true\n[exit code 0]\n```\nwhy?"]
+        assert prompts(tmp_path) == [f"{block}```console\n$ true\n```\nwhy?"]
         inputs = await person.chat.context.tabs.recent_inputs()
         assert inputs[1:3] == ["!true", '!echo "$MINE" in $PWD; tty; exit 3']
         await person.press("up")
@@ -140,13 +140,13 @@ async def test_w05_a_command_that_floods_is_kept_at_its_beginning_and_end(tmp_pa
         assert len(person.draft) < 30_000
         assert person.draft.startswith("```console\n$ seq 1 200000\n1\n2\n")
         assert "bytes left out" in person.draft
-        assert person.draft.endswith("\n199999\n200000\n[exit code 0]\n```\n")
+        assert person.draft.endswith("\n199999\n200000\n```\n")
 
 
 async def test_w05_a_command_runs_before_an_agent_is_chosen(shop: Path) -> None:
     async with at_the_screen(str(shop), choose=True, environment=ENVIRONMENT) as person:
         await person.say("!pwd")
-        block = f"```console\n$ pwd\n{shop}\n[exit code 0]\n```\n"
+        block = f"```console\n$ pwd\n{shop}\n```\n"
         await person.until(lambda: person.draft == block, "the output")
         assert not person.tabs
 
@@ -162,9 +162,7 @@ async def test_w05_a_shell_that_is_not_there_is_said_and_the_command_kept(tmp_pa
 def test_w05_hostile_output_is_plain_text() -> None:
     said = "\x1b[31mred\x1b[0m \x1b]0;title\x07x\x1b[2J\r\n10%\r50%\r100%\nb\x08bold\u202eevil\x07\n"
     assert plain_output(said) == "red x\n100%\nbold⟨202E⟩evil␇"
-    assert output_block("a\nb", "``` x ````\n", "exit code 0") == (
-        "`````console\n$ a\n> b\n``` x ````\n[exit code 0]\n`````\n"
-    )
+    assert output_block("a\nb", "``` x ````\n", "") == ("`````console\n$ a\n> b\n``` x ````\n`````\n")
 
 
 @pytest.mark.parametrize(
@@ -176,8 +174,8 @@ def test_w05_hostile_output_is_plain_text() -> None:
         (" !ls", None),
         ("look!\n!ls", None),
         (
-            "```console\n$ a\n[exit code 0]\n```\n!ls",
-            ShellText("```console\n$ a\n[exit code 0]\n```\n", "ls"),
+            "```console\n$ a\n```\n!ls",
+            ShellText("```console\n$ a\n```\n", "ls"),
         ),
         ("```console\n$ a\n!ls", None),
         ("```\nx\n```\n!ls", None),

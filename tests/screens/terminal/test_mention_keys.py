@@ -55,7 +55,7 @@ def test_w05_raw_keys_that_end_with_enter_run_no_command_until_enter_is_pressed(
         terminal.wait_until_quiet(0.2)
         assert not made.exists()
         terminal.press("enter")
-        terminal.wait_for(r"\[exit code 0\]")
+        terminal.wait_for(r"\$ touch made; echo done")
         assert made.exists()
 
 

@@ -82,7 +82,7 @@ class ShellCommand:
         self._stop.set()
 
     async def run(self, changed: Callable[[], None]) -> str:
-        """Run it until its output ends or it is stopped; return how it ended, in words.
+        """Run it until its output ends or it is stopped; return how it ended, in words; "" if well.
 
         ``changed`` is called when there is more output. A process that it leaves behind with its output keeps it
         running. Raises ShellNotStarted if the shell cannot be started.
@@ -137,7 +137,7 @@ def _ended(status: int, *, stopped: bool) -> str:
     if stopped:
         return "stopped"
     if status >= 0:
-        return f"exit code {status}"
+        return f"exit code {status}" if status else ""
     try:
         return f"killed by {signal.Signals(-status).name}"
     except ValueError:

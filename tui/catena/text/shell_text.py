@@ -49,10 +49,12 @@ def plain_output(output: str) -> str:
 
 
 def output_block(command: str, output: str, end: str) -> str:
-    """The block of a command for a prompt: the command, its output, and how it ended."""
+    """The block of a command for a prompt: the command, its output, and how it ended unless `end` is ""."""
     said = plain_output(output)
     fence = "`" * max(3, *(len(found) + 1 for found in _FENCE.findall(f"{command}\n{said}")), 3)
     lines = [f"{fence}console", "$ " + safe(command).replace("\n", "\n> ")]
     if said:
         lines.append(said)
-    return "\n".join([*lines, f"[{end}]", fence, ""])
+    if end:
+        lines.append(f"[{end}]")
+    return "\n".join([*lines, fence, ""])

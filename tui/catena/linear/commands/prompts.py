@@ -248,7 +248,7 @@ class PromptCommands:
             raise
         except ShellNotStarted as error:
             raise Refused(str(error)) from error
-        context.out.line(f"Output: {safe_line(command)}, {end}")
+        context.out.line(f"Output: {', '.join(filter(None, (safe_line(command), end)))}")
         context.out.lines(rows.set_in(line) for line in plain_output(running.output.text).splitlines())
         await self.write(output_block(command, running.output.text, end))
 
