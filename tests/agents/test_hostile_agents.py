@@ -111,7 +111,7 @@ async def two_tabs(place: Path, misdeed: str = "") -> AsyncIterator[Scene]:
     async with at_the_screen(str(here), agent=rehearsal, settings=settings) as person:
         acts = person.chat.context
         assert acts is not None
-        acts.run(person.chat.actions.tabs.open_with(find_agent("hostile", settings)))
+        acts.run(person.chat.actions.act("catena.acts.agents:new", name="hostile"))
         await person.until(lambda: len(person.tabs) == 2, "another tab")
         await person.looks_at(person.tabs[1])
         neighbour, hostile = person.tabs

@@ -18,7 +18,7 @@ from catena.screens.chat.actions import chat_actions
 from support.places import ROOT
 
 # Commands of two fronts that are written once for each of them, and sentences in both: these numbers only go down.
-MOST_TWICE = 10
+MOST_TWICE = 7
 MOST_SENTENCES_TWICE = 1
 
 _ROOMS = {"screen": chat_actions.ChatActions, "lines": linear_commands.LinearCommands}

@@ -92,7 +92,7 @@ async def test_a02_the_answer_is_copied_and_goes_into_the_composer_behind_what_i
         person.composer.put("As you said:")
         await person.press("i")
         await back(person)
-        await person.until(lambda: person.draft == "As you said:\n\nthe answer", "the answer behind it")
+        await person.until(lambda: person.draft == "As you said:\n\nthe answer\n\n", "the answer behind it")
     copied = base64.b64encode(b"the answer").decode()
     assert any(copied in data for data in sent)
 

@@ -73,6 +73,7 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/compare 1") == [
             "! /compare N compares this branch with that of another tab; /tabs lists them."
         ]
+        assert await told("/btw say Beside.") == ["Answer: Beside."]
         assert await told("/lineage") == ["! This conversation has no forks; /fork creates one."]
         assert await told("/undo") == [
             "Undone: pinning “write notes.txt one”. Nothing more to undo. /redo to redo."

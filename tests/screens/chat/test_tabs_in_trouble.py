@@ -156,8 +156,8 @@ async def three_tabs(
     rehearsal = find_agent("rehearsal", settings)
     async with at_the_screen(str(place), agent=rehearsal, settings=settings) as person:
         await person.say("stream 9000 rate 30")
-        for number, spec in enumerate((find_agent(agent, settings), rehearsal), start=2):
-            person.chat.context.run(person.chat.actions.tabs.open_with(spec))
+        for number, name in enumerate((agent, "rehearsal"), start=2):
+            person.chat.context.run(person.chat.actions.act("catena.acts.agents:new", name=name))
             await person.until(lambda number=number: len(person.tabs) == number, "another tab")  # type: ignore[misc]
             await person.looks_at(person.tabs[-1])
         person.composer.put(DRAFT)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from catena.errors import CommandRefused
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from catena.workspace.files_along import FilesAlong
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
+    from catena_acp.conversation.asides.asides import Aside
     from catena_acp.port.port import AgentSpec
     from catena_store.records import ConversationRecord, Message
 
@@ -129,6 +131,23 @@ class Done:
     report: Report | LiveReport | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class SideQuestion:
+    """A question beside a conversation."""
+
+    text: str  # "" to have it typed
+    typed: str  # the command
+    stem: str  # of the name of the file of a saved answer
+
+
+class AnswerTo(Enum):
+    """What becomes of the last answer to side questions."""
+
+    NOTHING = "nothing"
+    DRAFT = "draft"
+    NEW_CONVERSATION = "new conversation"
+
+
 class Surface(Protocol):
     """What an act asks of the front that it runs on."""
 
@@ -158,6 +177,14 @@ class Surface(Protocol):
 
         It leaves the draft at once, and is sent when the tab is ``ready``; it returns there if that raises.
         ``apart``: it is no part of the draft.
+        """
+
+    async def ask_aside(
+        self, tab: Tab, opening: Awaitable[Aside], question: SideQuestion
+    ) -> tuple[str, AnswerTo]:
+        """Ask a side question, and more of them; return the last answer, and what the user does with it.
+
+        The aside is closed then. Raises AgentError, ReadOnly, StoreError.
         """
 
     def give_back(self, command: str) -> None:

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from catena.acts.perform import perform
-from catena.acts.surface import Here, LiveReport, Prices, Question, Refused, Report, ReportRow, T, Voice
+from catena.acts.surface import (
+    AnswerTo,
+    Here,
+    LiveReport,
+    Prices,
+    Question,
+    Refused,
+    Report,
+    ReportRow,
+    SideQuestion,
+    T,
+    Voice,
+)
 from catena.acts.table import by_names, command_with_rest, commands_of
 from catena.acts.unknown import unknown_command
 from catena.errors import CommandRefused
@@ -15,6 +27,7 @@ from catena.text.safe_text import safe
 from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
+from catena_acp.conversation.asides.asides import Aside, AsideEnded
 from catena_acp.errors import AgentError, ReadOnly
 from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
@@ -56,6 +69,21 @@ class TextSurface:
     ) -> str | None:
         """Say how to send it: a line is no prompt here."""
         return "send it again"
+
+    async def ask_aside(
+        self, tab: Tab, opening: Awaitable[Aside], question: SideQuestion
+    ) -> tuple[str, AnswerTo]:
+        """Write the answer."""
+        aside = await opening
+        try:
+            async for event in aside.ask(question.text, (), typed=question.typed):
+                if isinstance(event, AsideEnded) and event.problem:
+                    raise Refused(event.problem)
+            for line in safe(aside.text).splitlines():
+                self._write(f"Answer: {line}")
+            return aside.text, AnswerTo.NOTHING
+        finally:
+            await aside.close()
 
     def give_back(self, command: str) -> None:
         """Leave it: it stands where it was typed."""

@@ -62,7 +62,15 @@ def free_path(directory: Path, title: str, ending: str) -> Path:
     """A path in a directory that has no file yet, named after a title."""
     path = directory / file_name(title, ending)
     number = 2
-    while path.exists():
+    while path.exists() or path.is_symlink():
         path = directory / file_name(f"{title[:_LONGEST_NAME]} {number}", ending)
         number += 1
+    return path
+
+
+def write_new(directory: str, stem: str, text: str) -> Path:
+    """Write a text into a new Markdown file of a directory, and return its path. Blocks; raises OSError."""
+    path = free_path(Path(directory), stem, "md")
+    with writing(path) as file:
+        file.write(f"{text.rstrip()}\n".encode("utf-8", "replace").decode())
     return path

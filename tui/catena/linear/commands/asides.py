@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from catena.acts.surface import Refused
+from catena.acts.surface import AnswerTo, Refused, SideQuestion
 from catena.errors import CommandRefused
-from catena.export.files import free_path, writing
-from catena.linear.commands.tabs import TabCommands
+from catena.export.files import write_new
 from catena.linear.context import LinearContext
 from catena.linear.rows import answer_line, spoken
 from catena.linear.sentences import SentenceCutter, SpokenLine
 from catena.mentions.prompt_files import with_mentions_of
-from catena.settings.agents import stored_agent
-from catena.text.aside_text import PULL_REQUEST, SUMMARY, with_wish
 from catena.text.formats import from_home
 from catena.text.safe_text import safe, safe_line
+from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import MessageAdded, MessageGrew
 from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideOpened
 from catena_store.records import Kind
@@ -24,51 +22,50 @@ from catena_store.records import Kind
 _WAYS = "/insert puts the answer into the draft, /save into a file, /begin into a new conversation."
 
 
-class AsideCommands:
-    """Actions beside the conversation that is read."""
+class AsideDialog:
+    """Side questions and their answers, until an empty line or a command ends them."""
 
-    def __init__(self, context: LinearContext, tabs: TabCommands) -> None:
+    def __init__(self, context: LinearContext, tab: Tab, aside: Aside, question: SideQuestion) -> None:
         self._context = context
-        self._tabs = tabs
+        self._tab = tab
+        self._aside = aside
+        self._question = question
 
-    async def btw(self, argument: str) -> None:
-        """Ask a side question, and more of them until an empty line."""
-        await self._ask(argument, f"/btw {argument}", "aside")
-
-    async def summary(self, argument: str) -> None:
-        """Ask for a summary of the conversation."""
-        await self._ask(with_wish(SUMMARY, argument), f"/summary {argument}".strip(), "summary")
-
-    async def pull_request(self, argument: str) -> None:
-        """Ask for the text of a pull request."""
-        await self._ask(with_wish(PULL_REQUEST, argument), f"/pr {argument}".strip(), "pull-request")
-
-    async def _ask(self, question: str, typed: str, stem: str) -> None:
-        context, tab = self._context, self._context.here
-        aside = await tab.conversation.asides.begin(tab.window)
+    async def lead(self) -> tuple[str, AnswerTo]:
+        """Ask the questions; return the last answer, and what becomes of it."""
+        context, aside = self._context, self._aside
         try:
             context.say(f"Side question, not saved: {context.title}, {spoken(aside.price.words)}.")
             with context.dialog():
-                await self._go_on(aside, question, typed, stem)
+                to = await self._go_on(self._question.text, self._question.typed)
         finally:
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.shield(asyncio.ensure_future(aside.close()))
         context.say("The side question is over.")
+        return aside.text, to
 
-    async def _go_on(self, aside: Aside, question: str, typed: str, stem: str) -> None:
-        """Ask one question after the other, until an empty line or a command ends it."""
+    async def _go_on(self, question: str, typed: str) -> AnswerTo:
         context = self._context
         while True:
             if question:
-                await self._answer(aside, question, typed)
+                await self._answer(question, typed)
                 context.say(f"The next line asks more; an empty one ends it. {_WAYS}")
-            line = await context.ask_text("Side question: ")
-            question = typed = (line or "").strip()
-            if not question or await self._take(aside, question, stem):
-                return
+            question = typed = (await context.ask_text("Side question: ") or "").strip()
+            match question:
+                case "":
+                    return AnswerTo.NOTHING
+                case "/insert":
+                    return AnswerTo.DRAFT
+                case "/begin":
+                    return AnswerTo.NEW_CONVERSATION
+                case "/save":
+                    await self._save()
+                    return AnswerTo.NOTHING
+                case _ if question.startswith("/"):
+                    raise Refused(f"{safe_line(question)} is no command of a side question. {_WAYS}")
 
-    async def _answer(self, aside: Aside, question: str, typed: str) -> None:
-        context, tab = self._context, self._context.here
+    async def _answer(self, question: str, typed: str) -> None:
+        context, aside = self._context, self._aside
         cutter, label = SentenceCutter(), f"{context.agent}, aside:"
         growing: str | None = None
 
@@ -78,7 +75,7 @@ class AsideCommands:
                 context.out.line(answer_line(line, context.agent, label))
                 label = ""
 
-        files = await with_mentions_of(tab, question, ())
+        files = await with_mentions_of(self._tab, question, ())
         try:
             async for event in aside.ask(question, files, typed=typed):
                 match event:
@@ -100,37 +97,10 @@ class AsideCommands:
             raise
         context.out.last_line("Done: the side question is answered")
 
-    async def _take(self, aside: Aside, typed: str, stem: str) -> bool:
-        """Do what a command says with the answer; False for a question."""
-        context, tab = self._context, self._context.here
-        answer = safe(aside.text)
-        match typed:
-            case "/insert":
-                tab.append(answer)
-                await context.tabs.keep(tab)
-                context.say("Put into the draft.")
-            case "/save":
-                path = await asyncio.to_thread(self._save, tab.conversation.record.cwd, stem, answer)
-                context.say(f"Wrote {from_home(path)}")
-            case "/begin":
-                spec = stored_agent(tab.agent, tab.profile, context.settings)
-                opened = await context.tabs.open_new(spec, cwd=tab.conversation.record.cwd)
-                opened.write(f"{answer}\n\n")
-                await self._tabs.show(opened)
-            case _ if typed.startswith("/"):
-                raise Refused(f"{safe_line(typed)} is no command of a side question. {_WAYS}")
-            case _:
-                return False
-        return True
-
-    @staticmethod
-    def _save(directory: str, stem: str, text: str) -> str:
-        from pathlib import Path
-
-        path = free_path(Path(directory), stem, "md")
+    async def _save(self) -> None:
+        directory, stem = self._tab.conversation.record.cwd, self._question.stem
         try:
-            with writing(path) as file:
-                file.write(f"{text}\n")
+            path = await asyncio.to_thread(write_new, directory, stem, safe(self._aside.text))
         except OSError as error:
-            raise CommandRefused(f"{path} cannot be written: {error.strerror}") from error
-        return str(path)
+            raise CommandRefused(f"{stem}.md cannot be written: {error.strerror}") from error
+        self._context.say(f"Wrote {from_home(str(path))}")

@@ -11,7 +11,6 @@ from catena.acts.surface import Here
 from catena.acts.table import FrontCommand
 from catena.acts.unknown import shown_name
 from catena.linear.commands.agents import AgentCommands
-from catena.linear.commands.asides import AsideCommands
 from catena.linear.commands.branches import BranchCommands
 from catena.linear.commands.history import HistoryCommands
 from catena.linear.commands.prompts import PromptCommands, numbered
@@ -47,7 +46,6 @@ class LinearCommands:
         self.history: HistoryCommands = HistoryCommands(context, self.tabs, self.act)
         self.reading: ReadingCommands = ReadingCommands(context)
         self.agents: AgentCommands = AgentCommands(context, self.tabs, self.prompts)
-        self.asides: AsideCommands = AsideCommands(context, self.tabs)
 
     def act(self, does: str, *, at: str | None = None, **given: object) -> Awaitable[None]:
         """Do an act of a name, ``given`` its arguments, in the tab that is read: at a message, or at its end."""

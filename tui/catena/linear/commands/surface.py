@@ -8,6 +8,7 @@ from functools import partial
 from catena.acts.agents import prices as prices_of
 from catena.acts.perform import carry_out
 from catena.acts.surface import (
+    AnswerTo,
     Cancelled,
     Done,
     LiveReport,
@@ -16,10 +17,12 @@ from catena.acts.surface import (
     Refused,
     Report,
     ReportRow,
+    SideQuestion,
     T,
     Voice,
 )
 from catena.linear import rows as lines
+from catena.linear.commands.asides import AsideDialog
 from catena.linear.commands.files import choose_extent, said_along
 from catena.linear.commands.prompts import PromptCommands
 from catena.linear.commands.tabs import TabCommands
@@ -29,6 +32,7 @@ from catena.terminal.programs import run_program
 from catena.text.safe_text import safe
 from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
+from catena_acp.conversation.asides.asides import Aside
 from catena_acp.errors import AgentError
 from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
@@ -88,6 +92,12 @@ class LinesSurface:
         await self._prompts.say(prompt, tab=tab)
         await self._context.tabs.keep(tab)
         return None
+
+    async def ask_aside(
+        self, tab: Tab, opening: Awaitable[Aside], question: SideQuestion
+    ) -> tuple[str, AnswerTo]:
+        """Read the answers; an empty line ends it."""
+        return await AsideDialog(self._context, tab, await opening, question).lead()
 
     def give_back(self, command: str) -> None:
         """Leave it: it stands where it was typed."""

@@ -7,15 +7,15 @@ import os
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.content import Content
 
+from catena.acts.surface import AnswerTo, SideQuestion
 from catena.desktop.clipboard import copied_words
+from catena.export.files import write_new
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.reading_screen import ReadingScreen
@@ -38,46 +38,12 @@ if TYPE_CHECKING:
 
 
 _PLACEHOLDER = Content.styled("Ask a side question (not saved)", "$faint")
-_MOST = 1_000  # names that are tried
-
-
-def write_new(directory: str, stem: str, text: str) -> Path:
-    """Write `STEM.md` into the directory, or `STEM-2.md`, `STEM-3.md` …: the first that is free.
-
-    An existing file is never overwritten, and no link is followed. Blocks; raises OSError.
-    """
-    for number in range(1, _MOST + 1):
-        path = Path(directory) / (f"{stem}.md" if number == 1 else f"{stem}-{number}.md")
-        try:
-            with path.open("x", encoding="utf-8", errors="replace") as file:
-                file.write(text if text.endswith("\n") else f"{text}\n")
-        except FileExistsError:
-            continue
-        return path
-    raise FileExistsError(17, f"{stem}.md to {stem}-{_MOST}.md already exist")
 
 
 _SLOW_FRAME = 0.1  # seconds between two drawings over a slow line
 _READING_SECONDS = 4.0  # for a message, before the time of the answer replaces it
 _NO_ANSWER = "No answer yet."
 _NOT_WHOLE = "Wait for this answer first."
-
-
-class Destination(Enum):
-    """A place for the answer, besides the clipboard and a file."""
-
-    NOWHERE = "nowhere"
-    COMPOSER = "composer"
-    NEW_CONVERSATION = "new conversation"
-
-
-@dataclass(frozen=True, slots=True)
-class AsideResult:
-    """The answer of an aside, and its destination."""
-
-    destination: Destination
-    answer: str
-    unasked: str  # text that was typed and not asked
 
 
 class AsideTranscript(Transcript):
@@ -107,8 +73,11 @@ class _Edit:
     text: str
 
 
-class AsideScreen(ReadingScreen[AsideResult]):
-    """Questions to an aside and its answers; the caller closes the aside."""
+class AsideScreen(ReadingScreen[tuple[AnswerTo, str]]):
+    """Questions to an aside and its answers; returns what becomes of the last, and what was typed and not asked.
+
+    The caller closes the aside.
+    """
 
     CSS_PATH = [STYLES, "aside.tcss"]  # noqa: RUF012 - as Textual declares them
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -119,29 +88,22 @@ class AsideScreen(ReadingScreen[AsideResult]):
     def __init__(
         self,
         aside: Aside,
+        question: SideQuestion,
         *,
-        question: str,
-        typed: str,
         directory: str,
-        stem: str,
         open_link: Callable[[Transcript.LinkOpened], None],
         mentioned: Callable[[str], Awaitable[tuple[Attachment, ...]]],
         still: bool = False,
         vim: bool = False,
     ) -> None:
-        """Without a ``question`` the composer opens. ``stem``: the name of the file of a saved answer.
-
-        ``mentioned`` reads the files that a question mentions; it raises NotAttachable.
-        """
+        """``mentioned`` reads the files that a question mentions; it raises NotAttachable."""
         super().__init__()
         self._aside = aside
         self._question = question
-        self._typed = typed
         self._directory = directory
-        self._stem = stem
         self._open_link = open_link
         self._mentioned = mentioned
-        self._asking = typed if question else ""  # until it is stored among the inputs
+        self._asking = question.typed if question.text else ""  # until it is stored among the inputs
         self._since: float | None = None  # when the question was asked, while its answer comes
         self._read_by = 0.0  # when the message may be replaced
         self._edit: _Edit | None = None
@@ -166,8 +128,8 @@ class AsideScreen(ReadingScreen[AsideResult]):
         self._show_context(f"{self._aside.title} · {self._aside.price.short_words}")
         self.set_interval(1.0, self._tick)
         self.set_focus(self._transcript)
-        if self._question:
-            self._begin(self._question, self._typed)
+        if self._question.text:
+            self._begin(self._question.text, self._question.typed)
         else:
             self.action_ask()
         self._show_keys()
@@ -264,7 +226,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
             self._leave_edit()
             self._close_composer()
         else:
-            self._close(Destination.NOWHERE)
+            self._close(AnswerTo.NOTHING)
 
     def action_stop(self) -> None:
         """Copy the selected text; else stop the answer; else close the screen."""
@@ -356,12 +318,12 @@ class AsideScreen(ReadingScreen[AsideResult]):
     def action_insert(self) -> None:
         """Close the screen; the answer goes into the composer."""
         if self._answer():
-            self._close(Destination.COMPOSER)
+            self._close(AnswerTo.DRAFT)
 
     def action_begin(self) -> None:
         """Close the screen; the answer begins a conversation."""
         if self._answer():
-            self._close(Destination.NEW_CONVERSATION)
+            self._close(AnswerTo.NEW_CONVERSATION)
 
     def action_save(self) -> None:
         """Save the answer as a new file in the directory of the conversation."""
@@ -370,7 +332,7 @@ class AsideScreen(ReadingScreen[AsideResult]):
 
     async def _save(self, answer: str) -> None:
         try:
-            path = await asyncio.to_thread(write_new, self._directory, self._stem, answer)
+            path = await asyncio.to_thread(write_new, self._directory, self._question.stem, answer)
         except OSError as error:
             self.say(f"Could not save: {error.strerror or error}.")
         else:
@@ -412,6 +374,6 @@ class AsideScreen(ReadingScreen[AsideResult]):
         if text := joined(self._asking, f"/btw {unasked}" if unasked.strip() else ""):
             tab.restore(text)
 
-    def _close(self, destination: Destination) -> None:
+    def _close(self, to: AnswerTo) -> None:
         unasked = self._unasked
-        self.dismiss(AsideResult(destination, self._aside.text, unasked if unasked.strip() else ""))
+        self.dismiss((to, unasked if unasked.strip() else ""))

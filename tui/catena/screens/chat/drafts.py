@@ -216,9 +216,9 @@ class Drafts:
 
     # --- texts
 
-    def restore(self, tab: Tab, text: str) -> None:
+    def restore(self, tab: Tab | None, text: str) -> None:
         """Restore a text that was not sent to the draft of its tab; to this draft, if the tab is closed."""
-        draft = tab if tab in self._tabs.tabs else self._place
+        draft = tab if tab is not None and tab in self._tabs.tabs else self._place
         self.rewrite(draft, lambda: draft.restore(text))
         if draft is self._place:
             self._composer.came_in()

@@ -10,7 +10,6 @@ from catena.acts.perform import body_of, carry_out
 from catena.acts.surface import Here
 from catena.screens.chat.actions.agent.settings import SettingsActions
 from catena.screens.chat.actions.agent.trouble import TroubleActions
-from catena.screens.chat.actions.branching.asides import AsideActions
 from catena.screens.chat.actions.branching.branches import BranchActions
 from catena.screens.chat.actions.branching.checkpoints import CheckpointActions
 from catena.screens.chat.actions.branching.editing import EditActions
@@ -62,7 +61,6 @@ class ChatActions:
         self.changes = ChangesActions(context, self._open_prompt)
         self.along = AlongActions(context, self.changes)
         self.tabs.shown_first = self.along.look_for_cut
-        self.asides = AsideActions(context, self.tabs)
         self.edits = EditActions(context, self.along)
         self.branches = BranchActions(context, self.edits, self.act)
         self.start = StartActions(context, self.tabs, history=self.choose_from_history)

@@ -10,17 +10,33 @@ from typing import TYPE_CHECKING
 
 from catena.acts.agents import prices as prices_of
 from catena.acts.perform import carry_out
-from catena.acts.surface import Cancelled, LiveReport, Prices, Question, Refused, Report, ReportRow, T
+from catena.acts.surface import (
+    AnswerTo,
+    Cancelled,
+    LiveReport,
+    Prices,
+    Question,
+    Refused,
+    Report,
+    ReportRow,
+    SideQuestion,
+    T,
+)
+from catena.mentions.prompt_files import with_mentions_of
 from catena.screens.chat.actions.branching.files import along_choices
 from catena.screens.chat.context import WENT_ON
 from catena.screens.chat.panels.fork import ENTER, FILES, SHOW, ForkOption, ForkQuestion
 from catena.workspace.files_along import FILES_STAY, FilesAlong
+from catena.workspace.outgoing import Stage
+from catena_acp.errors import AgentError, ReadOnly
+from catena_store.errors import StoreError
 
 if TYPE_CHECKING:
     from catena.screens.chat.actions.sheets import SurfaceActions
     from catena.settings.settings import Settings
     from catena.workspace.outgoing import UnplacedDraft
     from catena.workspace.tab import Tab
+    from catena_acp.conversation.asides.asides import Aside
     from catena_acp.port.port import AgentSpec
 
 
@@ -94,10 +110,42 @@ class ScreenSurface:
         await self._actions.prompts.send(tab, prompt, ready=ready)
         return None
 
+    async def ask_aside(
+        self, tab: Tab, opening: Awaitable[Aside], question: SideQuestion
+    ) -> tuple[str, AnswerTo]:
+        """Show the questions and their answers on a screen; what was typed and not asked returns."""
+        from catena.screens.aside.screen import AsideScreen
+
+        context = self._context
+        asked = context.tabs.outgoing.add(question.typed, tab, stage=Stage.HELD)
+        try:
+            aside = await opening
+        except (AgentError, StoreError, ReadOnly):
+            context.drafts.restore_outgoing(asked)
+            raise
+        screen = AsideScreen(
+            aside,
+            question,
+            directory=tab.conversation.record.cwd,
+            open_link=context.screen.open_link,
+            mentioned=lambda text: with_mentions_of(tab, text, ()),
+            still=context.screen.still,
+            vim=context.settings.vim,
+        )
+        asked.back = lambda: screen.restore(tab)
+        try:
+            to, unasked = await context.app.push_screen_wait(screen)
+        finally:
+            context.run(aside.close())  # beside what the user does next
+        context.tabs.outgoing.remove(asked)
+        context.write_here()
+        if unasked:
+            context.drafts.restore(tab, f"/btw {unasked}")
+        return aside.text, to
+
     def give_back(self, command: str) -> None:
         """Put it into the composer again."""
-        if self._tab is not None:
-            self._context.drafts.restore(self._tab, command)
+        self._context.drafts.restore(self._tab, command)
 
     async def meanwhile(self, work: Awaitable[None]) -> None:
         """Let it go on by itself: the keys wait for nothing of it."""

@@ -333,15 +333,6 @@ class TabActions:
     def _is_there(self, tab: Tab) -> bool:
         return tab is self._context.presenter.shown and tab is self._context.tab
 
-    async def open_with(self, spec: AgentSpec, *, cwd: str | None = None, draft: str = "") -> None:
-        """Open a new conversation with an agent in a new tab, with a text to begin with."""
-        context = self._context
-        way = context.drafts.set_out()
-        with context.drafts.under_way(way):
-            tab = await context.tabs.open_new(spec, cwd=cwd)
-            tab.write(draft)
-            await self.show(tab, way)
-
     async def open_conversation(self, conversation_id: str) -> Tab:
         """Show a conversation in its tab, or in a new one."""
         context = self._context

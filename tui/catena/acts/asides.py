@@ -1,0 +1,48 @@
+"""Acts beside a conversation, none of which is kept in it: any question, a summary, the text of a pull request."""
+
+from __future__ import annotations
+
+from catena.acts.agents import kept_agent
+from catena.acts.surface import AnswerTo, Done, Here, Refused, SideQuestion
+from catena.text.aside_text import PULL_REQUEST, SUMMARY, with_wish
+from catena.text.safe_text import safe
+from catena.workspace.tab import Tab
+
+
+async def btw(on: Here, question: str) -> Done:
+    """Ask a question, and more of them as long as the user likes."""
+    return await _ask(on, SideQuestion(question, f"/btw {question}", "aside"))
+
+
+async def summary(on: Here, wish: str) -> Done:
+    """Ask for a summary of the conversation; ``wish`` is what the user wishes of it."""
+    typed = f"/summary {wish}".strip()
+    return await _ask(on, SideQuestion(with_wish(SUMMARY, wish), typed, "summary"))
+
+
+async def pull_request(on: Here, wish: str) -> Done:
+    """Ask for the text of a pull request; ``wish`` is what the user wishes of it."""
+    typed = f"/pr {wish}".strip()
+    return await _ask(on, SideQuestion(with_wish(PULL_REQUEST, wish), typed, "pull-request"))
+
+
+async def _ask(on: Here, question: SideQuestion) -> Done:
+    if on.at is None:
+        on.surface.give_back(question.typed)
+    tab = on.tab
+    answer, to = await on.surface.ask_aside(tab, tab.conversation.asides.begin(tab.window), question)
+    if to is AnswerTo.DRAFT:
+        await on.surface.write(safe(answer))
+    elif to is AnswerTo.NEW_CONVERSATION:
+        spec = kept_agent(tab, on.settings)
+        if spec is None:
+            raise Refused("This conversation's agent is no longer installed.")
+
+        async def step() -> Tab:
+            opened = await on.tabs.open_new(spec, cwd=tab.conversation.record.cwd)
+            opened.write(f"{safe(answer)}\n\n")
+            return opened
+
+        await on.surface.go(step(), lambda opened: opened)
+        return Done("Add your request and send it; nothing has been sent yet.")
+    return Done()
