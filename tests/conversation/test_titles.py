@@ -79,20 +79,16 @@ async def test_a_title_is_one_line(world: World) -> None:
         assert await named(desk, "words") == "two lines"
 
 
-async def test_forks_that_are_named_like_their_source_say_that_they_are_forks(world: World) -> None:
-    agent = spec(world.place, f"{NAMES}\n    title = lambda said: 'The plan'")
-    async with world.client(specs={"scripted": agent}, agent="scripted") as desk:
-        assert await named(desk, "words") == "The plan"
-        one, two = await fork_of(desk), await fork_of(desk)
-        assert await named(one, "words") == "The plan (fork)"
-        assert await named(two, "words") == "The plan (fork 2)"
-
-
-async def test_what_an_agent_says_of_forks_in_a_title_does_not_pile_up(world: World) -> None:
-    takes = "title = lambda said: 'The plan (fork) (fork #2)' if 'fork' in said else 'The plan'"
-    agent = spec(world.place, f"{NAMES}\n    {takes}")
-    async with world.client(specs={"scripted": agent}, agent="scripted") as desk:
+@pytest.mark.parametrize("marks", ["", " (fork)", " (fork) (fork #2)"])
+async def test_u04_a_fork_does_not_take_its_sources_title_from_an_agent(world: World, marks: str) -> None:
+    takes = f"title = lambda said: 'Later' if 'later' in said else 'The plan' + '{marks}' * ('fork' in said)"
+    names = f"{NAMES}\n    {takes}".replace("if session_id not in named", "if True")
+    async with world.client(specs={"scripted": spec(world.place, names)}, agent="scripted") as desk:
         assert await named(desk, "words") == "The plan"
         one = await fork_of(desk)
-        assert await named(one, "words in a fork") == "The plan (fork)"
-        assert await named(await fork_of(one), "words in a fork of a fork") == "The plan (fork 2)"
+        await one.say("words in a fork")
+        two = await fork_of(one)
+        await two.say("words in a fork of a fork")
+        assert await named(one, "what came later") == "Later"
+        assert [each.title for each in one.told if isinstance(each, Renamed)] == ["Later"]
+        assert title(two) is None

@@ -38,7 +38,7 @@ from catena_acp.continuity.turns.questions import PendingQuestions
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.continuity.wording.leases import hold_words
 from catena_acp.conversation import journal
-from catena_acp.conversation.titles import fork_title, readable_title, without_fork_marks
+from catena_acp.conversation.titles import readable_title, without_fork_marks
 from catena_acp.errors import AgentError, AgentMissing, QuestionChanged, ReadOnly
 from catena_acp.permissions.subject import RequestSubject, subject_of
 from catena_acp.port.elicitation.requests import CANCEL, ElicitationAnswer
@@ -732,7 +732,11 @@ class LiveConversation:
                 if record is None or record.title is not None:  # the person was faster
                     return
                 if record.fork_point_id is not None:
-                    title = fork_title(title, await conversations.titles_of_family(tx, record.family))
+                    taken = await conversations.titles_of_family(tx, record.family)
+                    if title in map(
+                        without_fork_marks, taken
+                    ):  # it is its source's; its own prompt tells more
+                        return
                 await conversations.set_title(tx, self.id, title)
             self._renamed(title)
 

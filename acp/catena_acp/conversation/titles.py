@@ -1,10 +1,8 @@
-"""Titles that agents give: one line, without our own words, and of a fork another one than its source's. Pure."""
+"""Titles that agents give: one line, without our own words. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Set
-from itertools import count
 
 from catena_acp.continuity.routing.prior_context import END
 
@@ -28,11 +26,3 @@ def readable_title(told: str) -> str | None:
 def without_fork_marks(title: str) -> str:
     """An agent's title without what it says of forks: most of them are ours, and a fork of a fork is marked again."""
     return _FORK_MARKS.sub("", title) or title
-
-
-def fork_title(title: str, taken: Set[str]) -> str:
-    """The title of a fork: marked as one where it is ``taken`` by another conversation of its family."""
-    if title not in taken:
-        return title
-    marked = (f"{title} (fork)" if number == 1 else f"{title} (fork {number})" for number in count(1))
-    return next(each for each in marked if each not in taken)

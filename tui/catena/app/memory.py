@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from catena.history.scopes import repository_of
-from catena.text.formats import from_home, title_of
+from catena.text.formats import from_home
+from catena.text.names import conversation_name
 from catena.text.safe_text import safe, safe_line
 from catena.text.secrets import SecretMask
 from catena_acp.spoken.call import Call
@@ -171,9 +172,7 @@ async def _before_logout(reader: Reader, standpoint: _Standpoint, row_id: str) -
 
 def _receipt(record: ConversationRecord, prompt: Message, mask: SecretMask) -> str:
     """Where a turn stands."""
-    title = safe_line(
-        mask.rewrite(record.title or "") or title_of(_beginning(prompt.text, mask)) or "untitled"
-    )
+    title = safe_line(conversation_name(mask.rewrite(record.title or ""), _beginning(prompt.text, mask)))
     who, where = safe_line(record.agent), safe_line(from_home(record.cwd))
     when = f"{prompt.created_at:%Y-%m-%d %H:%M} UTC"
     return f"Conversation {record.id} “{title}”, {who}, {when}, {where}, turn {prompt.id}:"

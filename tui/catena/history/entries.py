@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
-from catena.text.formats import title_of
+from catena.text.names import conversation_name
 
 OURS = "catena"  # the source of our own conversations
 
@@ -51,7 +51,7 @@ class HistoryEntry(NamedTuple):
     @property
     def name(self) -> str:
         """Its title, or what stands for one."""
-        return self.title or title_of(self.first_prompt) or "untitled"
+        return conversation_name(self.title, self.first_prompt)
 
     @property
     def foreign(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from catena.text.formats import title_of
+from catena.text.names import conversation_name
 from catena.text.secrets import SecretMask
 from catena_acp.spoken.spoken import seams_above
 from catena_store.conversations import conversations
@@ -96,7 +96,7 @@ class Contents:
         # Masked before it is cut: the beginning of a secret does not look like one.
         asked = (await self._first(asking)).text if asking and not conversation.title else ""
         first = self._masked(asked, "the title")
-        title = self._masked(conversation.title or "", "the title") or title_of(first) or "Conversation"
+        title = conversation_name(self._masked(conversation.title or "", "the title"), first, "Conversation")
         ends = {passage.above for passage in self._outline}
         named = self._titles(conversation.agent, conversation.profile) or conversation.agent
         here = next(

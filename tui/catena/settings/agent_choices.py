@@ -32,6 +32,7 @@ class Readiness(StrEnum):
 
     READY = "ready"
     LOG_IN = "log in"
+    LIMITED = "limit reached"
     MISSING = "not installed"
 
 
@@ -59,6 +60,11 @@ class AgentChoice:
         return self.readiness is not Readiness.MISSING
 
     @property
+    def usable(self) -> bool:
+        """True if a prompt can go to it now, after a login at most."""
+        return self.readiness in (Readiness.READY, Readiness.LOG_IN)
+
+    @property
     def addressed_as(self) -> str:
         """What it is called where it is talked to."""
         return self.short_title or self.title
@@ -83,21 +89,33 @@ def agent_choices(
     last_used: tuple[str, str] | None,
     offered: Sequence[RegistryEntry] = (),
     used: Mapping[str, str] | None = None,
+    *,
+    limited: tuple[str, str] | None = None,
 ) -> list[AgentChoice]:
     """Every known agent: the last used, the others that are found and first ready, rehearsal; then the missing.
 
     ``last_used`` is its stored name and profile. ``offered`` are the agents of the registry, which Catena can install.
     ``used`` are the stored names and titles of a conversation's agents: a command of its own is known from there only.
+    ``limited``: the stored name and profile of one whose limit is reached; it is the last of those that are found.
     """
+    struck = stored_agent_name(*limited, settings) if limited else None
     name = stored_agent_name(*last_used, settings) if last_used else None
     own = [*_own_agents(settings), *_used_commands(used or {}, settings)]
     named = {choice.name for choice in own}
     known = [*own, *(choice for choice in _catalogue_agents(offered) if choice.name not in named)]
-    marked = [replace(choice, last_used=choice.name == name) for choice in known]
+    marked = [
+        replace(
+            choice,
+            last_used=choice.name == name,
+            readiness=Readiness.LIMITED if choice.name == struck and choice.found else choice.readiness,
+        )
+        for choice in known
+    ]
     return sorted(
         marked,
         key=lambda choice: (
             not choice.found,
+            not choice.usable,
             not (choice.last_used and choice.found),
             choice.name == REHEARSAL,
             choice.needs_login,

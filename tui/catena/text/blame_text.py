@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from catena.text.formats import age, title_of
+from catena.text.names import conversation_name
 from catena.text.safe_text import safe_line
 from catena_acp.blame.authorship import Author, BlamedFile, BlamedTurn, Doubt, Proof
 
@@ -139,7 +140,7 @@ def conversation_words(turn: BlamedTurn) -> str:
     """The title of a turn's conversation."""
     if turn.prompt.deleted:
         return "a deleted conversation"
-    return safe_line(turn.prompt.title or title_of(turn.prompt.opening)) or "untitled"
+    return safe_line(conversation_name(turn.prompt.title, turn.prompt.opening))
 
 
 def doubt_words(file: BlamedFile, author: Author) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from catena.text.formats import title_of
+from catena.text.names import conversation_name
 from catena.text.safe_text import safe_line
 from catena_acp.agents.catalog import find_spec
 from catena_acp.continuity.wording.context_summary import SHORTENED
@@ -147,7 +147,7 @@ _HOW = "/lineage goes there"
 
 def kin_name(kin: Kin) -> str:
     """The title of a source or fork."""
-    return safe_line(kin.title or title_of(kin.preview) or "untitled")
+    return safe_line(conversation_name(kin.title, kin.preview))
 
 
 def lineage_line(lineage: Lineage, forked_at: datetime) -> str:

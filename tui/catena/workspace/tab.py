@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, assert_never
 
-from catena.text.formats import joined, title_of
+from catena.text.formats import joined
+from catena.text.names import conversation_name, names_apart
 from catena.text.safe_text import safe_line
 from catena.workspace.files_along import FilesAlong
 from catena.workspace.questions.form_draft import FormDraft
@@ -117,7 +118,8 @@ class Tab:
     window: Window
     conversation: Conversation
     kept: bool  # a window of the workspace, which comes back
-    title: str = ""
+    among: Sequence[Tab] = field(default=(), compare=False, repr=False)  # the open tabs, itself one of them
+    first_prompt: str = ""  # that was born in the conversation
     draft: str = ""
     scroll: int | None = None
     leaf_id: str | None = None
@@ -332,8 +334,9 @@ class Tab:
         self.trouble = TabTrouble()
 
     def name(self) -> str:
-        """The name of the tab."""
-        return self.conversation.record.title or self.title or "new"
+        """The name of the tab, which no other tab has."""
+        among = self.among if any(tab is self for tab in self.among) else [self]
+        return next(name for tab, name in zip(among, names_of(among), strict=True) if tab is self)
 
     def look(self) -> None:
         """Clear the marks: the person sees the tab."""
@@ -361,8 +364,8 @@ class Tab:
                 self.unread = self.unread or not seen
                 if message.kind is Kind.USER:
                     self.elsewhere = None
-                if message.kind is Kind.USER and not self.title:
-                    self.title = title_of(message.text)
+                if message.kind is Kind.USER and not self.first_prompt:
+                    self.first_prompt = message.text
             case MessageGrew(message_id=message_id, text=text):
                 self.growing.setdefault(message_id, GrowingText()).add(text)
             case MessageChanged(message=message):
@@ -468,3 +471,16 @@ def waiting_prompt_lines(tabs: Iterable[Tab], now: datetime) -> list[str]:
         for tab in tabs
         if tab.trouble.standing is not None and tab.trouble.standing.waits_until is not None
     ]
+
+
+def names_of(tabs: Sequence[Tab]) -> list[str]:
+    """What tabs are called beside each other."""
+    return names_apart(
+        [
+            (
+                safe_line(conversation_name(tab.conversation.record.title, tab.first_prompt, "new")),
+                safe_line(tab.agent_title),
+            )
+            for tab in tabs
+        ]
+    )

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from catena.text import chain_text
-from catena.text.formats import joined, title_of
+from catena.text.formats import joined
 from catena.workspace.keeping import TabKeeping
 from catena.workspace.moved_directories import MovedDirectory, moved_directories
 from catena.workspace.outgoing import OutgoingTexts
@@ -243,6 +243,7 @@ class OpenTabs:
             tab.unread, tab.added = True, later.turns
         await self._read_about(tab)
         self._listen(tab)
+        tab.among = self.tabs
         self.tabs.append(tab)
         return tab
 
@@ -253,7 +254,7 @@ class OpenTabs:
             first_prompt = await messages.first_prompt(reader, tab.conversation.id)
         later = await tab.conversation.turns_elsewhere(tab.window_id, tab.leaf_id)
         tab.elsewhere = TurnsElsewhere(later) if later else None
-        tab.title = title_of(first_prompt or "")
+        tab.first_prompt = first_prompt or ""
 
     def _listen(self, tab: Tab) -> None:
         def listen(event: ConversationEvent) -> None:

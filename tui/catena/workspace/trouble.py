@@ -97,6 +97,15 @@ class TabTrouble:
             self.standing = replace(self.standing, waits_until=until)
         return self.standing
 
+    @property
+    def limited(self) -> tuple[str, str] | None:
+        """The agent and profile whose limit is reached, as far as is known."""
+        standing = self.standing
+        if standing is None or standing.problem.trouble is not Trouble.RATE_LIMIT:
+            return None
+        over = standing.problem.resets_at is not None and not standing.held(self._clock())
+        return None if over else standing.agent
+
     def end(self) -> None:
         """End the trouble: something is tried again."""
         self.standing = None

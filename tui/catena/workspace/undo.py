@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, assert_never
 
-from catena.text.formats import program_of, title_of
+from catena.text.formats import program_of
+from catena.text.names import conversation_name
 from catena.text.safe_text import safe_line
 from catena.workspace.files_along import moved_words
 from catena_acp.errors import AgentMissing, ReadOnly
@@ -164,9 +165,8 @@ class TabUndo:
 
 async def _named(r: Reader, entry: JournalEntry) -> JournalLine:
     record = await conversations.get(r, entry.conversation_id)
-    name = record.title if record and record.title else None
-    name = name or title_of(await messages.first_prompt(r, entry.conversation_id) or "")
-    return JournalLine(entry, name or "untitled")
+    first_prompt = await messages.first_prompt(r, entry.conversation_id)
+    return JournalLine(entry, conversation_name(record.title if record else None, first_prompt))
 
 
 def what(done: JournalLine) -> str:

@@ -16,6 +16,7 @@ from catena.errors import ExitStatus
 from catena.settings.agents import titles_in_settings
 from catena.text.formats import age, cell_width, program_of, truncate
 from catena.text.json_shapes import dumps, record_shape, time_shape
+from catena.text.names import conversation_name
 from catena.text.safe_text import safe_line
 from catena_acp.transcripts.session import ForeignSession
 from catena_store.conversations import conversations
@@ -169,7 +170,7 @@ def agent_name(agent: str, profile: str, title_of: Callable[[str, str], str | No
 
 def _name(each: Listed) -> str:
     preview = each.preview if isinstance(each, Summary) else each.first_prompt
-    return safe_line(each.title or preview)
+    return safe_line(conversation_name(each.title, preview))
 
 
 def line_width() -> int | None:

@@ -12,8 +12,9 @@ from catena.cli.conversations.list import line_width
 from catena.cli.outcome import outcome
 from catena.errors import ExitStatus
 from catena.settings.agents import titles_in_settings
-from catena.text.formats import age, size_text, title_of, truncate
+from catena.text.formats import age, size_text, truncate
 from catena.text.json_shapes import FORMAT, dumps, time_shape
+from catena.text.names import conversation_name
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.process_group import is_running
@@ -131,7 +132,7 @@ def _lines(found: PruneSelection, *, now: datetime, width: int | None) -> Iterat
 
 
 def _name(each: Prunable) -> str:
-    name = safe_line(each.title or title_of(each.preview) or "untitled")
+    name = safe_line(conversation_name(each.title, each.preview))
     notes = [
         note
         for note, holds in (("deleted", each.deleted), (f"{each.kept} messages stay in forks", each.kept))

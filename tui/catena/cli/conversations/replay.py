@@ -18,7 +18,8 @@ from catena.rendering.contents import masked_message
 from catena.settings.agents import titles_in_settings
 from catena.settings.checks import check_theme
 from catena.settings.settings import Settings, load_settings
-from catena.text.formats import from_home, title_of
+from catena.text.formats import from_home
+from catena.text.names import conversation_name
 from catena.text.secrets import SecretMask
 from catena_acp.agents.catalog import catalog
 from catena_acp.spoken.spoken import seams_above
@@ -73,7 +74,7 @@ def replay(
         mask.begin("the title")
         title, directory = mask.rewrite(title), mask.rewrite(directory)
     # Masked before it is cut: the beginning of a secret does not look like one.
-    title = title or title_of(next((each.text for each in shown if each.kind is Kind.USER), "")) or "untitled"
+    title = conversation_name(title, next((each.text for each in shown if each.kind is Kind.USER), ""))
     if cast is None:
         _play(timeline, record, title, directory, settings, speed=speed)
         return ExitStatus.ANSWERED

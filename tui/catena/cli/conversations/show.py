@@ -17,6 +17,7 @@ from catena.errors import ExitStatus
 from catena.rendering.lines import branch_lines
 from catena.settings.agents import titles_in_settings
 from catena.text.json_shapes import FORMAT, dumps, record_shape, surroundings_shape, turn_shape
+from catena.text.names import conversation_name
 from catena.text.usage import Spending, spending, spending_shape
 from catena_store import places
 from catena_store.chains import environments, links, turns
@@ -39,7 +40,6 @@ from catena_store.windows import windows
 T = TypeVar("T")
 
 _PAGE = 500  # messages that are read at a time
-_TITLE = 80  # characters of a first prompt that stand for a title
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,9 +258,7 @@ def print_conversation(conversation_id: str, *, json: bool) -> int:
                 print(piece, end="")
             return ExitStatus.ANSWERED
         found, leaf = reading.read(lambda reader: _branch_of(reader, conversation_id))
-        title = found.title or next(
-            (row.text[:_TITLE] for row in reading.branch(leaf) if row.kind is Kind.USER), ""
-        )
+        title = _name(found, reading.branch(leaf))
         for block in branch_lines(found, _agent_of(found), title, reading.branch(leaf)):
             print(block)
     return ExitStatus.ANSWERED
@@ -270,10 +268,14 @@ def print_turn(conversation_id: str, message: str) -> int:
     """Print the turn of a message, whatever branch it is on. Raises NotFound or Ambiguous."""
     with open_reading() as reading:
         found, rows = reading.read(lambda reader: _turn_of(reader, conversation_id, message))
-    title = found.title or next((row.text[:_TITLE] for row in rows if row.kind is Kind.USER), "")
+    title = _name(found, rows)
     for block in branch_lines(found, _agent_of(found), title, rows):
         print(block)
     return ExitStatus.ANSWERED
+
+
+def _name(found: ConversationRecord, rows: Iterable[Message]) -> str:
+    return conversation_name(found.title, next((row.text for row in rows if row.kind is Kind.USER), ""))
 
 
 def print_chain(conversation_id: str) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from catena.settings.agents import titles_in_settings
 from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
+from catena.text.names import conversation_name
 from catena.text.safe_text import safe_line
 from catena_store import places
 from catena_store.conversations import conversations, lineage, tree
@@ -16,7 +17,6 @@ from catena_store.conversations.tree import TreeNode
 from catena_store.database.database import Database
 from catena_store.records import ConversationRecord, MessageState, StopReason
 
-_TITLE = 80
 _STOPS = {
     StopReason.CANCELLED: "stopped",
     StopReason.ERROR: "failed",
@@ -90,7 +90,7 @@ def tree_lines(shown: TreeContents) -> Iterator[str]:
     """Yield a line for each prompt, branch after branch; each names the branches that part below it."""
     conversation, title_of = shown.conversation, titles_in_settings()
     first_words = shown.nodes[0].preview if shown.nodes else ""
-    yield safe_line(conversation.title or first_words[:_TITLE])
+    yield safe_line(conversation_name(conversation.title, first_words))
     agent = title_of(conversation.agent, conversation.profile) or conversation.agent
     yield f"{safe_line(agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
     yield ""

@@ -11,7 +11,8 @@ from catena.linear import rows
 from catena.linear.context import LinearContext, ListRow
 from catena.settings.agent_choices import agent_choices
 from catena.settings.agents import default_agent, find_agent
-from catena.text.formats import from_home, time_or_day, title_of
+from catena.text.formats import from_home, time_or_day
+from catena.text.names import conversation_name
 from catena.text.safe_text import safe_line
 from catena.workspace.directories import is_directory
 from catena.workspace.tab import Tab
@@ -87,7 +88,7 @@ class TabCommands:
             [
                 row(
                     each.id,
-                    f"{safe_line(each.title or title_of(each.preview) or 'untitled')}, "
+                    f"{safe_line(conversation_name(each.title, each.preview))}, "
                     f"{time_or_day(each.updated_at, utc_now())}",
                 )
                 for each, _ in newest
@@ -108,7 +109,13 @@ class TabCommands:
         ``used`` are the agents of the conversation, ``first``: Enter alone takes the first one.
         """
         context = self._context
-        known = await asyncio.to_thread(agent_choices, context.settings, last_used, used=used)
+        known = await asyncio.to_thread(
+            agent_choices,
+            context.settings,
+            last_used,
+            used=used,
+            limited=context.tab.trouble.limited if context.tab else None,
+        )
         found = [each for each in known if each.found]
         specs = [find_agent(each.name, context.settings) for each in found]
         priced = await prices(specs) if prices else [""] * len(specs)

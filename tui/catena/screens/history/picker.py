@@ -530,11 +530,11 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         """What a preview shows of a conversation, as far as it can be read."""
         place: HitPlace | None = None
         read: Preview | None = None
+        size = 0
         with contextlib.suppress(AgentError, StoreError, ReadOnly):  # what is not known is not shown
             place = await self._details.place_of(shown.hit)
             read = await self._read_preview(shown.entry, shown.hit, place)
-            await self._details.measure([shown.entry])
-        size = self._details.size_of(shown.entry)
+            size = await self._details.size_of(shown.entry)
         return replace(shown, preview=read, place=place, size=size)
 
     # --- choosing

@@ -11,7 +11,8 @@ from catena.screens.chat.panels.start import AgentRow, ConversationRow, FoldRow,
 from catena.settings.agent_choices import AgentChoice, agent_choices, offered_agents, with_versions
 from catena.settings.agents import find_agent, titles_of
 from catena.settings.installed_agents import agent_versions
-from catena.text.formats import time_or_day, title_of
+from catena.text.formats import time_or_day
+from catena.text.names import conversation_name
 from catena.workspace.outgoing import UnplacedDraft
 from catena_acp.agents.catalog import catalog
 from catena_acp.continuity.wording.problems import problem_of_notice
@@ -40,7 +41,7 @@ async def open_start(context: ChatContext) -> None:
         agent = title_of_agent(summary.agent, summary.profile) or in_catalogue.get(summary.agent)
         return ConversationRow(
             summary.id,
-            summary.title or title_of(summary.preview) or "untitled",
+            conversation_name(summary.title, summary.preview),
             agent or summary.agent,
             summary.messages,
             time_or_day(summary.updated_at, context.clock()),

@@ -303,7 +303,13 @@ class ScreenSurface:
             return context.start.agent
         kept = (tab.agent, tab.profile) if tab else await context.tabs.last_used_agent()
         spec = await choose_agent(
-            context.app, title, context.settings, kept, prices=prices or partial(prices_of, tab), used=used
+            context.app,
+            title,
+            context.settings,
+            kept,
+            prices=prices or partial(prices_of, tab),
+            used=used,
+            limited=tab.trouble.limited if tab else None,
         )
         if spec is None:
             if self._asked:

@@ -30,7 +30,7 @@ class Beginning:
         from catena.settings.agent_choices import agent_choices
 
         self._conversation.show_start()
-        self._conversation.start.show_agents(agent_choices(start.settings, start.note.last_used))
+        self._conversation.start.show_agents(agent_choices(start.settings, start.note.last_used), whole=False)
 
     def show_addressed(self, directory: str) -> None:
         """Show whom a text would go to from the start, if that is shown."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import set_cell_size
 from textual import events
 from textual.content import Content
 from textual.message import Message
@@ -14,9 +14,10 @@ from textual.widget import Widget
 
 from catena.cells import cell_len
 from catena.text.formats import from_home
+from catena.text.names import fitting_names
 from catena.text.safe_text import safe_line
 
-if TYPE_CHECKING:  # the first frame has no tab
+if TYPE_CHECKING:  # for annotations alone
     from catena.workspace.panes import Panes
     from catena.workspace.tab import Tab
 
@@ -40,9 +41,14 @@ class TabLabel:
 
 def labels_of(tabs: Sequence[Tab], panes: Panes) -> list[TabLabel]:
     """The tabs as the bar shows them."""
+    from catena.workspace.tab import names_of  # the first frame has no tab
+
     in_sight = [pane.tab for pane in panes.open if pane.in_sight]
     active = panes.focused.tab
-    return [TabLabel(tab.name(), tab.mark, tab is active, tab in in_sight) for tab in tabs]
+    return [
+        TabLabel(name, tab.mark, tab is active, tab in in_sight)
+        for tab, name in zip(tabs, names_of(tabs), strict=True)
+    ]
 
 
 def marks_of(tabs: Sequence[TabLabel]) -> Content:
@@ -121,10 +127,11 @@ class TabBar(Widget):
         where = self._directory if longest >= _FAIR else ""
         if not where:
             longest, beside = self._longest(room), room
-        first, last = self._window(active, longest, beside)
+        pieces = [self._piece(*each) for each in zip(self._tabs, self._names(longest), count(1))]
+        first, last = self._window(active, pieces, beside)
         line = Content("‹" if first else " ")
         for index in range(first, last + 1):
-            line += self._piece(index, longest)
+            line += pieces[index]
             self._ends.append((index, line.cell_length))
             line += self._behind(index, last)
         if last + 1 < len(self._tabs):
@@ -139,23 +146,26 @@ class TabBar(Widget):
         number = f"{active + 1}/{len(self._tabs)} "
         mark = Content.assemble(" ", mark_content(tab.mark)) if tab.mark else Content("")
         room = width - 2 - len(number) - mark.cell_length - others.cell_length - 2
-        title = Content.styled(_cut(safe_line(tab.title), max(4, room)), "bold $foreground")
+        title = Content.styled(self._names(max(4, room))[active], "bold $foreground")
         self._ends = [((active + 1) % len(self._tabs), width)]
         line = Content.assemble("  ", (number, "bold $accent"), title, mark)
         return Content.assemble(line, " " * max(1, width - line.cell_length - others.cell_length), others)
 
     def _longest(self, room: int) -> int:
         """How long titles may be for all tabs to have room."""
-        lengths = [cell_len(safe_line(tab.title)) for tab in self._tabs]
+        lengths = [cell_len(tab.title) for tab in self._tabs]
         fixed = sum(self._around(index) + 1 for index in range(len(lengths)))
         longest = max(lengths)
         while longest > _SHORTEST and fixed + sum(min(length, longest) for length in lengths) > room:
             longest -= 1
         return longest
 
-    def _window(self, active: int, longest: int, room: int) -> tuple[int, int]:
+    def _names(self, longest: int) -> list[str]:
+        return fitting_names([tab.title for tab in self._tabs], longest)
+
+    def _window(self, active: int, pieces: Sequence[Content], room: int) -> tuple[int, int]:
         """The first tab and the last one that are shown."""
-        widths = [self._piece(index, longest).cell_length + 1 for index in range(len(self._tabs))]
+        widths = [piece.cell_length + 1 for piece in pieces]
         first = last = active
         used = widths[active]
         while True:
@@ -180,16 +190,11 @@ class TabBar(Widget):
         mark = self._tabs[index].mark
         return len(f" {index + 1}  ") + (1 + cell_len(mark) if mark else 0)
 
-    def _piece(self, index: int, longest: int) -> Content:
-        tab = self._tabs[index]
+    def _piece(self, tab: TabLabel, name: str, at: int) -> Content:
         number, title = ("bold $accent", "bold $foreground") if tab.active else ("$faint", "$muted")
-        piece = Content.assemble((f" {index + 1} ", number), (_cut(safe_line(tab.title), longest), title))
+        piece = Content.assemble((f" {at} ", number), (name, title))
         if tab.mark:
             piece = Content.assemble(piece, " ", mark_content(tab.mark))
         piece += Content(" ")
         shown = tab.active or tab.in_sight
         return piece.stylize_before(self.get_visual_style("tabs--active")) if shown else piece
-
-
-def _cut(title: str, longest: int) -> str:
-    return title if cell_len(title) <= longest else set_cell_size(title, longest - 1).rstrip() + "…"

@@ -62,7 +62,7 @@ class AgentRow:
 class FoldRow:
     """The fold of the agents that are not installed."""
 
-    count: int
+    count: int | None  # None until they are all known
     opened: bool
 
     key: ClassVar[str] = "fold"
@@ -96,6 +96,12 @@ class RecentRow:
 
     key: ClassVar[str] = "history"
     starts: ClassVar[bool] = False
+
+
+def more_agents(count: int | None, why: str) -> str:
+    """The words of a fold of agents; None for those that are not counted yet."""
+    counted = "More" if count is None else f"{count} more"
+    return f"{counted} {'agent' if count == 1 else 'agents'}, {why}"
 
 
 StartRow: TypeAlias = AgentRow | FoldRow | ConversationRow | RecentRow
@@ -156,6 +162,7 @@ class StartPanel(ScrollView, can_focus=False):
         self._directory = safe_line(from_home(directory))
         self._column = column
         self._agents: Sequence[AgentChoice] = ()
+        self._whole = False
         self._conversations: Sequence[ConversationRow] | None = None  # None until they are read
         self._more = 0  # conversations of the directory that are not listed
         self._opened = False
@@ -197,10 +204,13 @@ class StartPanel(ScrollView, can_focus=False):
         missing = isinstance(selected, AgentRow) and not selected.choice.found
         return selected.command if missing and isinstance(selected, AgentRow) else ""
 
-    def show_agents(self, choices: Sequence[AgentChoice]) -> None:
-        """Show agents; the cursor stays at its row, once the person has moved it."""
-        if list(choices) != list(self._agents):
-            self._agents = choices
+    def show_agents(self, choices: Sequence[AgentChoice], *, whole: bool = True) -> None:
+        """Show agents; the cursor stays at its row, once the person has moved it.
+
+        ``whole``: they are all that there are, and those that are not installed are counted.
+        """
+        if (list(choices), whole) != (list(self._agents), self._whole):
+            self._agents, self._whole = choices, whole
             self._show()
 
     def show_conversations(self, conversations: Sequence[ConversationRow], *, more: int) -> None:
@@ -237,7 +247,10 @@ class StartPanel(ScrollView, can_focus=False):
         missing = [AgentRow(choice) for choice in self._agents if not choice.found]
         rows: list[StartRow] = [*found]
         if missing:
-            rows += [FoldRow(len(missing), self._opened), *(missing if self._opened else ())]
+            rows += [
+                FoldRow(len(missing) if self._whole else None, self._opened),
+                *(missing if self._opened else ()),
+            ]
         if not self._short:
             rows += self._conversations or ()
             if self._more:
@@ -351,7 +364,7 @@ class StartPanel(ScrollView, can_focus=False):
                 case ConversationRow():
                     lines.append(self._conversation_line(at, row))
                 case FoldRow(count=count, opened=opened):
-                    words = f"{count} more {'agent' if count == 1 else 'agents'}, not installed"
+                    words = more_agents(count, "not installed")
                     lines.append(self._fold_line(at, _OPEN if opened else _FOLDED, words))
                 case RecentRow(count=count):
                     lines.append(self._fold_line(at, _FOLDED, f"{count} more in this directory"))

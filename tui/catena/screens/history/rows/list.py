@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -36,8 +35,6 @@ from catena_store.errors import StoreError
 _FOUND, _BOLD = Style(bold=True, underline=True), Style(bold=True)
 _MARGIN = 2
 _NARROW = 60  # cells below which the right margin goes
-_SIZED = 90  # cells of a list with room for sizes
-_SIZES_REST = 0.2  # seconds without another row in sight, after which sizes are read
 _AHEAD = 30  # rows below those in sight
 _NEAR = 9  # rows above one that is gone, by whose places its own is told
 _TURN = 0.25  # seconds of a frame of the mark of work
@@ -193,7 +190,7 @@ class HistoryList(Rows):
             self.look(frame=WORKING_FRAMES[(at + 1) % len(WORKING_FRAMES)])
 
     def _read_details(self) -> None:
-        """Learn what outlines in sight lack, where hits stand, and how large conversations are that can say it."""
+        """Learn what outlines in sight lack, and where hits stand."""
         in_sight = self.in_sight
         if self.is_near_end:
             self.post_message(self.NearEnd())
@@ -201,9 +198,6 @@ class HistoryList(Rows):
         if outlined := [entry for entry in shown if entry.outlined]:
             completing: WorkType[None] = partial(self._complete, outlined)
             self.run_worker(completing, group="outlines", exclusive=True)
-        if self.size.width >= _SIZED:
-            work: WorkType[None] = self._measure
-            self.run_worker(work, group="sizes", exclusive=True)
         hits, entries = self._content.hits, self._content.entries
         unknown = [
             hit for at in in_sight if (hit := hits.get(entries[at].key)) and not self._details.is_placed(hit)
@@ -216,14 +210,6 @@ class HistoryList(Rows):
         with contextlib.suppress(StoreError):
             await self._details.complete(outlined)
             self.refresh()
-
-    async def _measure(self) -> None:
-        """Read the sizes of the rows in sight, once the list rests."""
-        await asyncio.sleep(_SIZES_REST)
-        with contextlib.suppress(StoreError):
-            entries = self._content.entries
-            await self._details.measure([entries[at] for at in self.in_sight])
-            self.look(sizes=self._details.sizes)
 
     async def _place_hits(self, hits: Sequence[MessageHit]) -> None:
         for hit in hits:
@@ -315,11 +301,6 @@ class RowDetails:
         await self._reader.read([each.key for each in entries])
 
     @property
-    def sizes(self) -> dict[str, int]:
-        """The sizes that are known, in bytes."""
-        return dict(self._sizes)
-
-    @property
     def versions(self) -> dict[str, tuple[int, int]]:
         """The version of each hit whose place is known, and how many there are, by message."""
         return {id: (place.version, place.versions) for id, place in self._places.items()}
@@ -337,12 +318,8 @@ class RowDetails:
                 self._places[hit.message_id] = await self._finder.place(hit)
         return self._places.get(hit.message_id)
 
-    async def measure(self, entries: Sequence[HistoryEntry]) -> None:
-        """Read the sizes of conversations. Raises StoreError."""
-        wanted = [each.key for each in entries if not each.foreign and each.key not in self._sizes]
-        if wanted:
-            self._sizes |= await self._read_sizes(wanted)
-
-    def size_of(self, entry: HistoryEntry) -> int:
-        """The size of a conversation in bytes, 0 where that is not known."""
+    async def size_of(self, entry: HistoryEntry) -> int:
+        """The size of a conversation in bytes, 0 if that is not known. Raises StoreError."""
+        if not entry.foreign and entry.key not in self._sizes:
+            self._sizes |= await self._read_sizes([entry.key])
         return self._sizes.get(entry.key, entry.size or 0)

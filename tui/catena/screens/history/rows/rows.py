@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -14,7 +14,7 @@ from catena.cells import cell_len
 from catena.history.entries import EntryState, HistoryEntry
 from catena.history.finding import MessageHit
 from catena.history.ranking import Quality, Span, spans
-from catena.text.formats import from_home, size_text
+from catena.text.formats import from_home
 from catena.text.safe_text import safe_cells, safe_line
 from catena.widgets.row_list import Tone
 
@@ -22,8 +22,8 @@ _MARGIN = 2  # cells on either side of the text
 _HIT = 4  # the cell that hits begin on
 _GAP = 3  # cells between columns
 _NARROW = 60  # cells below which a row is its title and its time
-_TITLE, _FULL_TITLE = 30, 36  # cells of a title that columns leave, and those that matter least
-_TIME, _COUNT, _BRANCHES, _TODOS, _SIZE = 9, 9, 11, 8, 8
+_TITLE = 42  # cells of a title that columns leave
+_TIME, _COUNT, _BRANCHES, _TODOS = 9, 9, 11, 8
 _AGENT, _DIRECTORY = 12, 24  # at most
 _AHEAD = 18  # cells before what matched, where a line has to be cut
 _WEEK = 7
@@ -112,7 +112,6 @@ class RowLook:
     now: datetime
     agent: Callable[[HistoryEntry], str]  # as a person says it
     places: dict[str, tuple[int, int]] = field(default_factory=dict)  # of hits: version, versions
-    sizes: Mapping[str, int] = field(default_factory=dict)  # in bytes, as far as they are known
     marked: frozenset[str] = frozenset()
     directories: bool = False  # they are not all of one
     agents: int = 8  # cells of the widest agent
@@ -296,21 +295,17 @@ def _columns(
     wanted: list[tuple[int, int, str]] = [  # place, width, text; the most important first
         (9, _TIME, time),
         (5, min(_AGENT, look.agents), look.agent(entry)),
-        (6, _COUNT, count),
     ]
     if look.directories:
         wanted.append((1, _DIRECTORY, _ending(from_home(entry.cwd))))
-    important = len(wanted)
+    wanted.append((6, _COUNT, count))
     if look.todos:
         wanted.append((3, _TODOS, f"{entry.todos:,} to do" if entry.todos else ""))
-    wanted += [
-        (4, _BRANCHES, f"{entry.branches:,} branches" if entry.branches > 1 else ""),
-        (2, _SIZE, size_text(size) if (size := look.sizes.get(entry.key, entry.size or 0)) else ""),
-    ]
+    wanted.append((4, _BRANCHES, f"{entry.branches:,} branches" if entry.branches > 1 else ""))
     room = width - 2 * _MARGIN - _TITLE
     taken: list[tuple[int, int, str]] = []
-    for at, (place, cells, text) in enumerate(wanted):
-        if room - (_FULL_TITLE - _TITLE) * (at >= important) >= cells + _GAP:
+    for place, cells, text in wanted:
+        if room >= cells + _GAP:
             room -= cells + _GAP
             taken.append((place, cells, text))
     shown = sorted(taken)

@@ -8,7 +8,8 @@ from textual.app import App
 
 from catena.screens.chat.actions.agent.installing import install_in_terminal
 from catena.screens.chat.context import ChatContext
-from catena.screens.common.picker import Picker
+from catena.screens.chat.panels.start import more_agents
+from catena.screens.common.picker import Picker, words_match
 from catena.screens.common.themes import theme_picker, theme_rows
 from catena.settings.agent_choices import AgentChoice, Readiness, agent_choices, offered_agents, with_versions
 from catena.settings.agents import REHEARSAL, find_agent, stored_agent_name
@@ -19,6 +20,8 @@ from catena.workspace.tab import Tab
 from catena_acp.port.port import AgentSpec
 
 # What the next prompt would need with each of some agents, in words.
+_FOLD = "the rest"  # no agent has a name with a blank
+
 Prices = Callable[[Sequence[AgentSpec]], Awaitable[Sequence[str]]]
 
 
@@ -58,30 +61,50 @@ async def choose_agent(
     *,
     prices: Prices | None = None,
     used: Mapping[str, str] | None = None,
+    limited: tuple[str, str] | None = None,
 ) -> AgentSpec | None:
     """The agent that the person chooses, None if they leave; ``prices`` names the price of each.
 
-    ``last_used`` is the stored name and profile of the one to begin at; ``used`` are those of the conversation.
+    ``last_used`` is the stored name and profile of the one to begin at; ``used`` are those of the conversation;
+    ``limited`` is one whose limit is reached. Those that cannot be used are folded, and found by what is typed.
     """
     note = ""
-    keep = stored_agent_name(*last_used, settings) if last_used else None
-    known = agent_choices(settings, last_used, await offered_agents(), used)
+    keep = stored_agent_name(*last_used, settings) if last_used and last_used != limited else None
+    known = agent_choices(settings, last_used, await offered_agents(), used, limited=limited)
     priced = await _prices_of(known, settings, prices)
+    folded = True
+
+    def rows() -> list[Row]:
+        rest = [choice for choice in known if not choice.usable]
+        if not folded or not rest:
+            return agent_rows(known, priced)
+        why = " or ".join(dict.fromkeys(choice.readiness for choice in rest))
+        usable = agent_rows(known[: len(known) - len(rest)], priced)
+        return [*usable, Row(_FOLD, more_agents(len(rest), why), dim=True)]
+
+    def match(text: str, shown: Sequence[Row]) -> Sequence[Row]:
+        return words_match(text, agent_rows(known, priced) if text else shown)
 
     async def rows_with_versions() -> list[Row]:
-        return agent_rows(with_versions(known, await agent_versions(settings)), priced)
+        nonlocal known
+        known = with_versions(known, await agent_versions(settings))
+        return rows()
 
     while True:
         picker = Picker(
             title,
-            agent_rows(known, priced),
+            rows(),
             keep=keep,
+            match=match,
             note=note,
             later=rows_with_versions,
         )
         chosen = await app.push_screen_wait(picker)
         if chosen is None:
             return None
+        if chosen == _FOLD:
+            keep, folded = next(choice.name for choice in known if not choice.usable), False
+            continue
         choice = next(choice for choice in known if choice.name == chosen)
         if choice.found:
             return find_agent(chosen, settings)
@@ -91,7 +114,7 @@ async def choose_agent(
             continue
         done, note = await install_in_terminal(app, choice)
         if done:
-            known = agent_choices(settings, last_used, await offered_agents(), used)
+            known = agent_choices(settings, last_used, await offered_agents(), used, limited=limited)
             priced = await _prices_of(known, settings, prices)
 
 

@@ -1,0 +1,56 @@
+"""Names of conversations: how one is made, and how several are told apart. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import count, takewhile
+
+from catena.cells import cell_len
+from catena.text.formats import title_of, truncate
+
+_FORK_MARKS = re.compile(r"(\s*\(fork(?: #?\d+)?\))(?:\s*\(fork(?: #?\d+)?\))+\Z")
+
+
+def conversation_name(title: str | None, first_prompt: str | None, otherwise: str = "untitled") -> str:
+    """The name of a conversation: its title, marked as a fork once at most, else its first prompt; unsafe."""
+    return _FORK_MARKS.sub(r"\1", title or "") or title_of(first_prompt or "") or otherwise
+
+
+def names_apart(named: Sequence[tuple[str, str]]) -> list[str]:
+    """The names of tabs, no two alike: with the agent where tabs of one name have several, else with a number.
+
+    ``named`` are names and agents.
+    """
+    agents = Counter(name for name, _ in dict.fromkeys(named))
+    names = [f"{name} · {agent}" if agents[name] > 1 else name for name, agent in named]
+    apart: list[str] = []
+    for name in names:
+        free = (each for number in count(2) if (each := f"{name} {number}") not in (*names, *apart))
+        apart.append(name if name not in apart else next(free))
+    return apart
+
+
+def fitting_names(names: Sequence[str], width: int) -> list[str]:
+    """Different names in at most so many cells each: of those that would look alike, the part that differs stays."""
+    cut = [truncate(name, width) for name in names]
+    seen = Counter(cut)
+    fits = [
+        short if seen[short] == 1 else _ending(name, width, [other for other in names if other != name])
+        for name, short in zip(names, cut, strict=True)
+    ]
+    seen = Counter(fits)
+    return [
+        fit if seen[fit] == 1 else truncate(f"{number} {fit}", width) for number, fit in enumerate(fits, 1)
+    ]
+
+
+def _ending(name: str, width: int, others: Sequence[str]) -> str:
+    """A name from where it differs from all others, behind a little of its beginning."""
+    alike = (takewhile(lambda pair: pair[0] == pair[1], zip(name, other, strict=False)) for other in others)
+    differs = min(max(sum(1 for _ in pairs) for pairs in alike), len(name) - 1)
+    word = name.rfind(" ", 0, differs + 1) + 1
+    begin = word if cell_len(name[word:differs]) <= width // 3 else differs
+    head = truncate(name[:begin], max(2, width - cell_len(name[begin:])))
+    return truncate(f"{head.rstrip('…').rstrip()}…{name[begin:]}", width)
