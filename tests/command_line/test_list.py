@@ -52,7 +52,7 @@ def test_list_shows_one_line_for_each_conversation_with_its_whole_id(tmp_path: P
 
     assert [line.split()[0] for line in lines] == ["bbbb", "aaaa"]
     assert lines[0].endswith("a title")
-    assert lines[1].endswith("first second line")
+    assert lines[1].endswith("first")
 
 
 def test_list_calls_an_agent_by_its_title_of_the_settings_and_keeps_its_stored_name_in_json(

@@ -61,8 +61,8 @@ async def test_the_context_of_the_newest_turn_says_where_the_next_prompt_would_g
         await shown(person)
         await person.sees(
             f"The next prompt would go to the session {second.link.session_id}.",
-            f"– Rehearsal · {first.link.session_id}: {first.next}",
-            f"– Rehearsal · {second.link.session_id}: would be used",
+            f"– Rehearsal: {first.next}",
+            "– Rehearsal 2: would be used",
         )
         assert first.next.endswith("another is preferred") or first.next.startswith("not used: ")
         await person.press("left")

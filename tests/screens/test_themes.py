@@ -14,6 +14,7 @@ from textual.theme import BUILTIN_THEMES
 from textual.widget import Widget
 
 from catena.errors import InvalidSettings
+from catena.settings.file.location import settings_path
 from catena.settings.settings import Settings, load_settings
 from catena.terminal.driver import BackgroundReported
 from catena.themes.catalog import DARK, LIGHT, SHIPPED, TERMINAL, ThemeCatalog
@@ -309,3 +310,13 @@ def test_q01_a_rule_is_found_among_all_others_without_a_call() -> None:
     with calls_counted() as calls:
         assert [rule for rule in rules if rule in among] == rules
     assert calls.made < len(rules)
+
+
+async def test_a_theme_that_is_chosen_is_kept_in_the_settings(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("/theme sepia")
+        await person.until(lambda: person.app.theme == "catena-sepia", "the theme")
+        await person.until(
+            lambda: settings_path().exists() and load_settings().theme == "catena-sepia", "it in the settings"
+        )
+        assert "To keep it" not in person.text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
 from datetime import datetime, timedelta
 from functools import partial
@@ -19,12 +20,15 @@ from catena.settings.settings import Settings
 from catena.settings.start_notes import StartNote, StartNotes
 from catena.settings.tables.agents import AgentSetting
 from catena.workspace.tabs import OpenTabs
+from catena_acp.continuity.conversation_events import Problem
+from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, default_path
 from catena_store.ids import new_id, utc_now
 from catena_store.records import Kind, Message, NewMessage, Summary
 from support.screen.pilot import Person, at_the_screen
 from support.screen.themed import ThemedApp
+from support.transcripts.homes import Home
 
 CLAUDE = "catena agents install claude"
 
@@ -352,3 +356,43 @@ def test_a_directory_that_is_new_has_the_agent_that_was_used_anywhere(tmp_path: 
     assert notes.of("/c") == StartNote(False, "claude")
     (tmp_path / "starts").write_bytes(b"\xff\n1\tx")
     assert notes.of("/a") == StartNote()
+
+
+async def test_u05_the_start_says_that_other_tools_have_sessions_here_and_a_key_shows_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path / "home")
+    home.path.mkdir()
+    home.with_all(str(tmp_path))
+    for folder in (".codex", ".gemini", ".qwen"):
+        shutil.rmtree(home.path / folder)
+    monkeypatch.setenv("HOME", str(home.path))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    async with at_the_screen(str(tmp_path), choose=True) as person:
+        await person.sees("Start with", " of Claude Code", " of OpenCode", " here: ctrl+o shows them")
+        await person.press("ctrl+o")
+        screen = await person.sees_dialog(HistoryScreen)
+        await person.until(
+            lambda: any(each.source == "claude" for each in screen.row_list.content.entries), "the sessions"
+        )
+        await person.press("escape")
+        await person.select("others")
+        await person.press("enter")
+        await person.sees_dialog(HistoryScreen)
+
+
+async def test_u05_agents_that_cannot_be_used_are_folded_and_found_by_what_is_typed(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        problem = Problem(Trouble.RATE_LIMIT, "Limit reached.")
+        person.tab.trouble.restore(problem, agent=("rehearsal", ""), leaf_id="leaf")
+        install(tmp_path, "codex-acp", "codex 0.58.1")
+        await person.say("/agent")
+        picker = await person.sees_dialog(Picker)
+        assert isinstance(picker, Picker)
+        await person.sees("▌ Codex", "more agents, limit reached or not installed")
+        assert "Rehearsal  " not in person.text and "Stakpak" not in person.text
+        await person.type("stakpak")
+        await person.sees("Stakpak", "not installed")
+        await person.press(*["backspace"] * 7, "end", "down", "enter")
+        await person.sees("Rehearsal", "limit reached")

@@ -604,3 +604,18 @@ async def test_h25_a_history_that_is_closed_leaves_no_entries_for_a_collection_t
 
 def _entries_left() -> int:
     return sum(isinstance(each, HistoryEntry) for each in gc.get_objects())
+
+
+@pytest.mark.usefixtures("other_tools")
+async def test_u05_the_history_says_that_other_tools_have_sessions_here_and_a_key_shows_them(
+    tmp_path: Path,
+) -> None:
+    await keep(str(tmp_path), ["one of ours"])
+    async with at_the_screen(str(tmp_path), size=(120, 40)) as person:
+        screen = await history(person)
+        await person.sees("sessions of other tools here: ctrl+o shows them")
+        await person.press("ctrl+o")
+        await person.until(
+            lambda: any(each.source == "claude" for each in screen.row_list.content.entries), "the sessions"
+        )
+        await person.sees_no("shows them")

@@ -246,6 +246,7 @@ _SHEETS: Mapping[str, tuple[Row, ...]] = {
     "history": (
         ("wider_scope", "tab", "wider scope"),
         ("narrower_scope", "shift+tab", "narrower scope"),
+        ("other_sessions", "ctrl+o", "this directory, with the sessions of other tools"),
         ("history_acts", "f9", "everything that can be done with it"),
         ("history_preview", "f3", "preview"),
         ("history_mark", "insert ctrl+space", "mark"),

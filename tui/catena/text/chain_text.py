@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from catena.text.names import conversation_name
+from catena.text.names import conversation_name, names_apart
 from catena.text.safe_text import safe_line
 from catena_acp.agents.catalog import find_spec
 from catena_acp.continuity.wording.context_summary import SHORTENED
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.chain import Chain, ChainEntry, Loads, shortened
-from catena_acp.conversation.inspection.context import TurnContext
+from catena_acp.conversation.inspection.context import OtherSession, TurnContext
 from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec
 from catena_store.chains.link_history import MessagePreview
@@ -94,7 +94,7 @@ def context_facts(context: TurnContext) -> Iterator[str]:
     turn = context.turn
     yield f"Your prompt: {safe_line(shortened(context.prompt.text, 200))}"
     yield f"Source: {context.how}" + (f" ({safe_line(turn.cause)})" if turn.cause else "")
-    yield f"Session: {safe_line(context.link.session_id)}"
+    yield f"Session: {safe_line(context.agent_title)}"
     knew = f"{context.knew:,}" if context.knew else "none of this conversation"
     yield f"Messages in session: {knew}" + (
         f"; {SHORTENED}" if context.abridged and turn.how is not ContextSource.TOLD else ""
@@ -119,14 +119,28 @@ def context_facts(context: TurnContext) -> Iterator[str]:
     if context.others:
         yield ""
         yield "Other sessions, when it was sent:"
-        for other in context.others:
-            yield f"  – {safe_line(f'{other.agent_title} · {other.session_id}: {other.words}')}"
+        for name, other in zip(_names(context.others), context.others, strict=True):
+            yield f"  – {safe_line(f'{name}: {other.words}')}"
     yield ""
+    yield f"Session id: {safe_line(context.link.session_id)}"
     told = context.prior_context
     if told is None:
         yield "Only your prompt was sent."
     else:
         yield f"Sent before your prompt, exactly as follows ({len(told):,} characters):"
+
+
+def next_lines(chain: Chain) -> Iterator[str]:
+    """Yield where the next prompt would go and, of several sessions, what it makes of each."""
+    yield next_line(chain)
+    for name, entry in zip(_names(chain.entries), chain.entries, strict=True):
+        if len(chain.entries) > 1:
+            yield f"  – {safe_line(f'{name}: {entry.next}')}"
+
+
+def _names(sessions: Sequence[ChainEntry] | Sequence[OtherSession]) -> list[str]:
+    """What sessions are called beside each other; their ids are in the details."""
+    return names_apart([(each.agent_title, "") for each in sessions])
 
 
 def context_place(context: TurnContext) -> str:

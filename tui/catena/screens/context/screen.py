@@ -15,8 +15,8 @@ from catena.desktop.clipboard import copied_words
 from catena.keys.bindings import priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingPane, ReadingScreen
-from catena.text.chain_text import context_facts, context_place, next_line
-from catena.text.safe_text import safe, safe_line
+from catena.text.chain_text import context_facts, context_place, next_lines
+from catena.text.safe_text import safe
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import SheetWords, Subject
 from catena_acp.conversation.inspection.context import TurnContext
@@ -130,7 +130,4 @@ def next_of(context: TurnContext) -> Iterator[str]:
     """Where the next prompt would go and what it makes of each link, a line each; of the newest turn only."""
     if context.next:
         yield ""
-        yield next_line(context.next)
-        # Of a single session that is said already.
-        for entry in context.next.entries if len(context.next.entries) > 1 else ():
-            yield f"  – {safe_line(f'{entry.agent_title} · {entry.link.session_id}: {entry.next}')}"
+        yield from next_lines(context.next)

@@ -41,6 +41,7 @@ from catena.screens.history.rows.list import HistoryList, RowDetails
 from catena.screens.history.rows.order import RowOrder
 from catena.screens.history.rows.rows import AgentNames, RowLook
 from catena.screens.history.sources import HistorySources, MessageSearch, OtherSessions, Search
+from catena.text.formats import from_home
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import SheetWords
@@ -73,6 +74,7 @@ _MENU_KEYS = (
 _MORE_KEYS = (
     ("{row_up row_down} {page_up} {page_down}", "choose"),
     ("{mark_up} {mark_down}", "mark, and go on"),
+    ("{other_sessions}", "this directory, with the sessions of other tools"),
     ("{history_rename}", "rename"),
     ("{history_archive}", "archive; restore from the archive"),
     ("{history_delete}", "delete"),
@@ -101,6 +103,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
             cancel="cancel",
             wider_scope="scope(1)",
             narrower_scope="scope(-1)",
+            other_sessions="other_sessions",
             history_acts="acts",
             history_preview="preview",
             history_mark="mark",
@@ -120,11 +123,13 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         agent_title: Callable[[str, str], str | None],
         clock: Callable[[], datetime],
         scope: HistoryScope | None = None,
+        others: bool = False,
         still: bool = False,
     ) -> None:
         """``agent_title`` gives the settings' title of a stored agent and profile, if they have one.
 
-        ``scope`` to begin with; None for the narrowest that has any. ``still``: nothing turns.
+        ``scope`` to begin with; None for the narrowest that has any. ``others``: with those that other tools have in
+        this directory. ``still``: nothing turns.
         """
         super().__init__(SheetWords("History"))
         self._listing = sources.listing
@@ -138,6 +143,8 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         self._agents = AgentNames(agent_title)
         self._clock = clock
         self._still = still
+        self._read_others_here = sources.others_here
+        self._with_others = others
         self._asked_scope = scope
         self.scope = scope or HistoryScope.HERE
         self._message_search = MessageSearch(sources.reader, sources.finder)
@@ -229,12 +236,21 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         self._pages = pages
         self.run_worker(self._count(), group="pages")
         self._read_on_if_needed()
-        if self.scope is HistoryScope.ALL_SOURCES:
+        if self._with_others:
+            self.action_other_sessions()
+        elif self.scope is HistoryScope.ALL_SOURCES:
             self._list_others()
+        else:
+            self.run_worker(self._say_others(), group="others here")
         look_again: WorkType[None] = self._read_changes
         self.set_interval(_LOOK, partial(self.run_worker, look_again, group="events", exclusive=True))
         if not self._still:
             self.row_list.turn()
+
+    async def _say_others(self) -> None:
+        with contextlib.suppress(NoMatches, StoreError):  # the screen was closed
+            if (here := await self._read_others_here()) and self.scope is not HistoryScope.ALL_SOURCES:
+                self.say(f"{here}: {keys_of(self).shown('other_sessions')} shows them")
 
     async def _count(self) -> None:
         """Count what is in each scope; read on where that is not much more than what was read."""
@@ -472,6 +488,14 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         scopes = self._listing.scopes
         at = scopes.index(self.scope) if self.scope in scopes else 0
         self._to_scope(scopes[(at + step) % len(scopes)])
+
+    def action_other_sessions(self) -> None:
+        """List what there is of this directory, with the sessions of other tools."""
+        if self.query_one(ActsMenu).is_open or self._title_field.entry is not None:
+            return
+        self.say("")
+        self._filter.value = f'in:"{from_home(self._listing.directory)}" '
+        self._to_scope(HistoryScope.ALL_SOURCES)
 
     def _to_scope(self, scope: HistoryScope) -> None:
         self.scope = self._asked_scope = scope

@@ -37,6 +37,7 @@ class HistorySources:
     sizes: Callable[[Sequence[str]], Awaitable[Mapping[str, int]]]  # in bytes, of conversations
     acts: HistoryActs
     others: OtherTools
+    others_here: Callable[[], Awaitable[str]]  # words on those that they have in this directory; "" for none
     save_copies: Callable[[bool], None]  # as a setting; raises SettingsNotWritten, InvalidSettings
 
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from catena.screens.chat.actions.agent.installing import install_in_terminal
 from catena.screens.chat.context import ChatContext
-from catena.screens.chat.panels.start import AgentRow, ConversationRow, FoldRow, RecentRow, StartPanel
+from catena.screens.chat.panels.start import (
+    AgentRow,
+    ConversationRow,
+    FoldRow,
+    OthersRow,
+    RecentRow,
+    StartPanel,
+)
 from catena.settings.agent_choices import AgentChoice, agent_choices, offered_agents, with_versions
 from catena.settings.agents import find_agent, titles_of
 from catena.settings.installed_agents import agent_versions
@@ -16,6 +24,7 @@ from catena.text.names import conversation_name
 from catena.workspace.outgoing import UnplacedDraft
 from catena_acp.agents.catalog import catalog
 from catena_acp.continuity.wording.problems import problem_of_notice
+from catena_store.errors import StoreError
 from catena_store.records import Message, Summary
 
 if TYPE_CHECKING:
@@ -50,6 +59,18 @@ async def open_start(context: ChatContext) -> None:
 
     conversation.start.show_conversations([row(*each) for each in newest], more=count - len(newest))
     context.run(_show_versions(context))
+    context.run(_show_others(context))
+
+
+async def _show_others(context: ChatContext) -> None:
+    from catena.history.sessions_here import sessions_here  # behind the first frame
+
+    with suppress(StoreError):
+        here = await sessions_here(context.tabs.store, context.settings, context.tabs.directory)
+        if here:
+            context.parts.conversation.start.show_others(
+                f"{here}: {context.keys.shown('history')} shows them"
+            )
 
 
 async def _show_versions(context: ChatContext) -> None:
@@ -140,7 +161,7 @@ class StartActions:
         match self._panel.selected:
             case FoldRow():
                 self._panel.toggle()
-            case RecentRow():
+            case RecentRow() | OthersRow():
                 await self._history()
             case AgentRow(choice=choice) if choice.installable:
                 await self._install(choice)

@@ -104,7 +104,17 @@ def more_agents(count: int | None, why: str) -> str:
     return f"{counted} {'agent' if count == 1 else 'agents'}, {why}"
 
 
-StartRow: TypeAlias = AgentRow | FoldRow | ConversationRow | RecentRow
+@dataclass(frozen=True, slots=True)
+class OthersRow:
+    """The way to sessions of other tools in this directory."""
+
+    words: str
+
+    key: ClassVar[str] = "others"
+    starts: ClassVar[bool] = False
+
+
+StartRow: TypeAlias = AgentRow | FoldRow | ConversationRow | RecentRow | OthersRow
 _Piece: TypeAlias = tuple[int, str, str]  # the cell that it begins at, text, tone
 
 
@@ -165,6 +175,7 @@ class StartPanel(ScrollView, can_focus=False):
         self._whole = False
         self._conversations: Sequence[ConversationRow] | None = None  # None until they are read
         self._more = 0  # conversations of the directory that are not listed
+        self.others = ""  # what is said of other tools' sessions here
         self._opened = False
         self._touched = False  # the person moved the cursor
         self._rows: list[StartRow] = []
@@ -218,6 +229,11 @@ class StartPanel(ScrollView, can_focus=False):
         self._conversations, self._more = conversations, more
         self._show()
 
+    def show_others(self, words: str) -> None:
+        """Show that other tools have sessions here."""
+        self.others = words
+        self._show()
+
     def toggle(self) -> None:
         """Fold or unfold the agents that are not installed."""
         self._opened = not self._opened
@@ -255,6 +271,8 @@ class StartPanel(ScrollView, can_focus=False):
             rows += self._conversations or ()
             if self._more:
                 rows.append(RecentRow(self._more))
+            if self.others:
+                rows.append(OthersRow(self.others))
         self._rows = rows
         keys = [row.key for row in rows]
         kept = before is not None and self._touched and before.key in keys
@@ -368,6 +386,8 @@ class StartPanel(ScrollView, can_focus=False):
                     lines.append(self._fold_line(at, _OPEN if opened else _FOLDED, words))
                 case RecentRow(count=count):
                     lines.append(self._fold_line(at, _FOLDED, f"{count} more in this directory"))
+                case OthersRow(words=words):
+                    lines.append(self._fold_line(at, _FOLDED, truncate(words, self._end - _MARGIN - 6)))
         return lines
 
     def _fold_line(self, at: int, sign: str, words: str) -> _Line:

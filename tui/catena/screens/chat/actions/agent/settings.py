@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from textual.app import App
 
+from catena.errors import InvalidSettings, SettingsNotWritten
 from catena.screens.chat.actions.agent.installing import install_in_terminal
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.panels.start import more_agents
@@ -159,7 +160,16 @@ class SettingsActions:
         self._context = context
 
     async def theme(self, argument: str = "") -> None:
-        """Switch to another theme for as long as this Catena runs; the settings keep one for good."""
+        """Switch to another theme, which the settings keep."""
         context = self._context
-        if await choose_theme(context.app, argument):
-            context.say(f"To keep it: /settings, or catena config set theme {context.app.theme}")
+        if not await choose_theme(context.app, argument):
+            return
+        from catena.screens.settings.screen import SettingsScreen
+        from catena.settings.file.writing import SettingChange, settings_path, write_setting
+
+        try:
+            settings = write_setting(settings_path(), SettingChange(("theme",), context.app.theme))
+        except (InvalidSettings, SettingsNotWritten) as error:
+            context.say(f"The theme holds until you quit, and could not be saved: {error}")
+        else:
+            context.app.post_message(SettingsScreen.Changed(settings))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 
 from catena.history.entries import HistoryEntry
 from catena.history.finding import HitPlace, MessageFinder, MessageHit
@@ -11,6 +12,7 @@ from catena.history.other_tools import OtherTools
 from catena.history.preview import ActPrices, Preview, read_preview, read_prices, read_rows
 from catena.history.reading import HistoryReader, lives
 from catena.history.scopes import HistoryScope, Repositories
+from catena.history.sessions_here import sessions_here
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
@@ -111,6 +113,7 @@ class HistoryActions:
                 sizes,
                 HistoryActs(tabs.undoing, tabs.keeping, context.keys),
                 others,
+                partial(sessions_here, store, context.settings, tabs.directory),
                 _save_copies,
             ),
             agent_title=lambda agent, profile: (
@@ -118,6 +121,7 @@ class HistoryActions:
             ),
             clock=context.clock,
             scope=self._scope,
+            others=context.parts.conversation.start.display and bool(context.parts.conversation.start.others),
             still=context.screen.still,
         )
 
