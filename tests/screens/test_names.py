@@ -25,14 +25,15 @@ def test_u04_a_name_says_once_at_most_that_it_is_a_fork(title: str | None, shown
 
 
 def test_u04_tabs_of_one_name_have_their_agent_and_else_a_number() -> None:
-    named = [("Plan", "Claude"), ("Plan", "Codex"), ("Plan", "Codex"), ("new", "Codex"), ("new", "Codex")]
-    assert names_apart(named) == ["Plan · Claude", "Plan · Codex", "Plan · Codex 2", "new", "new 2"]
+    named = [("Plan", "Claude"), ("Plan", "Codex"), ("Plan", "Codex"), ("", "Codex"), ("", "Claude")]
+    assert names_apart(named) == ["Plan · Claude", "Plan · Codex", "Plan · Codex 2", "", ""]
     assert names_apart([("Plan", ""), ("Plan", ""), ("Plan 2", "")]) == ["Plan", "Plan 3", "Plan 2"]
 
 
 def test_u04_what_differs_stays_where_names_are_cut() -> None:
     names = ["Refactor the parser of settings", "Refactor the parser of commands", "Read"]
     assert fitting_names(names, 16) == ["Refacto…settings", "Refacto…commands", "Read"]
+    assert fitting_names(["new", "new"], 16) == ["new", "new"]
     agents = ["Explain the parser · Claude Code", "Explain the parser · Codex"]
     assert fitting_names(agents, 12) == ["E…Claude Co…", "Explai…Codex"]
 

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import count, takewhile
 
-from catena.cells import cell_len
-from catena.text.formats import title_of, truncate
+from catena.text.formats import cell_width, title_of, truncate
 
 _FORK_MARKS = re.compile(r"(\s*\(fork(?: #?\d+)?\))(?:\s*\(fork(?: #?\d+)?\))+\Z")
 
@@ -21,28 +20,29 @@ def conversation_name(title: str | None, first_prompt: str | None, otherwise: st
 def names_apart(named: Sequence[tuple[str, str]]) -> list[str]:
     """The names of tabs, no two alike: with the agent where tabs of one name have several, else with a number.
 
-    ``named`` are names and agents.
+    ``named`` are names and agents; a tab without a name stays without one.
     """
     agents = Counter(name for name, _ in dict.fromkeys(named))
-    names = [f"{name} · {agent}" if agents[name] > 1 else name for name, agent in named]
+    names = [f"{name} · {agent}" if name and agents[name] > 1 else name for name, agent in named]
     apart: list[str] = []
     for name in names:
         free = (each for number in count(2) if (each := f"{name} {number}") not in (*names, *apart))
-        apart.append(name if name not in apart else next(free))
+        apart.append(next(free) if name and name in apart else name)
     return apart
 
 
 def fitting_names(names: Sequence[str], width: int) -> list[str]:
     """Different names in at most so many cells each: of those that would look alike, the part that differs stays."""
-    cut = [truncate(name, width) for name in names]
-    seen = Counter(cut)
-    fits = [
-        short if seen[short] == 1 else _ending(name, width, [other for other in names if other != name])
-        for name, short in zip(names, cut, strict=True)
-    ]
-    seen = Counter(fits)
+    cut = {name: truncate(name, width) for name in names}
+    seen = Counter(cut.values())
+    fits = {
+        name: short if seen[short] == 1 else _ending(name, width, [other for other in cut if other != name])
+        for name, short in cut.items()
+    }
+    seen = Counter(fits.values())
     return [
-        fit if seen[fit] == 1 else truncate(f"{number} {fit}", width) for number, fit in enumerate(fits, 1)
+        fits[name] if seen[fits[name]] == 1 else truncate(f"{number} {fits[name]}", width)
+        for number, name in enumerate(names, 1)
     ]
 
 
@@ -51,6 +51,6 @@ def _ending(name: str, width: int, others: Sequence[str]) -> str:
     alike = (takewhile(lambda pair: pair[0] == pair[1], zip(name, other, strict=False)) for other in others)
     differs = min(max(sum(1 for _ in pairs) for pairs in alike), len(name) - 1)
     word = name.rfind(" ", 0, differs + 1) + 1
-    begin = word if cell_len(name[word:differs]) <= width // 3 else differs
-    head = truncate(name[:begin], max(2, width - cell_len(name[begin:])))
+    begin = word if cell_width(name[word:differs]) <= width // 3 else differs
+    head = truncate(name[:begin], max(2, width - cell_width(name[begin:])))
     return truncate(f"{head.rstrip('…').rstrip()}…{name[begin:]}", width)

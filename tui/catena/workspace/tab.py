@@ -475,12 +475,11 @@ def waiting_prompt_lines(tabs: Iterable[Tab], now: datetime) -> list[str]:
 
 def names_of(tabs: Sequence[Tab]) -> list[str]:
     """What tabs are called beside each other."""
-    return names_apart(
-        [
-            (
-                safe_line(conversation_name(tab.conversation.record.title, tab.first_prompt, "new")),
-                safe_line(tab.agent_title),
-            )
-            for tab in tabs
-        ]
-    )
+    named = [
+        (
+            safe_line(conversation_name(tab.conversation.record.title, tab.first_prompt, "")),
+            safe_line(tab.agent_title),
+        )
+        for tab in tabs
+    ]
+    return [name or "new" for name in names_apart(named)]
