@@ -165,7 +165,8 @@ class SettingsActions:
         if not await choose_theme(context.app, argument):
             return
         from catena.screens.settings.screen import SettingsScreen
-        from catena.settings.file.writing import SettingChange, settings_path, write_setting
+        from catena.settings.file.location import settings_path
+        from catena.settings.file.writing import SettingChange, write_setting
 
         try:
             settings = write_setting(settings_path(), SettingChange(("theme",), context.app.theme))
