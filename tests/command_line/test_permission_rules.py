@@ -124,7 +124,7 @@ def test_a_policy_takes_an_option_of_its_kind_for_this_time_first_and_never_anot
 def test_on_a_terminal_the_person_is_asked_with_the_diff_and_without_a_default(tmp_path: Path) -> None:
     with on_terminal(Catena(tmp_path), *RUN, "edit notes.txt") as terminal:
         terminal.wait_for("1-4? ")
-        assert "? Edit notes.txt" in terminal.seen
+        assert "? Allow editing this file?\r\n  notes.txt" in terminal.seen
         assert "+++ " in terminal.seen
         terminal.type("\n")
         terminal.wait_for("1-4? ", 2)
