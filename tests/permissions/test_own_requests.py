@@ -158,7 +158,10 @@ def test_v05_asked_is_what_no_question_covered(tmp_path: Path) -> None:
     catena, run = program(tmp_path, "ask")
     with on_terminal(catena, *run[:3], "bare") as terminal:
         terminal.wait_for("1-2? ")
-        assert "? Allow running this command?\r\n  $ echo hi\r\n  Catena would do it for the agent" in terminal.seen
+        assert (
+            "? Allow running this command?\r\n  $ echo hi\r\n  Catena would do it for the agent"
+            in terminal.seen
+        )
         terminal.type("2\n")
         terminal.wait_for("1-2? ", 2)
         assert "+new" in terminal.seen and not (catena.project / "made.txt").exists()
