@@ -69,7 +69,7 @@ def test_u10_every_page_has_a_description_options_that_are_explained_examples_an
     for name in ("", *table.names):
         parser = table.parser(name)
         assert parser.description and parser.prog == f"catena {name}".rstrip(), name
-        assert (parser.examples and parser.statuses) or name == "__complete", name
+        assert parser.examples and parser.statuses, name
         assert all(each.help or each.help is argparse.SUPPRESS for each in parser._actions), name
 
 

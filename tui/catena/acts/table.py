@@ -1090,5 +1090,4 @@ ACTS: tuple[ActRow, ...] = (
         shell=Front("catena.cli.doctor.arguments", "FILE"),
     ),
     ActRow("version", "print the version", shell=Front("catena.cli.arguments")),
-    ActRow("__complete", shell=Front("catena.cli.arguments")),
 )

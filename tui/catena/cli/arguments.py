@@ -6,7 +6,7 @@ The arguments of the other commands stand in their rooms, and are imported when 
 from __future__ import annotations
 
 import itertools
-from argparse import SUPPRESS
+from argparse import SUPPRESS, Namespace
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -69,6 +69,7 @@ VARIABLES = {
     "NO_COLOR": "no colours",
     "VISUAL, EDITOR": "your editor",
 }
+_COMPLETE = "__complete"  # what fits at the cursor of a shell
 _COMMANDS = {each.name: each for each in commands_of("shell")}
 _LISTED = tuple(name for names in _GROUPS.values() for name in names.split())
 _LINEAR_LEVELS = (
@@ -82,6 +83,10 @@ _LINEAR_LEVELS = (
 
 def run_command(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name; returns the exit status."""
+    if arguments[0] == _COMPLETE:
+        from catena.cli.completion.answers import print_answer
+
+        return print_answer(command_table(), arguments[1:])
     arguments = _with_verb(arguments)
     for length in (2, 1):  # `agents install` before `agents`
         command = _command(" ".join(arguments[:length])) if len(arguments) >= length else None
@@ -104,7 +109,7 @@ def _with_verb(arguments: Sequence[str]) -> Sequence[str]:
 
 def command_table() -> CommandTable:
     """Every command with its parser; the screen is the command without a name."""
-    names = [name for name in _COMMANDS if name not in _LISTED and not name.startswith("_")]
+    names = [name for name in _COMMANDS if name not in _LISTED]
     return CommandTable({name: _COMMANDS[name].summary for name in _LISTED}, (*_LISTED, *names), _parser)
 
 
@@ -191,7 +196,7 @@ def _screen(arguments: Sequence[str]) -> int:
     written = ["--linear=normal" if each == "--linear" else each for each in arguments]
     chosen = _screen_parser().parse_args(written)
     if chosen.version:
-        return _version(())
+        return _version(chosen)
     if chosen.directory:
         _check_directory(chosen.directory)
     from catena.cli.start import open_client
@@ -229,8 +234,8 @@ def _help_parser() -> Parser:
     return parser
 
 
-def _help(arguments: Sequence[str]) -> int:
-    words = _help_parser().parse_args(arguments).words
+def _help(chosen: Namespace) -> int:
+    words = chosen.words
     name = " ".join(words)
     if name and name not in _COMMANDS:
         before = " ".join(("catena", *words[:-1]))
@@ -248,9 +253,7 @@ def _version_parser() -> Parser:
     )
 
 
-def _version(arguments: Sequence[str]) -> int:
-    _version_parser().parse_args(arguments)
-
+def _version(chosen: Namespace) -> int:
     from catena import __version__
 
     print(f"catena {__version__}")
@@ -270,9 +273,7 @@ def _mcp_parser() -> Parser:
     return parser
 
 
-def _mcp(arguments: Sequence[str]) -> int:
-    chosen = _mcp_parser().parse_args(arguments)
-
+def _mcp(chosen: Namespace) -> int:
     from catena.app.mcp_server import serve_tools
 
     return serve_tools(chosen.conversation, chosen.window)
@@ -293,23 +294,11 @@ def _completion_parser() -> Parser:
     return parser
 
 
-def _completion(arguments: Sequence[str]) -> int:
-    chosen = _completion_parser().parse_args(arguments)
-
+def _completion(chosen: Namespace) -> int:
     from catena.cli.completion.scripts import script
 
     print(script(chosen.shell), end="")
     return ExitStatus.ANSWERED
-
-
-def _complete_parser() -> Parser:
-    return Parser(prog="catena __complete", description="Print what fits at the cursor of a shell.")
-
-
-def _complete(arguments: Sequence[str]) -> int:
-    from catena.cli.completion.answers import print_answer
-
-    return print_answer(command_table(), arguments)
 
 
 COMMANDS: Mapping[str, Command] = {  # those without a room of their own
@@ -317,5 +306,4 @@ COMMANDS: Mapping[str, Command] = {  # those without a room of their own
     "help": Command(_help_parser, _help),
     "version": Command(_version_parser, _version),
     "completion": Command(_completion_parser, _completion),
-    "__complete": Command(_complete_parser, _complete),
 }

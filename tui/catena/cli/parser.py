@@ -69,12 +69,26 @@ class Parser(argparse.ArgumentParser):
         raise CommandRefused(f"{message}. {did_you_mean(word, self.prog)}")
 
 
+class Unfitting(Exception):
+    """Arguments that do not fit together."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """A command of the command line: the parser of its arguments, and what it does with them."""
 
     parser: Callable[[], Parser]
-    run: Callable[[Sequence[str]], int]  # parses the arguments, does it, returns the exit status
+    do: Callable[[argparse.Namespace], int]  # returns the exit status; raises Unfitting
+    mixed: bool = False  # options may stand among arguments of any number
+
+    def run(self, arguments: Sequence[str]) -> int:
+        """Parse the arguments, and do it; returns the exit status. Raises CommandRefused, and whatever it raises."""
+        parser = self.parser()
+        parse = parser.parse_intermixed_args if self.mixed else parser.parse_args
+        try:
+            return self.do(parse(arguments))
+        except Unfitting as error:
+            parser.error(str(error))
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +164,22 @@ def add_agent(parser: argparse._ActionsContainer) -> argparse._MutuallyExclusive
         "--agent-command", metavar="CMD", help="any command that speaks ACP over standard input and output"
     )
     return agent
+
+
+def add_conversation(parser: Parser) -> None:
+    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    parser.values["id"] = Values.CONVERSATION
+
+
+def add_directory_filter(parser: Parser) -> None:
+    parser.add_argument(
+        "--cwd",
+        nargs="?",
+        const=".",
+        metavar="DIR",
+        help="only those of DIR (default: the current directory)",
+    )
+    parser.values["cwd"] = Values.DIRECTORY
 
 
 def add_directories(parser: argparse._ActionsContainer) -> None:

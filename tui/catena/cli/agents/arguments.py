@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from catena.cli.parser import Command, Example, Parser, Values
 
@@ -34,10 +35,6 @@ def _listing_parser(prog: str, description: str, examples: Sequence[Example], *,
     return parser
 
 
-def _agents(arguments: Sequence[str]) -> int:
-    return _print_agents(_agents_parser().parse_args(arguments), check=False)
-
-
 def _check_parser() -> Parser:
     return _listing_parser(
         "catena agents check",
@@ -46,11 +43,7 @@ def _check_parser() -> Parser:
     )
 
 
-def _check(arguments: Sequence[str]) -> int:
-    return _print_agents(_check_parser().parse_args(arguments), check=True)
-
-
-def _print_agents(chosen: Namespace, *, check: bool) -> int:
+def _print_agents(chosen: Namespace, *, check: bool = False) -> int:
     from catena.cli.agents.listing import print_agent, print_agents
 
     if chosen.agent is not None:
@@ -66,9 +59,7 @@ def _install_parser() -> Parser:
     )
 
 
-def _install(arguments: Sequence[str]) -> int:
-    chosen = _install_parser().parse_args(arguments)
-
+def _install(chosen: Namespace) -> int:
     from catena.cli.agents.installing import install_agent
 
     return install_agent(chosen.agent, yes=chosen.yes)
@@ -80,9 +71,7 @@ def _remove_parser() -> Parser:
     )
 
 
-def _remove(arguments: Sequence[str]) -> int:
-    chosen = _remove_parser().parse_args(arguments)
-
+def _remove(chosen: Namespace) -> int:
     from catena.cli.agents.installing import remove_agent
 
     return remove_agent(chosen.agent, yes=chosen.yes)
@@ -114,9 +103,7 @@ def _update_parser() -> Parser:
     return parser
 
 
-def _update(arguments: Sequence[str]) -> int:
-    chosen = _update_parser().parse_args(arguments)
-
+def _update(chosen: Namespace) -> int:
     from catena.cli.agents.updating import update_registry
 
     return update_registry(chosen.source)
@@ -130,9 +117,7 @@ def _login_parser() -> Parser:
     return parser
 
 
-def _login(arguments: Sequence[str]) -> int:
-    chosen = _login_parser().parse_args(arguments)
-
+def _login(chosen: Namespace) -> int:
     from catena.cli.agents.accounts import Account, log_in
 
     return log_in(Account(chosen.agent, chosen.agent_command), chosen.method)
@@ -144,9 +129,7 @@ def _login_list_parser() -> Parser:
     return parser
 
 
-def _login_list(arguments: Sequence[str]) -> int:
-    chosen = _login_list_parser().parse_args(arguments)
-
+def _login_list(chosen: Namespace) -> int:
     from catena.cli.agents.accounts import Account, print_methods
 
     return print_methods(Account(chosen.agent, chosen.agent_command), json=chosen.json)
@@ -158,9 +141,7 @@ def _logout_parser() -> Parser:
     )
 
 
-def _logout(arguments: Sequence[str]) -> int:
-    chosen = _logout_parser().parse_args(arguments)
-
+def _logout(chosen: Namespace) -> int:
     from catena.cli.agents.accounts import Account, log_out
 
     return log_out(Account(chosen.agent, chosen.agent_command))
@@ -195,8 +176,8 @@ def _account_parser(name: str, description: str, example: str) -> Parser:
 
 
 COMMANDS: Mapping[str, Command] = {
-    "agents": Command(_agents_parser, _agents),
-    "agents check": Command(_check_parser, _check),
+    "agents": Command(_agents_parser, _print_agents),
+    "agents check": Command(_check_parser, partial(_print_agents, check=True)),
     "agents install": Command(_install_parser, _install),
     "agents remove": Command(_remove_parser, _remove),
     "agents update": Command(_update_parser, _update),

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from argparse import SUPPRESS
-from collections.abc import Mapping, Sequence
+from argparse import SUPPRESS, Namespace
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 
-from catena.cli.parser import Command, Example, Parser, Values, count
+from catena.cli.parser import (
+    Command,
+    Example,
+    Parser,
+    Unfitting,
+    Values,
+    add_conversation,
+    add_directory_filter,
+    count,
+)
 from catena.workspace.directories import absolute_directory, existing_directory
 
 
@@ -22,16 +31,9 @@ def _list_parser() -> Parser:
             ("catena list --json --limit 0", "all of them, for a script"),
         ),
         statuses={0: "done", 2: "usage"},
-        values={"cwd": Values.DIRECTORY},
     )
     parser.add_argument("--json", action="store_true", help="print a JSON array")
-    parser.add_argument(
-        "--cwd",
-        nargs="?",
-        const=".",
-        metavar="DIR",
-        help="only those of DIR (default: the current directory)",
-    )
+    add_directory_filter(parser)
     parser.add_argument(
         "--limit", type=count, default=50, metavar="N", help="show at most N (default: 50; 0 for all)"
     )
@@ -43,9 +45,7 @@ def _list_parser() -> Parser:
     return parser
 
 
-def _list(arguments: Sequence[str]) -> int:
-    chosen = _list_parser().parse_args(arguments)
-
+def _list(chosen: Namespace) -> int:
     from catena.cli.conversations.list import print_list
 
     return print_list(
@@ -71,27 +71,18 @@ def _search_parser() -> Parser:
             ),
         ),
         statuses={0: "found", 1: "nothing found or other error", 2: "usage"},
-        values={"cwd": Values.DIRECTORY},
     )
     parser.add_argument("words", nargs="+", metavar="WORDS", help="each begins a word of what is found")
     parser.add_argument("--json", action="store_true", help="print a JSON array, best first")
     parser.add_argument("-1", action="store_true", dest="best", help="only the best")
-    parser.add_argument(
-        "--cwd",
-        nargs="?",
-        const=".",
-        metavar="DIR",
-        help="only those of DIR (default: the current directory)",
-    )
+    add_directory_filter(parser)
     parser.add_argument(
         "--limit", type=count, default=20, metavar="N", help="show at most N (default: 20; 0 for all)"
     )
     return parser
 
 
-def _search(arguments: Sequence[str]) -> int:
-    chosen = _search_parser().parse_args(arguments)
-
+def _search(chosen: Namespace) -> int:
     from catena.cli.conversations.search import print_found
 
     return print_found(
@@ -112,9 +103,9 @@ def _show_parser() -> Parser:
             ("catena show ID --chain", "its sessions, and why each was used"),
         ),
         statuses={0: "done", 2: "usage, unknown id"},
-        values={"id": Values.CONVERSATION, "turn": Values.MESSAGE},
+        values={"turn": Values.MESSAGE},
     )
-    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    add_conversation(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument(
         "--json",
@@ -134,11 +125,9 @@ def _show_parser() -> Parser:
     return parser
 
 
-def _show(arguments: Sequence[str]) -> int:
-    parser = _show_parser()
-    chosen = parser.parse_args(arguments)
+def _show(chosen: Namespace) -> int:
     if chosen.tree and (chosen.chain or chosen.turn is not None):
-        parser.error("--tree cannot be combined with --chain or --turn")
+        raise Unfitting("--tree cannot be combined with --chain or --turn")
 
     if chosen.tree:
         from catena.cli.conversations.show import print_tree
@@ -168,7 +157,7 @@ def _prune_parser() -> Parser:
             ("catena prune --older-than 6m --yes", "remove it for good"),
         ),
         statuses={0: "done", 1: "other error", 2: "usage"},
-        values={"agent": Values.AGENT, "cwd": Values.DIRECTORY},
+        values={"agent": Values.AGENT},
     )
     parser.add_argument(
         "--older-than",
@@ -180,23 +169,15 @@ def _prune_parser() -> Parser:
     parser.add_argument(
         "--agent", metavar="NAME", help="only those of an agent: a name from `catena agents` or the settings"
     )
-    parser.add_argument(
-        "--cwd",
-        nargs="?",
-        const=".",
-        metavar="DIR",
-        help="only those of DIR (default: the current directory)",
-    )
+    add_directory_filter(parser)
     parser.add_argument("--yes", action="store_true", help="remove them; cannot be undone")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 
 
-def _prune(arguments: Sequence[str]) -> int:
-    parser = _prune_parser()
-    chosen = parser.parse_args(arguments)
+def _prune(chosen: Namespace) -> int:
     if chosen.older_than is None and chosen.keep is None:
-        parser.error("--older-than or --keep is needed")
+        raise Unfitting("--older-than or --keep is needed")
 
     from catena.cli.conversations.prune import prune
     from catena.settings.agents import stored_names
@@ -229,9 +210,7 @@ def _prune_prompts_parser() -> Parser:
     return parser
 
 
-def _prune_prompts(arguments: Sequence[str]) -> int:
-    chosen = _prune_prompts_parser().parse_args(arguments)
-
+def _prune_prompts(chosen: Namespace) -> int:
     from catena.cli.conversations.prune import prune_prompts
 
     return prune_prompts(chosen.text, yes=chosen.yes, json=chosen.json)
@@ -259,9 +238,9 @@ def _export_parser() -> Parser:
             ("catena export ID --format json --tree -o chat.json", "everything, for catena import"),
         ),
         statuses={0: "done", 1: "the file cannot be written", 2: "usage, unknown id"},
-        values={"id": Values.CONVERSATION, "at": Values.MESSAGE, "output": Values.FILE},
+        values={"at": Values.MESSAGE, "output": Values.FILE},
     )
-    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    add_conversation(parser)
     parser.add_argument(
         "--format",
         choices=["markdown", "json", "html"],
@@ -277,11 +256,9 @@ def _export_parser() -> Parser:
     return parser
 
 
-def _export(arguments: Sequence[str]) -> int:
-    parser = _export_parser()
-    chosen = parser.parse_args(arguments)
+def _export(chosen: Namespace) -> int:
     if chosen.force and chosen.output is None:
-        parser.error("--force needs -o")
+        raise Unfitting("--force needs -o")
 
     from catena.cli.conversations.export import export
     from catena.export.forms import ExportForm
@@ -308,9 +285,9 @@ def _replay_parser() -> Parser:
             ("catena replay ID --cast chat.cast", "write it as an asciicast"),
         ),
         statuses={0: "done", 1: "the file cannot be written", 2: "usage, unknown id"},
-        values={"id": Values.CONVERSATION, "at": Values.MESSAGE, "cast": Values.FILE},
+        values={"at": Values.MESSAGE, "cast": Values.FILE},
     )
-    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    add_conversation(parser)
     parser.add_argument("--at", metavar="MESSAGE", help="the branch that ends with this message")
     parser.add_argument(
         "--cast",
@@ -325,13 +302,11 @@ def _replay_parser() -> Parser:
     return parser
 
 
-def _replay(arguments: Sequence[str]) -> int:
-    parser = _replay_parser()
-    chosen = parser.parse_args(arguments)
+def _replay(chosen: Namespace) -> int:
     if chosen.cast is None:
         for option in ("force", "width", "height"):
             if getattr(chosen, option):
-                parser.error(f"--{option} needs --cast")
+                raise Unfitting(f"--{option} needs --cast")
 
     from catena.cli.conversations.replay import replay
 
@@ -383,9 +358,7 @@ def _import_parser() -> Parser:
     return parser
 
 
-def _import(arguments: Sequence[str]) -> int:
-    chosen = _import_parser().parse_args(arguments)
-
+def _import(chosen: Namespace) -> int:
     from catena.cli.conversations.imports import import_files
 
     return import_files(chosen.files, json=chosen.json)
@@ -402,9 +375,8 @@ def _named_parser(name: str, description: str, example: Example) -> Parser:
             2: "usage, unknown id",
             5: "conversation open in another Catena",
         },
-        values={"id": Values.CONVERSATION},
     )
-    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    add_conversation(parser)
     return parser
 
 
@@ -416,9 +388,7 @@ def _rename_parser() -> Parser:
     return parser
 
 
-def _rename(arguments: Sequence[str]) -> int:
-    chosen = _rename_parser().parse_args(arguments)
-
+def _rename(chosen: Namespace) -> int:
     from catena.acts.conversations import rename
     from catena.cli.conversations.keeping import keep_house
 
@@ -433,9 +403,7 @@ def _pin_parser() -> Parser:
     )
 
 
-def _pin(arguments: Sequence[str]) -> int:
-    chosen = _pin_parser().parse_args(arguments)
-
+def _pin(chosen: Namespace) -> int:
     from catena.acts.conversations import pin
     from catena.cli.conversations.keeping import keep_house
 
@@ -451,9 +419,7 @@ def _archive_parser() -> Parser:
     )
 
 
-def _archive(arguments: Sequence[str]) -> int:
-    chosen = _archive_parser().parse_args(arguments)
-
+def _archive(chosen: Namespace) -> int:
     from catena.acts.conversations import archive
     from catena.cli.conversations.keeping import keep_house
 
@@ -474,9 +440,7 @@ def _delete_parser() -> Parser:
     return parser
 
 
-def _delete(arguments: Sequence[str]) -> int:
-    chosen = _delete_parser().parse_args(arguments)
-
+def _delete(chosen: Namespace) -> int:
     from catena.acts.conversations import delete
     from catena.cli.conversations.keeping import keep_house
 

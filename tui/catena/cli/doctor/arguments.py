@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Mapping
 
 from catena.cli.parser import Command, Parser, Values
 
@@ -18,9 +19,7 @@ def _doctor_parser() -> Parser:
     return parser
 
 
-def _doctor(arguments: Sequence[str]) -> int:
-    chosen = _doctor_parser().parse_args(arguments)
-
+def _doctor(chosen: Namespace) -> int:
     from catena.cli.doctor.findings import print_findings
 
     return print_findings(json=chosen.json)
@@ -36,9 +35,7 @@ def _reset_parser() -> Parser:
     )
 
 
-def _reset(arguments: Sequence[str]) -> int:
-    _reset_parser().parse_args(arguments)
-
+def _reset(chosen: Namespace) -> int:
     from catena.cli.doctor.reset import reset_terminal
 
     return reset_terminal()
@@ -53,9 +50,7 @@ def _salvage_parser() -> Parser:
     )
 
 
-def _salvage(arguments: Sequence[str]) -> int:
-    _salvage_parser().parse_args(arguments)
-
+def _salvage(chosen: Namespace) -> int:
     from catena.cli.doctor.store import salvage_store
 
     return salvage_store()
@@ -73,9 +68,7 @@ def _backup_parser() -> Parser:
     return parser
 
 
-def _backup(arguments: Sequence[str]) -> int:
-    chosen = _backup_parser().parse_args(arguments)
-
+def _backup(chosen: Namespace) -> int:
     from catena.cli.doctor.store import back_up_store
 
     return back_up_store(chosen.file)

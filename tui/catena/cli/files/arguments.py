@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from argparse import Namespace
+from collections.abc import Mapping
 
-from catena.cli.parser import Command, Parser, Values, count
+from catena.cli.parser import Command, Parser, Unfitting, Values, add_conversation, count
 
 _AT = (
     "At a prompt, files are as after all turns above it; at the last message of a turn, as they were after it. Files "
@@ -22,9 +23,8 @@ def _changes_parser() -> Parser:
             ("catena changes ID --patch | git apply -R -", "take it back, and no line of yours"),
         ),
         statuses={0: "done", 1: "a file is left out of the patch; other error", 2: "usage, unknown id"},
-        values={"id": Values.CONVERSATION},
     )
-    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    add_conversation(parser)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--turn", type=count, metavar="N", help="only of the Nth turn of the branch")
     which.add_argument("--branch", action="store_true", help="of the whole branch (default)")
@@ -34,9 +34,7 @@ def _changes_parser() -> Parser:
     return parser
 
 
-def _changes(arguments: Sequence[str]) -> int:
-    chosen = _changes_parser().parse_args(arguments)
-
+def _changes(chosen: Namespace) -> int:
     from catena.cli.files.changes import print_changes
 
     return print_changes(chosen.id, turn=chosen.turn, json=chosen.json, patch=chosen.patch)
@@ -53,9 +51,9 @@ def _files_parser() -> Parser:
             ("catena files ID --at MESSAGE --diff", "what bringing them back would change, as a patch"),
         ),
         statuses={0: "done", 1: "other error", 2: "usage, unknown id"},
-        values={"id": Values.CONVERSATION, "at": Values.MESSAGE},
+        values={"at": Values.MESSAGE},
     )
-    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    add_conversation(parser)
     parser.add_argument("--at", metavar="MESSAGE", help="id of a message, or the start of one")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--diff", action="store_true", help="with --at: print a patch for `git apply`")
@@ -63,11 +61,9 @@ def _files_parser() -> Parser:
     return parser
 
 
-def _files(arguments: Sequence[str]) -> int:
-    parser = _files_parser()
-    chosen = parser.parse_args(arguments)
+def _files(chosen: Namespace) -> int:
     if chosen.at is None and chosen.diff:
-        parser.error("--diff needs --at")
+        raise Unfitting("--diff needs --at")
 
     from catena.cli.files import files
 
@@ -87,9 +83,9 @@ def _restore_parser() -> Parser:
             ("catena files restore ID --at MESSAGE --yes", "bring the files back"),
         ),
         statuses={0: "done", 1: "a file changed meanwhile; other error", 2: "usage, unknown id"},
-        values={"id": Values.CONVERSATION, "paths": Values.FILE, "at": Values.MESSAGE},
+        values={"paths": Values.FILE, "at": Values.MESSAGE},
     )
-    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    add_conversation(parser)
     parser.add_argument(
         "paths", nargs="*", metavar="PATH", help="only these, also if someone else changed them since"
     )
@@ -99,9 +95,7 @@ def _restore_parser() -> Parser:
     return parser
 
 
-def _restore(arguments: Sequence[str]) -> int:
-    chosen = _restore_parser().parse_intermixed_args(arguments)
-
+def _restore(chosen: Namespace) -> int:
     from catena.cli.files.files import print_restore
 
     return print_restore(chosen.id, chosen.at, paths=chosen.paths, yes=chosen.yes, json=chosen.json)
@@ -113,9 +107,8 @@ def _ending_parser(name: str, description: str) -> Parser:
         description=description,
         examples=((f"catena files {name} ID", "as the error says that names the conversation"),),
         statuses={0: "done", 1: "other error", 2: "usage, unknown id; nothing was broken off"},
-        values={"id": Values.CONVERSATION},
     )
-    parser.add_argument("id", metavar="ID", help="id, start of an id, or title")
+    add_conversation(parser)
     return parser
 
 
@@ -123,9 +116,7 @@ def _finish_parser() -> Parser:
     return _ending_parser("finish", "Finish a restore of files that was broken off.")
 
 
-def _finish(arguments: Sequence[str]) -> int:
-    chosen = _finish_parser().parse_args(arguments)
-
+def _finish(chosen: Namespace) -> int:
     from catena.cli.files.files import RestoreEnding, end_restore
 
     return end_restore(chosen.id, RestoreEnding.FINISH)
@@ -135,9 +126,7 @@ def _undo_parser() -> Parser:
     return _ending_parser("undo", "Take back a restore of files that was broken off.")
 
 
-def _undo(arguments: Sequence[str]) -> int:
-    chosen = _undo_parser().parse_args(arguments)
-
+def _undo(chosen: Namespace) -> int:
     from catena.cli.files.files import RestoreEnding, end_restore
 
     return end_restore(chosen.id, RestoreEnding.UNDO)
@@ -160,9 +149,7 @@ def _blame_parser() -> Parser:
     return parser
 
 
-def _blame(arguments: Sequence[str]) -> int:
-    chosen = _blame_parser().parse_args(arguments)
-
+def _blame(chosen: Namespace) -> int:
     from catena.cli.files.blame import print_blame
 
     return print_blame(chosen.file, json=chosen.json)
@@ -171,7 +158,7 @@ def _blame(arguments: Sequence[str]) -> int:
 COMMANDS: Mapping[str, Command] = {
     "changes": Command(_changes_parser, _changes),
     "files": Command(_files_parser, _files),
-    "files restore": Command(_restore_parser, _restore),
+    "files restore": Command(_restore_parser, _restore, mixed=True),
     "files finish": Command(_finish_parser, _finish),
     "files undo": Command(_undo_parser, _undo),
     "blame": Command(_blame_parser, _blame),

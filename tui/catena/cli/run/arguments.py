@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from catena.cli.parser import Command, Parser, Values, add_agent, add_directories
+from catena.cli.parser import Command, Parser, Unfitting, Values, add_agent, add_directories
 from catena.errors import CommandRefused
 from catena.settings.tables.permissions import Permissions
 from catena.workspace.directories import existing_directory
@@ -134,16 +134,14 @@ def _agent_names(text: str) -> tuple[str, ...]:
     return names
 
 
-def _run(arguments: Sequence[str]) -> int:
-    parser = _run_parser()
-    chosen = parser.parse_args(arguments)
+def _run(chosen: argparse.Namespace) -> int:
 
-    branch = _branch(parser, chosen)
+    branch = _branch(chosen)
     prompt, directory = _prompt(chosen.prompt), existing_directory(chosen.cwd)
     clears = prompt.strip() in ("/clear", "/new", "/reset")
 
     if chosen.agents and clears:
-        parser.error("--agents needs a prompt that is sent; a cleared context has no answers")
+        raise Unfitting("--agents needs a prompt that is sent; a cleared context has no answers")
 
     from catena.cli.run.piped import piped_text
     from catena.cli.run.run import Request, run
@@ -180,17 +178,17 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _branch(parser: argparse.ArgumentParser, chosen: argparse.Namespace) -> BranchRequest:
-    """The branch of the prompt, from `--fork`, `--at` and `--edit`. Raises CommandRefused."""
+def _branch(chosen: argparse.Namespace) -> BranchRequest:
+    """The branch of the prompt, from `--fork`, `--at` and `--edit`. Raises Unfitting."""
     from catena.cli.run.branch import BranchRequest
 
     branch = BranchRequest(fork=chosen.fork, at=chosen.at, edit=chosen.edit)
     if branch.requested and not chosen.go_on and chosen.resume is None:
-        parser.error("--fork, --at and --edit need --resume or --continue")
+        raise Unfitting("--fork, --at and --edit need --resume or --continue")
     if chosen.files and (branch.fork or (branch.at is None and branch.edit is None)):
-        parser.error("--files needs --at or --edit, and takes no files along into a fork")
+        raise Unfitting("--files needs --at or --edit, and takes no files along into a fork")
     if branch.fork and branch.edit is not None:
-        parser.error("--edit and --fork cannot be combined")
+        raise Unfitting("--edit and --fork cannot be combined")
     return branch
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from catena.cli.parser import Command, Example, Parser, Values
+from catena.cli.parser import Command, Example, Parser, Unfitting, Values
 from catena.workspace.directories import absolute_directory
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ def _config_parser() -> Parser:
     return parser
 
 
-def _config(arguments: Sequence[str]) -> int:
-    chosen = _config_parser().parse_args(arguments)
-
+def _config(chosen: Namespace) -> int:
     from catena.cli.settings.config import print_config
 
     return print_config(chosen.key, json=chosen.json)
@@ -58,9 +56,7 @@ def _set_parser() -> Parser:
     return parser
 
 
-def _set(arguments: Sequence[str]) -> int:
-    chosen = _set_parser().parse_args(arguments)
-
+def _set(chosen: Namespace) -> int:
     from catena.cli.settings.config import set_config
 
     return set_config(chosen.key, chosen.value)
@@ -78,9 +74,7 @@ def _unset_parser() -> Parser:
     return parser
 
 
-def _unset(arguments: Sequence[str]) -> int:
-    chosen = _unset_parser().parse_args(arguments)
-
+def _unset(chosen: Namespace) -> int:
     from catena.cli.settings.config import unset_config
 
     return unset_config(chosen.key)
@@ -95,9 +89,7 @@ def _edit_parser() -> Parser:
     )
 
 
-def _edit(arguments: Sequence[str]) -> int:
-    _edit_parser().parse_args(arguments)
-
+def _edit(chosen: Namespace) -> int:
     from catena.cli.settings.config import edit_config
 
     return edit_config()
@@ -112,9 +104,7 @@ def _check_parser() -> Parser:
     )
 
 
-def _check(arguments: Sequence[str]) -> int:
-    _check_parser().parse_args(arguments)
-
+def _check(chosen: Namespace) -> int:
     from catena.cli.settings.config import check_config
 
     return check_config()
@@ -132,9 +122,7 @@ def _keys_parser() -> Parser:
     return parser
 
 
-def _keys(arguments: Sequence[str]) -> int:
-    chosen = _keys_parser().parse_args(arguments)
-
+def _keys(chosen: Namespace) -> int:
     from catena.cli.settings.keys import print_keys
 
     return print_keys(json=chosen.json)
@@ -149,9 +137,7 @@ def _rules_parser(name: str = "permissions") -> Parser:
     )
 
 
-def _rules(arguments: Sequence[str]) -> int:
-    chosen = _rules_parser().parse_args(arguments)
-
+def _rules(chosen: Namespace) -> int:
     from catena.cli.settings.permissions import answer_rules
 
     return answer_rules(_request(chosen))
@@ -193,14 +179,12 @@ def _test_parser() -> Parser:
     return parser
 
 
-def _test(arguments: Sequence[str]) -> int:
-    parser = _test_parser()
-    chosen = parser.parse_args(arguments)
+def _test(chosen: Namespace) -> int:
     kind, text = chosen.kind, chosen.text
     if text is None:
         kind, _, text = kind.strip().partition(" ")
         if not text.strip():
-            parser.error("test needs a kind and an input, such as: catena permissions test edit src/x.py")
+            raise Unfitting("test needs a kind and an input, such as: catena permissions test edit src/x.py")
 
     from catena.cli.settings.permissions import answer_rules
 
@@ -219,9 +203,7 @@ def _add_parser() -> Parser:
     return parser
 
 
-def _add(arguments: Sequence[str]) -> int:
-    chosen = _add_parser().parse_args(arguments)
-
+def _add(chosen: Namespace) -> int:
     from catena.cli.settings.permissions import answer_rules
 
     return answer_rules(_request(chosen, chosen.kind), add=chosen.text, allow=not chosen.reject)
@@ -235,9 +217,7 @@ def _remove_parser() -> Parser:
     return parser
 
 
-def _remove(arguments: Sequence[str]) -> int:
-    chosen = _remove_parser().parse_args(arguments)
-
+def _remove(chosen: Namespace) -> int:
     from catena.cli.settings.permissions import answer_rules
 
     return answer_rules(_request(chosen), remove=chosen.id)
