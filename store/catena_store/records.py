@@ -374,6 +374,7 @@ class WindowRecord:
     draft: str
     scroll: int | None  # rows hidden above the top line, None at the end (following)
     pane: int | None = None  # its place among the tabs that stand side by side, from the left
+    pieces: tuple[str, ...] = ()  # pastes, each of which stands in the draft as one
 
 
 @dataclass(frozen=True, slots=True)

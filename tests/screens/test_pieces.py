@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from textual import events
 from textual.app import ComposeResult
@@ -9,11 +11,37 @@ from textual.pilot import Pilot
 
 from catena.widgets.composer import Composer
 from support.screen.messages import press, taken_in
+from support.screen.terminal import Place
 from support.screen.themed import ThemedApp
 
 LOG = "".join(f"line\t{number}\r\n" for number in range(400))
 OTHER = "a\x1b[31mb" * 500
 MARK, OTHER_MARK = "[pasted 400 lines]", "[pasted 3,500 characters]"
+
+
+def pasted(text: str) -> str:
+    return f"\x1b[200~{text}\x1b[201~"
+
+
+def test_u02_a_draft_survives_a_restart_with_its_pieces_and_is_sent_whole(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.without_parking()
+    with place.catena("--agent", "rehearsal") as terminal:
+        terminal.wait_for("Understudy")
+        terminal.write("say ")
+        whole = pasted(LOG)
+        for at in range(0, len(whole), 1000):  # in pieces, as over SSH
+            terminal.write_all(whole[at : at + 1000])
+        terminal.wait_for(r"│ say \[pasted 400 lines\]")
+        terminal.write("?")
+        terminal.wait_for(r"│ say \[pasted 400 lines\]\?")
+        terminal.wait_until(lambda: place.keeps(f"say \ufdd0{LOG}\ufdd1?"), "the draft in the store")
+    with place.catena() as terminal:
+        terminal.wait_for(r"│ say \[pasted 400 lines\]\?")
+        terminal.wait_for(r"Understudy")
+        terminal.press("enter")
+        terminal.wait_for(r"▌ … \d+ lines ▸")
+        terminal.wait_until(lambda: place.keeps_answer(f"{LOG}?"), "the whole text at the agent")
 
 
 class One(ThemedApp):

@@ -27,6 +27,27 @@ async def a_table(tx: Writer) -> str:
     return workspace.id
 
 
+@pytest.mark.parametrize(
+    ("parts", "pieces"),
+    [
+        (("see ", "one\ntwo", "", "three", " why"), ("one\ntwo", "three")),
+        (("", "a piece", ""), ("a piece",)),
+        (("typed",), ()),
+        (("with a sign \ufdd0 of ours\ufdd1", "a piece", ""), ()),
+    ],
+)
+async def test_u02_a_draft_knows_its_pieces_after_a_restart_and_is_read_whole(
+    tmp_path: Path, parts: tuple[str, ...], pieces: tuple[str, ...]
+) -> None:
+    async with store(tmp_path) as db, db.write() as tx:
+        await a_table(tx)
+        await windows.set_draft(tx, "w1", *parts)
+        await windows.advance(tx, "w1", "u3")
+    async with store(tmp_path) as db, db.read() as r:
+        window = await windows.get(r, "w1")
+    assert window is not None and (window.draft, window.pieces) == ("".join(parts), pieces)
+
+
 async def test_m06_tabs_drafts_and_scroll_positions_are_there_again_after_a_restart(tmp_path: Path) -> None:
     async with store(tmp_path) as db:
         async with db.write() as tx:

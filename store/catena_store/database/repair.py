@@ -77,7 +77,7 @@ _PARENTS = (
     # Typed text outlives its window.
     """
     INSERT INTO input (text, cwd, created_at)
-    SELECT draft, '', ?1 FROM window_leaf
+    SELECT replace(replace(draft, char(0xFDD0), ''), char(0xFDD1), ''), '', ?1 FROM window_leaf
      WHERE trim(draft) <> '' AND window_id NOT IN (SELECT id FROM window)
     UNION ALL
     SELECT text, '', ?1 FROM queue_item WHERE window_id NOT IN (SELECT id FROM window)

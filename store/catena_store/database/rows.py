@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from catena_store.database.database import Reader, Writer
+from catena_store.database.drafts import draft_pieces, draft_text
 from catena_store.errors import NotFound
 from catena_store.ids import from_milliseconds, to_milliseconds
 from catena_store.records import (
@@ -170,7 +171,8 @@ WINDOWS = RecordTable(  # `f` is its window_leaf
     "w",
     WindowRecord,
     leaf_id=POINTER,
-    draft=RecordColumn(sql="coalesce(f.draft, '')"),
+    draft=RecordColumn(sql="coalesce(f.draft, '')", read=draft_text),
+    pieces=RecordColumn(sql="coalesce(f.draft, '')", read=draft_pieces),
     scroll=RecordColumn(sql="f.scroll"),
 )
 QUEUE_ITEMS = RecordTable("queue_item", "queue_item", QueueItem, held=FLAG, data=JSON, created_at=TIME)

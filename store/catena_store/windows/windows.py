@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
+from catena_store.database.drafts import stored_draft
 from catena_store.errors import NotFound
 from catena_store.records import Owner, WindowRecord, Workspace
 
@@ -160,9 +161,9 @@ async def advance(tx: Writer, id: str, leaf_id: str) -> None:
     await _change(tx, id, "leaf_id = ?", leaf)
 
 
-async def set_draft(tx: Writer, id: str, text: str) -> None:
-    """Store the draft at the window's leaf. Raises NotFound."""
-    await _keep_at_leaf(tx, id, "draft", text)
+async def set_draft(tx: Writer, id: str, *text: str) -> None:
+    """Store the draft at the window's leaf: a text, or what is no piece, a piece, what is none … Raises NotFound."""
+    await _keep_at_leaf(tx, id, "draft", stored_draft(*text))
 
 
 def restored_draft(text: str, *drafts: str) -> str:

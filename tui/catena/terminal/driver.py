@@ -341,7 +341,8 @@ class TerminalDriver(LinuxDriver):
                     self._take_answer()
                 data = data.replace(ANSWER, "")
             if self._first_read:  # typed before application mode, when Enter made a line end
-                data, self._first_read = data.replace("\n", "\r"), False
+                keys, paste, rest = data.partition("\x1b[200~")  # no terminal marks a paste before that
+                data, self._first_read = f"{keys.replace(chr(10), chr(13))}{paste}{rest}", False
             return data
 
         def hand_on(piece: str | PastedText) -> None:

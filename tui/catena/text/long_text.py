@@ -1,10 +1,14 @@
-"""Long texts: which are shown folded, what is shown of them, and how their size is said."""
+"""Long texts: which are shown folded, what is shown of them, how their size is said, and which were pasted."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 MOST_LINES = 20
 MOST_CHARACTERS = 2000
 
+_PASTES_KEPT = 64
+_CHARACTERS_KEPT = 64_000_000
 _FIRST_LINES, _LAST_LINES = 5, 2  # of a folded text
 _MOST_AT_AN_END = 500  # characters
 _LINE = 500  # characters of a line, beyond which a number of lines says little
@@ -33,3 +37,35 @@ def hidden_range(text: str) -> tuple[int, int]:
     for _ in range(_LAST_LINES):
         end = max(start, text.rfind("\n", start, end))
     return start, end + 1 if start < end and len(text) - end <= _MOST_AT_AN_END else len(text)
+
+
+class Pastes:
+    """The long pastes of one run of the program: wherever one of them stands whole in a text, it is a piece of it.
+
+    The newest are kept, up to 64 and 64 million characters.
+    """
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []  # oldest first
+
+    def add(self, text: str) -> None:
+        """Keep a long paste."""
+        self.texts = [*(each for each in self.texts if each != text), text][-_PASTES_KEPT:]
+        while len(self.texts) > 1 and sum(map(len, self.texts)) > _CHARACTERS_KEPT:
+            del self.texts[0]
+
+    def split(self, text: str) -> list[str]:
+        """Cut a text at its pieces: what is no piece, a piece, what is none, and so on."""
+        parts = [text]
+        for paste in sorted(self.texts, key=len, reverse=True) if is_long(text) else ():
+            parts = [
+                part
+                for at, part in enumerate(parts)
+                for part in ([part] if at % 2 else _around(part.split(paste), paste))
+            ]
+        return parts
+
+
+def _around(apart: Sequence[str], paste: str) -> Iterator[str]:
+    for at, part in enumerate(apart):
+        yield from (paste, part) if at else (part,)

@@ -20,9 +20,9 @@ from textual.strip import Strip
 from textual.style import Style
 
 from catena.keys.bindings import bindings
-from catena.text.long_text import is_long
+from catena.text.long_text import Pastes, is_long
 from catena.widgets.fields.text_fields import SafeTextArea, pasted_text
-from catena.widgets.pieces import ComposedText, Pastes
+from catena.widgets.pieces import ComposedText
 
 if TYPE_CHECKING:  # few people use it
     from catena.widgets.fields.vim_keys import VimKeys

@@ -3,49 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from textual.document._document import EditResult, Location
 
-from catena.text.long_text import is_long, size_of_text
+from catena.text.long_text import Pastes, size_of_text
 from catena.widgets.fields.text_fields import EditedText
 
 _FIRST, _MOST = 0xD800, 0x400  # a mark begins with half of a surrogate pair, which no text from outside has
 _MARK = re.compile("[\ud800-\udbff]pasted [0-9,]+ (?:lines|characters)\\]")
-_MOST_KEPT = 64
-_MOST_CHARACTERS = 64_000_000
-
-
-class Pastes:
-    """The long pastes of one run of the program: wherever one of them stands whole in a text, it is a piece of it.
-
-    The newest are kept, up to 64 and 64 million characters.
-    """
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []  # oldest first
-
-    def add(self, text: str) -> None:
-        """Keep a long paste."""
-        self.texts = [*(each for each in self.texts if each != text), text][-_MOST_KEPT:]
-        while len(self.texts) > 1 and sum(map(len, self.texts)) > _MOST_CHARACTERS:
-            del self.texts[0]
-
-    def split(self, text: str) -> list[str]:
-        """Cut a text at its pieces: what is no piece, a piece, what is none, and so on."""
-        parts = [text]
-        for paste in sorted(self.texts, key=len, reverse=True) if is_long(text) else ():
-            parts = [
-                part
-                for at, part in enumerate(parts)
-                for part in ([part] if at % 2 else _around(part.split(paste), paste))
-            ]
-        return parts
-
-
-def _around(apart: Sequence[str], paste: str) -> Iterator[str]:
-    for at, part in enumerate(apart):
-        yield from (paste, part) if at else (part,)
 
 
 class ComposedText(EditedText):

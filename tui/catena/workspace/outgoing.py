@@ -13,6 +13,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from catena.text.formats import joined
+from catena.text.long_text import Pastes
 from catena.text.safe_text import safe, safe_line
 
 if TYPE_CHECKING:  # a text may be written before there is a store, and tabs come with that
@@ -87,6 +88,7 @@ class OutgoingTexts:
         self._texts: list[OutgoingText] = []
         self._steps: set[asyncio.Task[Any]] = set()
         self.unplaced: list[str] = []  # on exit: those that no tab can keep
+        self.pastes = Pastes()  # which stand as pieces of these texts and of drafts
 
     def add(
         self,

@@ -227,6 +227,7 @@ class OpenTabs:
         later = await opened.follow_place()
         async with self._db.read() as reader:
             window = await windows.get(reader, window.id) or window
+        self._know_pieces(window)
         tab = Tab(
             opened,
             conversation,
@@ -246,6 +247,10 @@ class OpenTabs:
         tab.among = self.tabs
         self.tabs.append(tab)
         return tab
+
+    def _know_pieces(self, window: WindowRecord) -> None:
+        for piece in window.pieces:
+            self.outgoing.pastes.add(piece)
 
     async def _read_about(self, tab: Tab) -> None:
         async with self._db.read() as reader:
@@ -277,6 +282,7 @@ class OpenTabs:
             self.events.forget(tab)
             tab.change_conversation(conversation)
             self._listen(tab)
+        self._know_pieces(window)
         tab.reload(window)
         await self._read_about(tab)
         if all(other.conversation.id != left.id for other in self.tabs):
@@ -520,7 +526,7 @@ class OpenTabs:
                 return
             waiting = [each.text for each in self.outgoing.waiting(tab)]
             texts = (*waiting, tab.unsent()[0], tab.unsent_forms())
-            await windows.set_draft(tx, tab.window_id, joined(*texts))
+            await windows.set_draft(tx, tab.window_id, *self.outgoing.pastes.split(joined(*texts)))
             await windows.set_scroll(tx, tab.window_id, tab.scroll)
 
     def _in_other_hands(self, tab: Tab) -> bool:
@@ -531,7 +537,7 @@ class OpenTabs:
     ) -> None:
         """Save draft, attachments and scroll position at the leaf that a window is about to leave."""
         async with self._db.write() as tx:
-            await windows.set_draft(tx, tab.window_id, draft)
+            await windows.set_draft(tx, tab.window_id, *self.outgoing.pastes.split(draft))
             await windows.set_scroll(tx, tab.window_id, scroll)
             await attachments.set_draft(tx, tab.window_id, files)
 

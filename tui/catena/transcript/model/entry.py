@@ -402,7 +402,7 @@ class Entry:
     def _prompt_parts(self, message: Message) -> Iterator[Part]:
         text = message.text
         start, end = hidden_range(text) if self._long_prompt else (len(text), len(text))
-        parts = list(text_parts(text[:start].removesuffix("\n") if self.folded else text, _prompt_style))
+        parts = list(text_parts(text[:start].rstrip("\r\n") if self.folded else text, _prompt_style))
         for part in parts:
             part.draw = partial(draw_rest, part.source)
         parts[0].draw = partial(draw_prompt, parts[0].source, message, self.siblings)

@@ -120,6 +120,7 @@ class ChatArea(Vertical):
         self.status = StatusRow(settings.status_line, environment=environment)
         self._beginning = Beginning(self.conversation, self.prompt, gate.pace)
         self.prompt.composer.shortcut = self._beginning.copies_installation
+        self.prompt.composer.pastes = outgoing.pastes
         self.prompt.composer.pastes_own_copy = lambda: clipboard.copied_here
         self.find_bar = self.prompt.find
         self.panels = PanelStack(
