@@ -66,6 +66,15 @@ def test_s04_no_control_character_is_ever_written() -> None:
     assert text.count("\a") == 1 and text.endswith("\a\n")
 
 
+def test_u11_done_a_question_and_a_failure_ring_differently_unless_bells_are_alike_or_off() -> None:
+    for most, rung in ((3, "\a \a\a \a\a\a"), (1, "\a \a \a"), (0, "  ")):
+        written: list[str] = []
+        out = LineOutput(written.append, most_bells=most)
+        for bells in (1, 2, 3):
+            out.last_line("", bells=bells)
+        assert "".join(written).replace("\n", " ") == f"{rung} "
+
+
 def test_s04_a_line_never_goes_on_behind_a_marker() -> None:
     written: list[str] = []
     out = LineOutput(written.append)
@@ -98,6 +107,7 @@ def test_s04_words_of_ours_are_spelt_with_what_the_terminal_has() -> None:
         ("off", "verbose", "quiet", "dumb", True, True, None),
         (None, "off", "quiet", "dumb", True, True, None),
         (None, "", "quiet", "xterm", True, True, "quiet"),
+        ("screen-reader", "quiet", "off", "xterm", True, True, "screen-reader"),
     ],
 )
 def test_s04_the_flag_decides_then_the_variable_then_the_setting(
@@ -114,6 +124,22 @@ def test_s04_the_flag_decides_then_the_variable_then_the_setting(
         flag, environment, LinearSetting(setting), reads_terminal=reads, writes_terminal=writes
     )
     assert found == level
+
+
+@pytest.mark.parametrize(
+    ("flag", "variable", "level"),
+    [(None, None, "screen-reader"), (None, "quiet", "quiet"), ("off", None, None)],
+)
+def test_u11_accessible_asks_for_linear_mode_unless_the_flag_or_the_variable_says_otherwise(
+    flag: str | None, variable: str | None, level: str | None
+) -> None:
+    environment = {"ACCESSIBLE": "1"} | ({} if variable is None else {"CATENA_LINEAR": variable})
+    found = linear_setting(flag, environment, LinearSetting.OFF, reads_terminal=True, writes_terminal=True)
+    assert found == level
+    environment["ACCESSIBLE"] = "0"
+    assert linear_setting(
+        None, environment, LinearSetting.OFF, reads_terminal=True, writes_terminal=True
+    ) == (variable)
 
 
 def test_s04_a_level_that_is_none_is_named() -> None:

@@ -52,6 +52,11 @@ class ScriptedLines(LineInput):
         self._giving_up: asyncio.Task[None] | None = None
         self.clock = 0.0  # seconds: half of one for each line that is typed
 
+    @property
+    def typed_ahead(self) -> bool:
+        """Never: a line is typed when it is asked for."""
+        return False
+
     async def _next(self) -> str | None:
         for line in self._script:
             sign, text = line[0], line[1:].removeprefix(" ")
@@ -176,7 +181,7 @@ async def converse(
     agent = None if conversation_id else find_agent("rehearsal", settings)
     context = LinearContext(
         Start(str(project), agent=agent, conversation_id=conversation_id, settings=settings),
-        LineOutput(lines.seen.append, rings=False),
+        LineOutput(lines.seen.append, most_bells=0),
         lines,
         level=level,
         environment=os.environ,
@@ -185,5 +190,5 @@ async def converse(
     )
     lines.context, lines.client = context, LinearClient(context)
     async with asyncio.timeout(_SECONDS):
-        await _serve(lines.client, context, by_flag=True)
+        await _serve(lines.client, context, flag="--linear ")
     return "".join(lines.seen)

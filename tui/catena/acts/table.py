@@ -537,7 +537,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "agents",
         "list agents",
-        lines=Front("agents.agents"),
+        lines=Front("agents.agents", "[all]"),
         shell=Front("catena.cli.agents.arguments", "[AGENT]", "list agents; install, remove, update"),
         listed="agent list",
     ),
@@ -795,7 +795,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "linear",
         "say less or more",
-        lines=Front("agents.linear", "[quiet|normal|verbose]"),
+        lines=Front("agents.linear", "[quiet|normal|whole|verbose]"),
         listed="show detail",
     ),
     ActRow(
@@ -874,7 +874,7 @@ ACTS: tuple[ActRow, ...] = (
         key="{help}",
         leads=True,
         screen=Front("view.help"),
-        lines=Front("help", "[COMMAND]", "list the commands"),
+        lines=Front("help", "[COMMAND|all]", "list the commands"),
         shell=Front("catena.cli.arguments", "[COMMAND]", "explain a command"),
     ),
     ActRow(

@@ -63,7 +63,8 @@ VARIABLES = {
     "CATENA_CONFIG_DIR": "directory of the settings",
     "CATENA_DATA_DIR": "directory of the database",
     "CATENA_DEMO": "1 is as --demo",
-    "CATENA_LINEAR": "as --linear: quiet, normal, verbose, auto, off",
+    "CATENA_LINEAR": "as --linear: quiet, normal, whole, verbose, screen-reader, auto, off",
+    "ACCESSIBLE": "1: as --screen-reader",
     "CATENA_PAINTER": "as the setting painter: off leaves drawing to Textual",
     "CATENA_WIRE": "directory for records of what goes over the wire to and from agents",
     "NO_COLOR": "no colours",
@@ -75,7 +76,9 @@ _LISTED = tuple(name for names in _GROUPS.values() for name in names.split())
 _LINEAR_LEVELS = (
     "quiet",
     "normal",
+    "whole",
     "verbose",
+    "screen-reader",
     "auto",
     "off",
 )  # as LinearSetting, which no start has to import
@@ -162,13 +165,21 @@ def _screen_parser() -> Parser:
         metavar="ID",
         help="open a conversation by id, start of an id, or title; without ID, choose one",
     )
-    parser.add_argument_group("output").add_argument(
+    output = parser.add_argument_group("output")
+    output.add_argument(
         "--linear",
         nargs="?",
         choices=_LINEAR_LEVELS,
         metavar="LEVEL",
         help="lines instead of a screen, for screen readers, dumb terminals and logs: --linear, --linear=quiet, "
         "--linear=verbose; --linear=off for the screen",
+    )
+    output.add_argument(
+        "--screen-reader",
+        action="store_const",
+        const="screen-reader",
+        dest="linear",
+        help="--linear for a screen reader, which follows the terminal's own line as it is typed",
     )
     parser.add_argument(
         "--demo",

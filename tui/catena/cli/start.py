@@ -47,4 +47,4 @@ def open_client(
     import_asyncio()
     from catena.linear.start import run_linear
 
-    return run_linear(start, level, by_flag=linear is not None)
+    return run_linear(start, level, flag=f"--linear={linear} " if linear else "")

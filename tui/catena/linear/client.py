@@ -69,6 +69,7 @@ class LinearClient:
                 await self._ready_for_line()
                 if self._over:
                     return
+                await self._context.place_kept()
                 line = await self._next_line()
                 if line is None:
                     await self._end_of_input()
@@ -91,7 +92,7 @@ class LinearClient:
             self.end(ExitStatus.STOPPED)
 
     def _say_trouble(self, text: str) -> None:
-        self._context.out.last_line(f"Trouble: {text}")
+        self._context.out.last_line(f"Trouble: {text}", bells=3)
 
     def _leave(self) -> None:
         self._over = True
@@ -134,9 +135,9 @@ class LinearClient:
             return
         tab = context.tab
         if self._questions.open is not None:
-            context.out.mark("Answer: ")
+            context.mark("Answer: ")
         elif tab is None or (tab.window.at_rest and all(item.held for item in tab.queue)):
-            context.out.mark(f"You {context.numbers.next}: ")
+            context.mark(f"You {context.numbers.next}: ")
         elif self._resting is None or self._resting.done():
             self._resting = asyncio.create_task(self._ready_at_rest(tab))
 
@@ -204,6 +205,8 @@ class LinearClient:
             await (self._quit() if leaves else self._commands.do(command, argument))
             return
         self._asked_to_leave = False
+        if name == "cancel" and self._questions.postpone():
+            return
         if await self._commands.agents.fill_template(name, argument):
             return
         announced = await self._commands.agents.announced()
@@ -315,7 +318,6 @@ class LinearClient:
         self._ready()
 
 
-def parting_lines(resume_id: str | None, *, by_flag: bool) -> list[str]:
+def parting_lines(resume_id: str | None, *, flag: str) -> list[str]:
     """The last line: how to come back."""
-    flag = "--linear " if by_flag else ""
     return [f"To continue: catena {flag}--resume {resume_id}"] if resume_id else []

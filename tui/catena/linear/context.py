@@ -8,19 +8,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from catena.acts.surface import NO_TAB, Refused
+from catena.errors import CommandRefused
+from catena.linear.commands.table import command_of
 from catena.linear.input import InputLine, LineInput
 from catena.linear.numbering import BranchNumbers
 from catena.linear.output import LineOutput
 from catena.linear.rows import AGENT, agent_word, spoken
 from catena.settings.linear import LinearSetting
 from catena.settings.settings import Settings, Start
+from catena.text.formats import joined
 from catena.text.safe_text import safe_line
+from catena_acp.continuity.routing.slash_commands import command_name
 
 if TYPE_CHECKING:
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
 
 _YES = frozenset({"y", "yes", "1"})
+# Commands that only read: a question waits for its answer behind them. Every other one takes its place.
+_READING = frozenset("agents draft find help linear plan queue read show usage".split())  # noqa: SIM905
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,11 @@ class LinearContext:
         self._listed_in: Tab | None = None  # that it is about; None for one that is about all of them
         self._dialogs = 0  # that wait for a line: questions of agents wait until they have it
         self.open_tab: Callable[[Tab], Awaitable[None]] = _nowhere
-        self.do: Callable[[str], Awaitable[None]]  # does the command of a name
+        self.do: Callable[
+            [str, str], Awaitable[None]
+        ]  # does the command of a name, with what stands behind it
+        self._unplaced = ""  # texts that answered nothing while no tab had a draft
+        self._hinted: set[str] = set()
         self.leave: Callable[[], None] = lambda: None
         self.typed: tuple[int, str] | None = None  # the number of the marker that a prompt was typed behind
         self._tabs: OpenTabs | None = None
@@ -132,6 +142,17 @@ class LinearContext:
             raise Refused(f"The last list has no {number}.")
         return self.listed[number - 1]
 
+    def hint(self, text: str) -> str:
+        """A sentence that teaches, the first time in a session; else nothing."""
+        known = text in self._hinted
+        self._hinted.add(text)
+        return "" if known else f" {text}"
+
+    def mark(self, marker: str) -> None:
+        """Show where the person types, unless they have typed there already: that line has its end behind it."""
+        if not self.input.typed_ahead:
+            self.out.mark(marker)
+
     # --- dialogs
 
     @property
@@ -149,25 +170,58 @@ class LinearContext:
             self._dialogs -= 1
 
     async def ask(self, marker: str) -> str | None:
-        """The next line, whatever it is; None at the end of the input."""
-        with self.dialog():
-            self.out.mark(marker)
-            line = await self.input.line(single=True)
-            self.heard(line)
-            return None if line is None else line.text
+        """The next line that is no command; None at the end of the input, or before a command that is done then.
+
+        A command that only reads is done at once, and the question goes on behind it.
+        """
+        while True:
+            with self.dialog():
+                self.mark(marker)
+                line = await self.input.line(single=True)
+                self.heard(line)
+            if line is None:
+                return None
+            name = command_name(line.text) or ""
+            if (command := command_of(name)) is None:
+                return line.text
+            if command.name not in _READING:
+                self.input.put_back(line.text)
+                return None
+            try:
+                await self.do(command.name, line.text[len(name) + 1 :].strip())
+            except CommandRefused as refused:
+                self.say(str(refused))
+
+    async def keep(self, text: str) -> None:
+        """Keep a sentence that answers nothing: it becomes the draft."""
+        if (tab := self.tab) is None:
+            self._unplaced = joined(self._unplaced, text)
+            self.say("That is no answer. It becomes the draft of the conversation that you open.")
+            return
+        tab.draft = joined(tab.draft.rstrip(), text)
+        await self.tabs.keep(tab)
+        self.say("That is no answer. It is kept as a draft: /send sends it, /draft reads it.")
+
+    async def place_kept(self) -> None:
+        """Put what was kept while no tab was open into the draft of the one that is."""
+        if self._unplaced and (tab := self.tab) is not None:
+            tab.draft, self._unplaced = joined(tab.draft.rstrip(), self._unplaced), ""
+            await self.tabs.keep(tab)
 
     async def ask_text(self, marker: str) -> str | None:
         """The next text, which may be of several lines; None at the end of the input."""
         with self.dialog():
-            self.out.mark(marker)
+            self.mark(marker)
             line = await self.input.line(more=self._entered)
             self.heard(line)
             return None if line is None else line.text
 
     async def confirm(self, question: str, yes: str) -> bool:
-        """Ask a question that y answers; anything else, Enter alone too, means no."""
+        """Ask a question that y answers; any other word, and Enter alone, mean no, and a sentence means nothing."""
         self.out.line(spoken(question))
-        answer = await self.ask(f"y to {yes}, Enter to cancel: ")
+        marker = f"y to {yes}, Enter to cancel: "
+        while (answer := await self.ask(marker)) is not None and is_sentence(answer):
+            await self.keep(answer)
         if answer is not None and answer.strip().lower() in _YES:
             return True
         self.say("Cancelled.")
@@ -190,7 +244,10 @@ class LinearContext:
                 return None
             if answer.strip().isdecimal() and 1 <= int(answer) <= len(options):
                 return int(answer) - 1
-            self.say(f"{safe_line(answer)} is not one of them.")
+            if is_sentence(answer):
+                await self.keep(answer)
+            else:
+                self.say(f"{safe_line(answer)} is not one of them.")
 
     def heard(self, line: InputLine | None) -> None:
         """Note that a line was read; at the end of the input the terminal has begun no new one."""
@@ -202,6 +259,11 @@ class LinearContext:
     def _entered(self) -> None:
         if self.echoes:
             self.out.entered()
+
+
+def is_sentence(text: str) -> bool:
+    """True for words that somebody may miss: no single word, and no number."""
+    return len(text.split()) > 1 and any(map(str.isalpha, text))
 
 
 async def _nowhere(tab: Tab) -> None:

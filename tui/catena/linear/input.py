@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -128,6 +129,18 @@ class LineInput:
             more()
         left = self._assembly.take()
         return InputLine(left) if left else None
+
+    @property
+    def typed_ahead(self) -> bool:
+        """True if a line waits that was typed at a terminal before it was asked for."""
+        if not self.terminal or self._closed:
+            return False
+        return bool(self._waiting) or bool(select.select([self._descriptor], [], [], 0)[0])
+
+    def put_back(self, text: str) -> None:
+        """Let a line be the next one again."""
+        self._waiting.appendleft(text)
+        self._arrived.set()
 
     async def _next(self) -> str | None:
         while not self._waiting:

@@ -10,6 +10,7 @@ from catena.linear import rows
 from catena.linear.context import LinearContext
 from catena.linear.numbering import BranchNumbers
 from catena.linear.sentences import SentenceCutter, SpokenLine
+from catena.settings.linear import LinearSetting
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble, words_of
@@ -87,6 +88,7 @@ class Narrator:
         self._leaf_id: str | None = None  # the newest row that was said
         self._cutters: dict[str, SentenceCutter] = {}  # of answers that grow, by message
         self._speaker: str | None = None  # the message of the newest line, if that is an answer's
+        self._held: dict[str, list[SpokenLine]] = {}  # lines of answers that are said once they are whole
         self._running: dict[str, str] = {}  # tool calls that have begun, by message: what each does
         self._plan = ""
         self._mode: str | None = None
@@ -105,6 +107,7 @@ class Narrator:
     async def begin(self, tab: Tab) -> None:
         """Read a tab from now on: what is published for it is said."""
         self._cutters.clear()
+        self._held.clear()
         self._running.clear()
         self._plan, self._mode, self._speaker = "", (tab.session or tab.window.session).mode, None
         self._queue = tab.queue
@@ -197,7 +200,7 @@ class Narrator:
             now = self._context.clock()
             if tab.heard_at != self._heard:
                 self._heard, self._heard_at, self._silence_said = tab.heard_at, now, False
-            if now - self._grew_at >= _SILENCE:
+            if now - self._grew_at >= _SILENCE and self._context.level is not LinearSetting.WHOLE:
                 for id, cutter in self._cutters.items():
                     if cutter.holds and not cutter.in_code:
                         self._answer(id, cutter.rest())
@@ -343,7 +346,11 @@ class Narrator:
             return
         cutter = self._cutters.setdefault(id, SentenceCutter())
         self._grew_at = self._context.clock()
-        self._answer(id, cutter.feed(safe(text)))
+        lines = cutter.feed(safe(text))
+        if self._context.level is LinearSetting.WHOLE:
+            self._held.setdefault(id, []).extend(lines)
+        else:
+            self._answer(id, lines)
         if not open:
             self._flush(only=id)
 
@@ -359,7 +366,7 @@ class Narrator:
         """Say what of answers is held back; they go on below another line, or are whole."""
         for id, cutter in list(self._cutters.items()):
             if (only is None or id == only) and id != but:
-                self._answer(id, cutter.rest())
+                self._answer(id, [*self._held.pop(id, ()), *cutter.rest()])
                 del self._cutters[id]
 
     def _tool(self, message: Message, *, begins: bool = False) -> None:
@@ -455,7 +462,7 @@ class Narrator:
             word = "Stopped"
         else:
             word = "Done"
-        self._context.out.last_line(f"{word}: {took}{tools}{self._usage(tab)}")
+        self._context.out.last_line(f"{word}: {took}{tools}{self._usage(tab)}", bells=3 if problem else 1)
         self._noted()
         self._began, self._tools, self._plan = None, 0, ""
 

@@ -40,14 +40,14 @@ class LineOutput:
         write: Callable[[str], object],
         *,
         encoding: str = "utf-8",
-        rings: bool = True,
+        most_bells: int = 3,
         marks: bool = True,
     ) -> None:
-        """``rings``: the bell is rung where the person is called. ``marks``: what is typed is seen behind a marker."""
+        """``most_bells`` ring where the person is called. ``marks``: what is typed is seen behind a marker."""
         self._marks = marks
         self._write = write
         self._has_everything = codecs.lookup(encoding).name == "utf-8"
-        self._rings = rings
+        self._most_bells = most_bells
         self._marker = ""  # that stands at the end, with the person's typing behind it
 
     @property
@@ -65,11 +65,11 @@ class LineOutput:
         for text in texts:
             self.line(text)
 
-    def last_line(self, text: str) -> None:
-        """Append a line, and call the person with its end."""
+    def last_line(self, text: str, *, bells: int = 1) -> None:
+        """Append a line, and call the person with its end: one bell says done, two ask, three say failed."""
         self._begin_line()
         self._put(text)
-        self._write(f"{BELL}\n" if self._rings else "\n")
+        self._write(f"{BELL * min(bells, self._most_bells)}\n")
 
     def mark(self, text: str) -> None:
         """Append a marker, behind which the person types; the same one again is not repeated."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from catena.linear import rows
-from catena.linear.context import LinearContext
+from catena.linear.context import LinearContext, is_sentence
 from catena.linear.input import InputLine
 from catena.text.call_text import relative
 from catena.text.safe_text import safe, safe_line
@@ -42,6 +42,7 @@ from catena_acp.port.elicitation.requests import (
 from catena_acp.port.session_events import PermissionOption
 
 _EARLY = "That came together with something else, and answers nothing. Type it again."
+_OTHERWISE = "A space before a text sends it as a prompt, /stop stops the agent."
 _ALONE_SECONDS = 0.3  # a line that comes sooner after its question was typed before it
 _CHANGE_LINES = 12
 _RULES = 3
@@ -67,6 +68,7 @@ class Questions:
         self._send = send
         self._asked: Question | None = None  # that was said
         self._asked_at = 0.0
+        self._said = 0  # choices of it, from the first one on
         self._answered: set[str] = set()  # by the person
         self._read_whole = ""  # the question of which all was read, or which was answered once
         self._choices: tuple[NumberedAnswer, ...] = ()
@@ -100,9 +102,17 @@ class Questions:
     def repeat(self) -> None:
         """Say the open question again."""
         if (asked := self.open) is not None:
-            self._say(asked)
+            self._say(asked, whole=True)
 
-    def _say(self, asked: Question) -> None:
+    def postpone(self) -> bool:
+        """Say that the open question goes on waiting; False if none is open."""
+        if self.open is None:
+            return False
+        self._context.say(f"The question still waits. {self._ways(self.open)}")
+        return True
+
+    def _say(self, asked: Question, *, whole: bool = False) -> None:
+        """Say a question with its choices; of a request, first only those that its agent has."""
         out = self._context.out
         match asked:
             case PermissionOpened():
@@ -113,19 +123,23 @@ class Questions:
                 out.lines(_elicitation_lines(asked))
             case _:
                 assert_never(asked)
-        out.lines(f"{number}: {choice.words}" for number, choice in enumerate(self._choices, start=1))
-        out.last_line(self._ways(asked) if not self._choices else f"Choose: {self._ways(asked)}")
+        brief = isinstance(asked, PermissionOpened) and not (whole or self._context.verbose)
+        self._said = sum(1 for each in self._choices if not (brief and (each.rule or each.reason)))
+        out.lines(f"{number}: {choice.words}" for number, choice in enumerate(self._choices[: self._said], 1))
+        out.last_line(self._ways(asked) if not self._choices else f"Choose: {self._ways(asked)}", bells=2)
 
     def _ways(self, asked: Question) -> str:
         if not self._choices:
             return f"{NO_ANSWER}: /stop stops the agent. Enter alone reads this again."
-        ways = [f"1 to {len(self._choices)}"]
+        left = len(self._choices) - self._said
+        ways = [] if left else [f"1 to {len(self._choices)}"]
         if isinstance(asked, PermissionOpened):
-            ways += ["y allows once"] if option_of(asked.options, allow=True) else []
-            ways += ["n rejects"] if _rejection(asked) else []
+            ways += ["y" if left else "y allows once"] if option_of(asked.options, allow=True) else []
+            ways += ["n" if left else "n rejects"] if _rejection(asked) else []
             ways += ["d reads the change"] if asked.subject.diffs else []
             ways += ["d reads all"] if not asked.subject.diffs and self._is_cut(asked) else []
-        return f"{', '.join(ways)}. Enter alone reads this again."
+        again = f"Enter reads {left} more." if left else "Enter alone reads this again."
+        return f"{', '.join(ways)}. {again}" if ways else again
 
     # --- permission requests
 
@@ -193,17 +207,22 @@ class Questions:
         if not text:
             self.repeat()
             return
+        if line.pasted and is_sentence(text):
+            await context.keep(text)
+            return
         if line.pasted or (self._is_early and self._choice(asked, text)[0] is not None):
             context.say(_EARLY)
             return
         if text.lower() == "d" and self.read_change():
             return
+        if text.isdecimal() and self._said < int(text[:4]) <= len(self._choices):
+            self.repeat()  # it was not read yet
+            return
         choice, reason = self._choice(asked, text)
-        if choice is None:
-            context.say(
-                f"That is no answer: “{_shown(text)}”. {self._ways(asked)} A space "
-                "before a text sends it as a prompt, /stop stops the agent."
-            )
+        if choice is None and is_sentence(text):
+            await context.keep(text)
+        elif choice is None:
+            context.say(f"That is no answer: “{_shown(text)}”. {self._ways(asked)}{context.hint(_OTHERWISE)}")
         elif isinstance(asked, PermissionOpened) and self._is_unread(asked, choice):
             self._read_whole = asked.ask_id
             context.say("Not all of it was read: d reads it, or answer again.")
@@ -248,7 +267,7 @@ class Questions:
 
     def _choice(self, asked: Question, text: str) -> tuple[NumberedAnswer | None, str]:
         word, _, rest = text.partition(" ")
-        if word.isdecimal() and len(word) < 4 and 1 <= int(word) <= len(self._choices):
+        if word.isdecimal() and len(word) < 4 and 1 <= int(word) <= self._said:
             choice = self._choices[int(word) - 1]
             return (choice, rest.strip()) if not rest or choice.reason else (None, "")
         if not isinstance(asked, PermissionOpened):
@@ -271,7 +290,10 @@ class Questions:
         context, tab = self._context, self._context.here
         if choice.reason and not reason:
             given = await context.ask("Reason (sent as your next prompt), Enter for none: ")
-            reason = (given or "").strip()
+            if given is None:
+                self.postpone()
+                return
+            reason = given.strip()
             if all(ask.ask_id != asked.ask_id for ask in tab.asks):
                 context.say("The agent does not wait for that answer any more.")
                 return
@@ -325,7 +347,7 @@ class Questions:
             context.out.lines(about_field(field))
             while True:
                 line = await context.ask(f"{title}: ")
-                if line is None or line.strip() == "/cancel":
+                if line is None or line.strip() == "/cancel":  # a command of another name comes next
                     return None
                 checked = check(field, given_input(field, line.strip()))
                 if not checked.error:

@@ -29,13 +29,16 @@ def run_linear(
     start: Start,
     level: LinearSetting,
     *,
-    by_flag: bool = True,
+    flag: str = "--linear ",
     clock: Callable[[], float] = time.monotonic,
     environment: Mapping[str, str] = os.environ,
 ) -> int:
-    """Run until the person leaves or the input ends; returns the exit status. ``clock`` is in seconds."""
+    """Run until the person leaves or the input ends; returns the exit status.
+
+    ``flag`` is how the person asked for it, for the command that continues; ``clock`` is in seconds.
+    """
     try:
-        return asyncio.run(_run(start, level, by_flag, clock, environment))
+        return asyncio.run(_run(start, level, flag, clock, environment))
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -43,7 +46,7 @@ def run_linear(
 async def _run(
     start: Start,
     level: LinearSetting,
-    by_flag: bool,
+    flag: str,
     clock: Callable[[], float],
     environment: Mapping[str, str],
 ) -> int:
@@ -54,9 +57,10 @@ async def _run(
             client.end(ExitStatus.STOPPED)
 
     writer = BackgroundWriter(sys.stdout.fileno(), encoding=sys.stdout.encoding, on_broken=nobody_reads)
-    rings = start.settings.notifications is not NotificationForm.OFF
+    off = start.settings.notifications is NotificationForm.OFF
+    most_bells = 0 if off else 3 if start.settings.linear_bells else 1
     echoes = sys.stdin.isatty() and sys.stdout.isatty()
-    out = LineOutput(writer.write, encoding=sys.stdout.encoding, rings=rings, marks=echoes)
+    out = LineOutput(writer.write, encoding=sys.stdout.encoding, most_bells=most_bells, marks=echoes)
     out.line(f"Catena: version {__version__}, linear mode, {level}. /help lists the commands.")
     try:
         # What is imported from here on is waited for by the first line that is typed.
@@ -72,7 +76,7 @@ async def _run(
         ways_out.append(client)
         _handle_signals(client)
         source.start()
-        await _serve(client, context, by_flag=by_flag)
+        await _serve(client, context, flag=flag)
         status = client.status
     except Exception as error:  # noqa: BLE001 - the edge: a person is never shown a traceback
         from catena.errors import explain
@@ -101,7 +105,7 @@ def _handle_signals(client: LinearClient) -> None:
             loop.add_signal_handler(number, client.end, 128 + number)
 
 
-async def _serve(client: LinearClient, context: LinearContext, *, by_flag: bool) -> None:
+async def _serve(client: LinearClient, context: LinearContext, *, flag: str) -> None:
     """Open the store and the conversations, serve the person, and save the tabs. Raises StoreError."""
     from catena.app.services import serve_conversations
     from catena.app.suspension import stopping_between_transactions
@@ -154,5 +158,5 @@ async def _serve(client: LinearClient, context: LinearContext, *, by_flag: bool)
                 last.append(f"Trouble: {trouble}")
             last += unsaved_draft_lines(tabs.unsaved_drafts)
             last += unstored_lines(outgoing.unplaced)
-            last += parting_lines(resume_id, by_flag=by_flag)
+            last += parting_lines(resume_id, flag=flag)
     context.out.lines([*unsaved_answer_lines(tabs.unsaved_answers), *last])

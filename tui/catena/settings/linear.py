@@ -8,6 +8,7 @@ from enum import StrEnum
 from catena.errors import CommandRefused
 
 LINEAR_VARIABLE = "CATENA_LINEAR"  # of the environment; overrides the setting
+ACCESSIBLE_VARIABLE = "ACCESSIBLE"  # of other programs, too: 1 asks for what a screen reader can follow
 
 
 class LinearSetting(StrEnum):
@@ -17,7 +18,9 @@ class LinearSetting(StrEnum):
     OFF = "off"
     QUIET = "quiet"  # answers, questions, failures and ends
     NORMAL = "normal"  # also tool calls, plans and seams
+    WHOLE = "whole"  # as normal, with each answer once it is whole
     VERBOSE = "verbose"  # also thoughts, output of tools, sessions and usage
+    SCREEN_READER = "screen-reader"  # as normal, and what is typed is the terminal's own line
 
 
 def linear_setting(
@@ -28,13 +31,18 @@ def linear_setting(
     reads_terminal: bool,
     writes_terminal: bool,
 ) -> LinearSetting | None:
-    """How much linear mode says, None for the screen; the flag decides, then the variable, then the setting.
+    """How much linear mode says, None for the screen; the flag decides, then the variables, then the setting.
 
     By itself it is on only where a person types: of a file or a pipe each line would be sent as a prompt unasked.
     Raises CommandRefused for a value that is none.
     """
     wanted = setting
-    for source, value in (("--linear", flag), (LINEAR_VARIABLE, environment.get(LINEAR_VARIABLE))):
+    accessible = LinearSetting.SCREEN_READER if environment.get(ACCESSIBLE_VARIABLE) == "1" else None
+    for source, value in (
+        ("--linear", flag),
+        (LINEAR_VARIABLE, environment.get(LINEAR_VARIABLE)),
+        (ACCESSIBLE_VARIABLE, accessible),
+    ):
         if value:
             wanted = _read(source, value)
             break

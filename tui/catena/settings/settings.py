@@ -245,6 +245,11 @@ class Settings:
         "lines instead of a screen, for screen readers and dumb terminals",
         variable=LINEAR_VARIABLE,
     )
+    linear_bells: bool = setting(
+        on_off(True),
+        Group.NOTIFICATIONS,
+        "linear mode: one bell for done, two for a question, three for a failure; else always one",
+    )
     idle_agents: int = setting(
         number(30, 0, None, " of minutes, 0 for never"),
         Group.AGENTS,

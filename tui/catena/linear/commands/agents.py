@@ -11,7 +11,7 @@ from catena.acts.surface import Refused
 from catena.linear.commands.prompts import PromptCommands, announced
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext
-from catena.settings.agent_choices import agent_choices, offered_agents
+from catena.settings.agent_choices import Readiness, agent_choices, offered_agents
 from catena.settings.linear import LinearSetting
 from catena.settings.templates import named_template
 from catena.text.safe_text import safe_line
@@ -27,13 +27,18 @@ class AgentCommands:
 
     # --- another agent
 
-    async def agents(self) -> None:
-        """List the agents: which are here, and how to get the others."""
+    async def agents(self, argument: str) -> None:
+        """List the agents that are here, and say how many others can be had; with ``all``, list those, too."""
         context = self._context
         known = await asyncio.to_thread(agent_choices, context.settings, None, await offered_agents())
+        missing = [each for each in known if each.readiness is Readiness.MISSING]
         for each in known:
+            if argument != "all" and each in missing:
+                continue
             pieces = (safe_line(each.title), each.name, str(each.readiness), each.version, each.about)
             context.out.line(f"Agent: {', '.join(filter(None, pieces))}")
+        if missing and argument != "all":
+            context.out.line(f"Agent: {len(missing)} more, not installed. /agents all reads them.")
         context.say("/agent NAME continues with another one; catena agents install NAME installs one.")
 
     async def announced(self) -> Sequence[str]:
@@ -58,11 +63,11 @@ class AgentCommands:
     # --- how much is said
 
     async def linear(self, argument: str) -> None:
-        """Say less or more: quiet, normal, verbose."""
-        levels = (LinearSetting.QUIET, LinearSetting.NORMAL, LinearSetting.VERBOSE)
+        """Say less or more: quiet, normal, verbose; or each answer once it is whole."""
+        levels = (LinearSetting.QUIET, LinearSetting.NORMAL, LinearSetting.WHOLE, LinearSetting.VERBOSE)
         if not argument:
             self._context.say(
-                f"Linear mode is {self._context.level}; /linear quiet, normal or verbose changes it."
+                f"Linear mode is {self._context.level}; /linear quiet, normal, whole or verbose changes it."
             )
             return
         if argument not in levels:

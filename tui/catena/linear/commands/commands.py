@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from catena.linear.narrator import Narrator
     from catena.linear.questions import Questions
 
+_FIRST = frozenset("show read edit stop undo history new tab agent quit".split())  # noqa: SIM905
+_FIRST_WAYS = (
+    "a line is a prompt; / begins a command",
+    "y, n or a number answers a question",
+)
 _WAYS = (
     "a line is a prompt; one that begins with / is a command, one that begins with a space is text",
     'a line that ends in \\ goes on in the next; """ begins and ends a prompt of several lines',
@@ -38,7 +43,7 @@ class LinearCommands:
 
     def __init__(self, context: LinearContext, narrator: Narrator, questions: Questions) -> None:
         self.context = context
-        context.do = self.do_plainly
+        context.do = self.do_named
         self.questions = questions
         self.tabs: TabCommands = TabCommands(context, narrator, questions)
         self.prompts: PromptCommands = PromptCommands(context, self.act)
@@ -68,16 +73,21 @@ class LinearCommands:
         act: Awaitable[None] = action(argument) if command.argument else action()
         return act
 
-    async def do_plainly(self, name: str) -> None:
-        """Do the command of a name, with nothing behind it."""
-        command, _ = command_of(name)
+    async def do_named(self, name: str, argument: str = "") -> None:
+        """Do the command of a name, with what was typed behind it."""
+        command, argument = command_of(name, argument)
         assert command is not None, name
-        await self.do(command, "")
+        await self.do(command, argument)
 
     async def help(self, argument: str) -> None:
-        """List the commands, or what one does."""
+        """List the commands that a person needs first, all of them, or what one does."""
         out = self.context.out
         if not argument:
+            out.lines(f"Help: {line}" for line in _FIRST_WAYS)
+            first = [each for each in COMMANDS if each.name in _FIRST]
+            out.lines(f"/{each.usage.partition(' [')[0]}: {each.summary}" for each in first)
+            out.line("Help: /help all reads all, /help COMMAND one")
+        elif argument == "all":
             out.lines(f"Help: {line}" for line in _WAYS)
             for each in COMMANDS:
                 if each.words == each.name:
@@ -86,7 +96,7 @@ class LinearCommands:
         elif found := command_of(*argument.removeprefix("/").split(maxsplit=1))[0]:
             out.lines(f"/{each.usage}: {each.summary}" for each in (found, *verbs_of(found)))
         else:
-            self.context.say(f"There is no command {shown_name(argument)}; /help lists them.")
+            self.context.say(f"There is no command {shown_name(argument)}; /help all lists them.")
 
     async def allow(self) -> None:
         """Allow what is asked, once."""

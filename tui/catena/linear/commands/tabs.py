@@ -159,7 +159,7 @@ class TabCommands:
         if await asyncio.to_thread(is_directory, tab.conversation.record.cwd):
             await tab.window.prepare()
             return
-        await self._context.do("cd")
+        await self._context.do("cd", "")
 
     async def describe(self, tab: Tab) -> None:
         """Say which conversation a tab has, and what was said last in it."""
