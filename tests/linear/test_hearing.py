@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -95,13 +94,3 @@ def test_u11_a_line_that_was_typed_ahead_leaves_the_lines_behind_it_whole(tmp_pa
     lines = terminal.seen.replace("\r\n", "\n").splitlines()
     assert any(line.startswith("Asks: ") for line in lines), lines
     assert "You 1: ask anything" in lines
-
-
-def test_u11_ctrl_c_during_the_first_imports_prints_no_traceback(tmp_path: Path) -> None:
-    interrupted = (
-        "import os, signal, sys, catena.cli; os.kill(os.getpid(), signal.SIGINT); import catena.errors"
-    )
-    with on_terminal(Catena(tmp_path), first=interrupted) as terminal:
-        assert terminal.status() == -signal.SIGINT
-        terminal.read(0.1)
-    assert terminal.seen == ""
