@@ -29,7 +29,13 @@ def test_u11_help_and_a_plain_permission_are_short_and_the_rest_is_read_on_wish(
     missing = sum(1 for line in agents[agents.index(more) + 1 :] if ", not installed" in line)
     assert more.startswith(f"Agent: {missing} more, ")
     asked, again = (at for at, line in enumerate(said) if line.startswith("Asks: "))
-    plain = [line for line in said[asked:again] if not line.startswith("Note: ")]
+    plain = [
+        "$ git status"
+        if line.startswith("“")
+        else line  # in place of the title of a call that has no command
+        for line in said[asked:again]
+        if not line.startswith("Note: ")
+    ]
     assert seconds_to_hear(plain) <= 8, plain
     assert "5: Reject with a reason" not in plain and "5: Reject with a reason" in said[again:]
 
