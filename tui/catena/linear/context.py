@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from catena.acts.surface import NO_TAB, Refused
 from catena.errors import CommandRefused
-from catena.linear.commands.table import command_of
 from catena.linear.input import InputLine, LineInput
 from catena.linear.numbering import BranchNumbers
 from catena.linear.output import LineOutput
@@ -67,7 +66,8 @@ class LinearContext:
         self.open_tab: Callable[[Tab], Awaitable[None]] = _nowhere
         self.do: Callable[
             [str, str], Awaitable[None]
-        ]  # does the command of a name, with what stands behind it
+        ]  # does the command of a name, with what is typed behind
+        self.known: Callable[[str], str] = lambda name: ""  # a command's own name, "" for none
         self._unplaced = ""  # texts that answered nothing while no tab had a draft
         self._hinted: set[str] = set()
         self.leave: Callable[[], None] = lambda: None
@@ -182,13 +182,13 @@ class LinearContext:
             if line is None:
                 return None
             name = command_name(line.text) or ""
-            if (command := command_of(name)) is None:
+            if not (command := self.known(name)):
                 return line.text
-            if command.name not in _READING:
+            if command not in _READING:
                 self.input.put_back(line.text)
                 return None
             try:
-                await self.do(command.name, line.text[len(name) + 1 :].strip())
+                await self.do(command, line.text[len(name) + 1 :].strip())
             except CommandRefused as refused:
                 self.say(str(refused))
 

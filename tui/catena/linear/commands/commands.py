@@ -44,6 +44,7 @@ class LinearCommands:
     def __init__(self, context: LinearContext, narrator: Narrator, questions: Questions) -> None:
         self.context = context
         context.do = self.do_named
+        context.known = lambda name: command.name if (command := command_of(name)) else ""
         self.questions = questions
         self.tabs: TabCommands = TabCommands(context, narrator, questions)
         self.prompts: PromptCommands = PromptCommands(context, self.act)
