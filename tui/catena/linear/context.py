@@ -188,7 +188,7 @@ class LinearContext:
                 self.input.put_back(line.text)
                 return None
             try:
-                await self.do(command, line.text[len(name) + 1 :].strip())
+                await self.do(name, line.text[len(name) + 1 :].strip())
             except CommandRefused as refused:
                 self.say(str(refused))
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from catena.linear.narrator import Narrator
     from catena.linear.questions import Questions
 
-_FIRST = frozenset("show read edit stop undo history new tab agent quit".split())  # noqa: SIM905
+_FIRST = frozenset("show find edit stop undo history new tab agent quit".split())  # noqa: SIM905
 _FIRST_WAYS = (
     "a line is a prompt; / begins a command",
     "y, n or a number answers a question",
@@ -44,7 +44,7 @@ class LinearCommands:
     def __init__(self, context: LinearContext, narrator: Narrator, questions: Questions) -> None:
         self.context = context
         context.do = self.do_named
-        context.known = lambda name: command.name if (command := command_of(name)) else ""
+        context.known = lambda name: command.name if (command := command_of(name)[0]) else ""
         self.questions = questions
         self.tabs: TabCommands = TabCommands(context, narrator, questions)
         self.prompts: PromptCommands = PromptCommands(context, self.act)
