@@ -448,10 +448,10 @@ async def test_e03_nobody_who_went_on_writing_is_asked_for_a_fork(tmp_path: Path
 
 async def test_a_command_that_wants_more_is_put_before_what_is_typed_behind_it(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
-        for command in ("/rename", "/label", "/attach"):
+        for command, named in (("/rename",) * 2, ("/label", "/checkpoint name"), ("/attach",) * 2):
             await person.type_at_once(f"{command}\nwords")
             await person.done()
-            assert person.draft == f"{command} words"
+            assert person.draft == f"{named} words"
             person.composer.put("")
 
 
