@@ -123,6 +123,8 @@ def test_u09_with_256_colours_the_changed_lines_of_a_diff_can_be_read(name: str)
     variables = ThemeCatalog(ColourDepth.INDEXED).theme(name).variables
     for ink in ("added-text", "removed-text", "muted"):
         assert contrast(variables[ink], variables["added-ground"]) >= 4.5 - _NEAREST, ink
+    for ground in ("code-ground", "band", "selection"):
+        assert contrast(variables["muted"], variables[ground]) >= 4.5 - _NEAREST, ground
 
 
 # Of xterm and of the VGA palette: what a name may look like.
