@@ -63,6 +63,9 @@ class LinearClient:
         watching = asyncio.create_task(tabs.watch_store(self._say_trouble))
         try:
             await self._begin(tabs, waits=self._context.input.terminal)
+            if self._context.input.editor is not None and not self._over:
+                for text in reversed(await tabs.recent_inputs()):
+                    self._context.input.remember(text)
             if self._context.start.picker and not self._over:
                 await self._do(self._commands.history.history(""))
             while not self._over:
@@ -175,6 +178,8 @@ class LinearClient:
         if not text.startswith("/"):
             self._asked_to_leave = False
         asked = self._questions.open
+        if asked is None or text.startswith("/"):
+            context.input.remember(text.rstrip())
         if asked is not None and (not text.strip() or not text.startswith(("/", " ", SIGN))):
             await self._do(self._questions.answer(line))
         elif not text.strip() and context.tab and context.tab.window.leave_opening():
@@ -295,7 +300,7 @@ class LinearClient:
 
     def interrupt(self) -> None:
         """Ctrl+C: cancel what is being typed or done, else stop the turn; the second time, leave."""
-        context = self._context
+        context, marker = self._context, self._context.out.marker
         context.out.interrupted()
         now, before = context.clock(), self._interrupted_at
         self._interrupted_at = now
@@ -303,6 +308,8 @@ class LinearClient:
         if context.input.drop_unfinished():
             context.say("Cancelled.")
             self._interrupted_at = None
+            if context.in_dialog:
+                context.out.mark(marker)
         elif before is not None and now - before <= _AGAIN_SECONDS:
             self.end(ExitStatus.STOPPED)
         elif self._command is not None:

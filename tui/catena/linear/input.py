@@ -1,7 +1,7 @@
 """Lines that a person types, or that a file or a pipe has.
 
-The terminal's own line editing is used: nothing of ours draws what is typed. What is typed while an answer comes is
-kept by the terminal, and read as the next line.
+Unless there is an editor, the terminal's own line editing is used: nothing of ours draws what is typed. What is typed
+while an answer comes is kept by the terminal, and read as the next line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,10 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from catena.linear.editor import LineEditor
 
 BLOCK: Final = '"""'  # around a prompt of several lines
 GO_ON: Final = "\\"  # at the end of a line that goes on
@@ -75,6 +78,7 @@ class LineInput:
 
     def __init__(self, descriptor: int, *, terminal: bool) -> None:
         self.terminal = terminal
+        self.editor: LineEditor | None = None  # else the terminal's own line editing is used
         self._descriptor = descriptor
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[str | None] = deque()  # None: the end
@@ -94,11 +98,21 @@ class LineInput:
         """Leave the terminal's input to another program."""
         if self.terminal:
             self._loop.remove_reader(self._descriptor)
+        if self.editor is not None:
+            self.editor.give_terminal()
 
     def resume(self) -> None:
         """Read the terminal again."""
         if self.terminal and not self._closed:
             self._loop.add_reader(self._descriptor, self._read_terminal)
+            if self.editor is not None:
+                self.editor.take_terminal()
+                self.editor.redraw()
+
+    def remember(self, text: str) -> None:
+        """Let the arrow keys bring a text back."""
+        if self.editor is not None:
+            self.editor.remember(text)
 
     def close(self) -> None:
         """Read no further; whoever waits for a line gets the end."""
@@ -107,8 +121,10 @@ class LineInput:
         self._add(None)
 
     def drop_unfinished(self) -> bool:
-        """Drop the lines of a text that is not whole; False if there are none."""
+        """Drop the lines of a text that is not whole, and what stands in the line; False if there are none."""
         begun = self._assembly.begun
+        if self.editor is not None:
+            begun = self.editor.drop() or begun
         self._assembly.take()
         return begun
 
@@ -121,7 +137,7 @@ class LineInput:
         """
         while (line := await self._next()) is not None:
             if single:
-                return InputLine(line, pasted=bool(self._waiting) and self.terminal)
+                return InputLine(line, pasted=(bool(self._waiting) and self.terminal) or "\n" in line)
             pasteable = self.terminal and not self._assembly.begun and not line.startswith("/")
             text = self._assembly.add(line)
             if text is not None:
@@ -135,7 +151,9 @@ class LineInput:
         """True if a line waits that was typed at a terminal before it was asked for."""
         if not self.terminal or self._closed:
             return False
-        return bool(self._waiting) or bool(select.select([self._descriptor], [], [], 0)[0])
+        return bool(self._waiting) or (
+            self.editor is None and bool(select.select([self._descriptor], [], [], 0)[0])
+        )
 
     def put_back(self, text: str) -> None:
         """Let a line be the next one again."""
@@ -156,7 +174,8 @@ class LineInput:
         while True:
             await asyncio.sleep(_TOGETHER)
             if not self._waiting or self._waiting[0] is None:
-                return InputLine("\n".join(lines).rstrip("\n"), pasted=len(lines) > 1)
+                whole = "\n".join(lines).rstrip("\n")
+                return InputLine(whole, pasted=len(lines) > 1 or (self.editor is not None and "\n" in whole))
             while self._waiting and (line := self._waiting[0]) is not None:
                 lines.append(line)
                 self._waiting.popleft()
@@ -171,7 +190,10 @@ class LineInput:
         except OSError:  # the terminal is gone
             self.close()
             return
-        if data:
+        if self.editor is not None and data:
+            for line in self.editor.feed(data):
+                self._add(line)
+        elif data:
             self._take(data)
         else:
             self._end_part()

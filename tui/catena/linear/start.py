@@ -21,6 +21,7 @@ from catena.terminal.control.notifications import NotificationForm
 if TYPE_CHECKING:
     from catena.linear.client import LinearClient
     from catena.linear.context import LinearContext
+    from catena.linear.input import LineInput
 
 _LAST_SECONDS = 2.0  # for a reader that pauses to take the last lines
 
@@ -75,6 +76,8 @@ async def _run(
         client = LinearClient(context)
         ways_out.append(client)
         _handle_signals(client)
+        if echoes and level is not LinearSetting.SCREEN_READER and environment.get("TERM", "dumb") != "dumb":
+            _edit_lines(source, out, writer)
         source.start()
         await _serve(client, context, flag=flag)
         status = client.status
@@ -84,10 +87,39 @@ async def _run(
         text, status = explain(error)
         out.line(f"Trouble: {text}")
     finally:
+        if out.editor is not None:
+            out.editor.give_terminal()
         await asyncio.wait({asyncio.ensure_future(writer.flush())}, timeout=_LAST_SECONDS)
         _ignore_interrupts()
     writer.check()
     return status
+
+
+def _edit_lines(source: LineInput, out: LineOutput, writer: BackgroundWriter) -> None:
+    """Let what is typed be edited, if this Python can; the terminal has its own modes while we are stopped (Ctrl+Z)."""
+    try:
+        from catena.linear.editor import LineEditor
+
+        source.editor = out.editor = editor = LineEditor(sys.stdin.fileno(), writer.write)
+    except (ImportError, OSError):
+        return
+    loop = asyncio.get_running_loop()
+    stopping: set[asyncio.Task[None]] = set()
+
+    async def stop() -> None:
+        source.suspend()
+        await writer.flush()
+        loop.remove_signal_handler(signal.SIGTSTP)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        loop.add_signal_handler(signal.SIGTSTP, begin_to_stop)
+        source.resume()
+
+    def begin_to_stop() -> None:
+        stopping.add(task := loop.create_task(stop()))
+        task.add_done_callback(stopping.discard)
+
+    loop.add_signal_handler(signal.SIGTSTP, begin_to_stop)
+    loop.add_signal_handler(signal.SIGWINCH, editor.resize)
 
 
 def _ignore_interrupts() -> None:
