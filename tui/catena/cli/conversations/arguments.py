@@ -364,7 +364,9 @@ def _import(chosen: Namespace) -> int:
     return import_files(chosen.files, json=chosen.json)
 
 
-def _named_parser(name: str, description: str, example: Example) -> Parser:
+def _named_parser(
+    name: str, description: str, example: Example, statuses: Mapping[int, str] | None = None
+) -> Parser:
     parser = Parser(
         prog=f"catena {name}",
         description=description,
@@ -374,7 +376,8 @@ def _named_parser(name: str, description: str, example: Example) -> Parser:
             1: "other error",
             2: "usage, unknown id",
             5: "conversation open in another Catena",
-        },
+        }
+        | dict(statuses or {}),
     )
     add_conversation(parser)
     return parser
@@ -432,6 +435,7 @@ def _delete_parser() -> Parser:
         "Delete a conversation: lists hide it and its tab closes. /undo in its directory restores it, until "
         "`catena prune` removes it for good.",
         ("catena delete ID", "here, and not at its agents"),
+        {130: "declined"},
     )
     parser.add_argument(
         "--everywhere", action="store_true", help="also at its agents, which cannot be undone; asks"
