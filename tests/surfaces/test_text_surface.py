@@ -94,7 +94,7 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/export a.html") == ["! a.html exists already. Name another file."]
         assert await told("/cd") == [f"This conversation works in {shown}. /cd DIR changes that."]
         assert await told("/cd nowhere") == ["! nowhere: No such file or directory"]
-        assert await told("/add-dir") == ["! No additional directories; add one with /add-dir DIR."]
+        assert await told("/add-dir") == ["! No additional directories; add one with /cd add DIR."]
         assert await told("/delete here") == [f"! {DELETE_USAGE}"]
         assert await told("/mode code") == ["The mode is Code."]
         assert await told("/mode nothing") == ["! nothing is not one of: Ask, Code, Plan."]

@@ -90,7 +90,7 @@ async def test_w15_add_dir_gives_lists_and_takes_away(tmp_path: Path) -> None:
     (tmp_path / "lib").mkdir()
     async with at_the_screen(str(tmp_path / "shop")) as person:
         await person.say("/add-dir")
-        await person.sees("No additional directories; add one with /add-dir DIR.")
+        await person.sees("No additional directories; add one with /cd add DIR.")
         await person.say("/add-dir ../nowhere")
         await person.sees("../nowhere: No such file or directory")
         await person.say("/add-dir ../lib")

@@ -189,7 +189,7 @@ async def add_directory(on: Here, directory: str) -> Done:
     conversation = on.tab.conversation
     if not directory:
         if not conversation.directories:
-            raise Refused("No additional directories; add one with /add-dir DIR.")
+            raise Refused("No additional directories; add one with /cd add DIR.")
         rows = [
             ReportRow(safe_line(path), open=partial(_remove_directory, on, path))
             for path in conversation.directories
