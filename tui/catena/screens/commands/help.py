@@ -34,7 +34,6 @@ _COMPOSER = (
     ("{search_inputs}", "search prompt history"),
     ("{stop} {stop}", "edit an earlier prompt: ↑ ↓ select, enter edit"),
     ("{editor}", "open your editor ($VISUAL, $EDITOR)"),
-    ("{undo_typing}", "undo typing"),
     ("{follow}", "when empty: go to the end of the transcript"),
     ("{quit}", "when empty: quit (asks once while an agent works)"),
     ("{next_mode}", "the agent's next mode: what it may do unasked"),
