@@ -31,7 +31,7 @@ _MOST_FILES = 20  # of a branch whose changes are listed
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedBranch:
+class AskedBranch:
     """A branch to compare: its agent, its name in lists, its leaf, and whether its turn goes on."""
 
     agent: str
@@ -42,12 +42,12 @@ class ComparedBranch:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparedBranches:
+class AskedBranches:
     """Two branches of a tab's conversation, from the left."""
 
     of: Tab
-    left: ComparedBranch
-    right: ComparedBranch
+    left: AskedBranch
+    right: AskedBranch
 
 
 async def ask(on: Here, wish: str) -> Done:
@@ -183,7 +183,7 @@ async def compare(on: Here, number: str) -> Done:
         kin = [beside.tab]
     if kin:
         branches = [
-            ComparedBranch(
+            AskedBranch(
                 each.window.session.agent_title, f"Tab {at}", each.leaf_id, each.window.busy, tab=each
             )
             for at, each in enumerate(tabs.tabs, start=1)
@@ -194,7 +194,7 @@ async def compare(on: Here, number: str) -> Done:
         await tab.conversation.settle()
         versions = await tabs.branches.versions(tab)
         branches = [
-            ComparedBranch(
+            AskedBranch(
                 each.agent or f"Version {at}", f"Version {at}", each.leaf_id, each.here and tab.window.busy
             )
             for at, each in enumerate(versions, start=1)
@@ -224,10 +224,10 @@ async def compare(on: Here, number: str) -> Done:
         ended = f" {title} was working and is stopped." if stopped else ""
         return Done(f"Kept.{ended} The branch of {title} stays in /tree; /undo opens its tab again.")
 
-    return Done(report=LiveReport(ComparedBranches(tab, left, right), read, keep))
+    return Done(report=LiveReport(AskedBranches(tab, left, right), read, keep))
 
 
-async def _comparison(tab: Tab, here: ComparedBranch, other: ComparedBranch) -> Report:
+async def _comparison(tab: Tab, here: AskedBranch, other: AskedBranch) -> Report:
     """Report where two branches part, and what each says and changes from there on."""
     found = await tab.conversation.tree.compare(here.leaf_id, other.leaf_id)
     scope, rows = ChangeScope(Since.CHECKPOINT, found.shared), list[ReportRow]()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from catena.acts.asking import ComparedBranches
+from catena.acts.asking import AskedBranches
 from catena.acts.table import commands_of
 from catena.acts.tree import TreeView
 from catena.settings.settings import Settings
@@ -55,7 +55,7 @@ async def choose_on_sheet(value: object, tab: Tab | None, actions: SurfaceAction
             return await actions.changes.review(tab, value)
         case FileLines() if tab is not None:
             return await actions.changes.blame(tab, value.path, value.first)
-        case ComparedBranches():
+        case AskedBranches():
             return await _compare(value, actions.context)
         case PromptQueue() if actions.context.parts.queue.has_focus:
             actions.context.write_here()
@@ -70,7 +70,7 @@ async def choose_on_sheet(value: object, tab: Tab | None, actions: SurfaceAction
             return await actions.context.app.push_screen_wait(_sheet(value, tab, actions))
 
 
-async def _compare(value: ComparedBranches, context: ChatContext) -> str | None:
+async def _compare(value: AskedBranches, context: ChatContext) -> str | None:
     from catena.screens.comparison.screen import ComparedBranch, ComparisonScreen
 
     kept: list[str] = []
