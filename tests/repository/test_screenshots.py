@@ -62,7 +62,7 @@ def test_d02_the_film_is_small_and_short_and_its_text_is_text_that_can_stand_sti
 
     assert len(text) < 500_000
     assert sum(interval for interval, _, _ in events) <= 45
-    assert (header["version"], header["term"]["cols"]) == (3, 120)
+    assert (header["version"], header["term"]["cols"]) == (3, 100)
     assert next(named for _, code, named in events if code == "m") == "Ask"
     assert "prefers-reduced-motion" in text
     assert "same context, nothing replayed" in text and "replayed that it may have lost" in text

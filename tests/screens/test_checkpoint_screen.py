@@ -218,7 +218,7 @@ async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after
                 checkpoint_id=good.id,
             )
 
-        await person.sees("Allow the rewind to “good”", "Rewind after this turn")
+        await person.sees("Allow this rewind?", "to “good”, made at", "Rewind after this turn")
         await person.until(lambda: person.area.panels.permission.has_focus, "the question to have the keys")
         await person.press("y")
         await person.writing()

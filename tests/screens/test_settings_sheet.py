@@ -63,7 +63,8 @@ def test_w21_what_is_said_to_hold_at_once_does_and_nothing_else(path: Path) -> N
         'agent = "mine"\ntheme = "nord"\nwidth = 90\nhalf_rows = "off"\nshell = "off"\nvim = "on"\npark = "off"\n'
         'window_title = "off"\n'
         'painter = "off"\nfiles = false\nterminals = false\nsnapshots = "off"\nimages = "off"\nnotifications = "bell"\n'
-        'linear = "quiet"\nfiles_follow = "on"\nprompt_history = 7\nidle_agents = 5\nreplay = 20000\n'
+        'linear = "quiet"\nlinear_bells = "off"\nfiles_follow = "on"\n'
+        "prompt_history = 7\nidle_agents = 5\nreplay = 20000\n"
         'status_line = "x"\n'
         'permissions = {run = "deny", own_requests = "ask", rules = [{kind="any", pattern = "*", answer = "allow"}]}\n'
         '[checkpoints]\nfrequency = "off"\nkeep = 1\ntools = true\n[history]\ncopies = true\n[export]\nmask = ["x"]\n'

@@ -270,8 +270,7 @@ async def test_w03_a_command_that_nobody_has_is_refused_with_the_nearest_and_the
 async def test_w03_a_command_without_what_it_needs_says_what_that_is(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.idle()
-        for wanted in ("/rename TITLE", "/blame FILE[:LINE]"):
-            name = wanted.split()[0]
+        for name, wanted in (("/rename", "/rename TITLE"), ("/files blame", "/files blame FILE[:LINE]")):
             await person.say(name)
             await person.sees(f"Add what is missing: {wanted}")
             assert person.draft == f"{name} "

@@ -31,7 +31,7 @@ from support.storage.written_files import WrittenFiles, written_files
 
 AFTER = {"a": "one\ntwo\n", "b": "new\n"}
 BEFORE = {"a": "one\n"}
-PRICE = "2 files back (1 deleted)"  # beside that of the prompt, where it may be said shortly
+PRICE = "2 files back, 1 deleted"  # beside that of the prompt, where it may be said shortly
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ async def test_g10_where_all_files_are_the_persons_the_price_names_them_with_and
         await person.press("escape")
         await person.browse()
         await person.press("e")
-        await person.sees("f4 2 files back (1 deleted), 2 of others")
+        await person.sees("f4 2 files back, 1 deleted, 2 of others")
         await person.writing()
         await person.press("f4")
         await person.sees("2 files go back (1 deleted), 2 of others")
@@ -162,9 +162,9 @@ async def test_p11_the_price_of_an_edit_is_a_question_until_the_agent_is_ready(
     async with at_shop(project, size=(80, 24)) as person:
         await person.browse()
         await person.press("e")
-        await person.sees("1 message replayed? · f4 2 files back (1 deleted)")
+        await person.sees("1 message replayed? · f4 2 files back, 1 deleted")
         started.set()
-        await person.sees("1 message replayed · f4 2 files back (1 deleted)")
+        await person.sees("1 message replayed · f4 2 files back, 1 deleted")
 
 
 async def test_g04_a_key_that_comes_before_files_are_compared_is_told_so(

@@ -44,6 +44,7 @@ async def test_u06_what_was_said_during_a_turn_goes_when_the_next_one_begins(tmp
         await person.sees("Pinned: first")
         await person.press("tab")
         await person.until(lambda: person.area.place == "question", "the keys to go to the question")
+        await person.apart()
         await person.press("y")
         await person.sees("  second")
         assert "Pinned: first" not in person.text

@@ -100,7 +100,7 @@ async def test_k11_nothing_is_typed_into_a_tab_that_is_being_closed(tmp_path: Pa
             await person.type("!")
         await person.until(lambda: len(person.tabs) == 1, "one tab")
         await person.done()
-        assert person.draft == "draft one\n!" and agrees(person)
+        assert person.draft == "draft one!" and agrees(person)
         await person.say("/undo")
         await person.sees("  second", "│ draft two")
 

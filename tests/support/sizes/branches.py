@@ -37,7 +37,7 @@ async def edit(person: Person) -> None:
     await person.sees("say second")
     await person.browse()
     await person.press("e")
-    await person.sees("Edit ", "2 files back (1 deleted)")
+    await person.sees("Edit ", "2 files back")
     await person.writing()
 
 

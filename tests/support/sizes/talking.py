@@ -80,7 +80,7 @@ async def completing(person: Person) -> None:
     """The commands that fit what is typed."""
     await person.writing()
     await person.type("/c")
-    await person.sees("/chain")
+    await person.sees("/context")
 
 
 @stop("files to mention", close=clear, shows=(CompletionList,))

@@ -9,22 +9,28 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 
 from catena_store.database.database import Database
 
 
 @contextlib.asynccontextmanager
-async def stopping_between_transactions(db: Database) -> AsyncIterator[None]:
-    """Let SIGTSTP stop the process between two transactions, within the block; an ignored one stays ignored."""
-    if signal.getsignal(signal.SIGTSTP) is not signal.SIG_DFL:
+async def stopping_between_transactions(
+    db: Database, aside: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext
+) -> AsyncIterator[None]:
+    """Let SIGTSTP stop the process between two transactions, within the block; an ignored one stays ignored.
+
+    It is stopped ``aside``: in a block in which the terminal is as other programs want it.
+    """
+    if signal.getsignal(signal.SIGTSTP) is signal.SIG_IGN:
         yield
         return
     loop = asyncio.get_running_loop()
     stopping: set[asyncio.Task[None]] = set()
 
     async def stop() -> None:
-        async with db.between_transactions():
+        async with db.between_transactions(), aside():
             loop.remove_signal_handler(signal.SIGTSTP)
             os.kill(os.getpid(), signal.SIGTSTP)  # returns when the process goes on
             loop.add_signal_handler(signal.SIGTSTP, begin)

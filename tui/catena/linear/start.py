@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from catena import __version__
@@ -79,7 +80,7 @@ async def _run(
         if echoes and level is not LinearSetting.SCREEN_READER and environment.get("TERM", "dumb") != "dumb":
             _edit_lines(source, out, writer)
         source.start()
-        await _serve(client, context, flag=flag)
+        await _serve(client, context, flag=flag, aside=lambda: _aside(source, writer))
         status = client.status
     except Exception as error:  # noqa: BLE001 - the edge: a person is never shown a traceback
         from catena.errors import explain
@@ -96,30 +97,25 @@ async def _run(
 
 
 def _edit_lines(source: LineInput, out: LineOutput, writer: BackgroundWriter) -> None:
-    """Let what is typed be edited, if this Python can; the terminal has its own modes while we are stopped (Ctrl+Z)."""
+    """Let what is typed be edited, if this Python can."""
     try:
         from catena.linear.editor import LineEditor
 
         source.editor = out.editor = editor = LineEditor(sys.stdin.fileno(), writer.write)
     except (ImportError, OSError):
         return
-    loop = asyncio.get_running_loop()
-    stopping: set[asyncio.Task[None]] = set()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, editor.resize)
 
-    async def stop() -> None:
-        source.suspend()
+
+@asynccontextmanager
+async def _aside(source: LineInput, writer: BackgroundWriter) -> AsyncIterator[None]:
+    """The terminal has its own modes in the block, and all that was said is on it."""
+    source.suspend()
+    try:
         await writer.flush()
-        loop.remove_signal_handler(signal.SIGTSTP)
-        os.kill(os.getpid(), signal.SIGTSTP)
-        loop.add_signal_handler(signal.SIGTSTP, begin_to_stop)
+        yield
+    finally:
         source.resume()
-
-    def begin_to_stop() -> None:
-        stopping.add(task := loop.create_task(stop()))
-        task.add_done_callback(stopping.discard)
-
-    loop.add_signal_handler(signal.SIGTSTP, begin_to_stop)
-    loop.add_signal_handler(signal.SIGWINCH, editor.resize)
 
 
 def _ignore_interrupts() -> None:
@@ -137,7 +133,13 @@ def _handle_signals(client: LinearClient) -> None:
             loop.add_signal_handler(number, client.end, 128 + number)
 
 
-async def _serve(client: LinearClient, context: LinearContext, *, flag: str) -> None:
+async def _serve(
+    client: LinearClient,
+    context: LinearContext,
+    *,
+    flag: str,
+    aside: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
+) -> None:
     """Open the store and the conversations, serve the person, and save the tabs. Raises StoreError."""
     from catena.app.services import serve_conversations
     from catena.app.suspension import stopping_between_transactions
@@ -168,7 +170,7 @@ async def _serve(client: LinearClient, context: LinearContext, *, flag: str) -> 
 
     async with (
         Database.open(default_path()) as db,
-        stopping_between_transactions(db),
+        stopping_between_transactions(db, aside),
         serve_conversations(db, start.settings, chosen=start.agent, tools=True, tell=tell) as conversations,
     ):
         db.tell_by(tell)

@@ -140,13 +140,13 @@ class FilesAlong:
         steps = self._steps(plan)
         if self.extent is not Extent.NONE and self._takes(steps):
             goes = _goes(plan, steps, does=True)
+        elif (deleted := _deletes(steps)) == len(steps):
+            goes = _offers(plan, steps, key)
         else:
-            back = "along" if plan.across else "back"
-            goes = (
-                _offers(plan, steps, key)
-                if _deletes(steps) == len(steps)
-                else f"{key} {_counted(steps)} {back}{_deleted(steps)}"
-            )
+            goes = f"{key} {_counted(steps)} {'along' if plan.across else 'back'}"
+            goes += (
+                f", {deleted:,} deleted" if deleted else ""
+            )  # behind a comma: left out where there is less room
         left = len(plan.steps) - len(steps)
         stays = f"; {left:,} {'stays' if left == 1 else 'stay'}" if left else ""
         theirs = sum(step.conflict is not None for step in steps)

@@ -202,7 +202,8 @@ def conversation_json(everything: ConversationContents, born: Iterable[Message])
         "links": [record_shape(link) for link in carriers],
         "parked": [record_shape(link) | {"role": _role(link)} for link in others],
         "windows": [
-            record_shape(window) | {"open": window.id in everything.open_windows}
+            record_shape(window, without=frozenset({"pieces"}))
+            | {"open": window.id in everything.open_windows}
             for window in everything.windows
         ],
         "directories": list(everything.directories),
