@@ -522,7 +522,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(argument="WISH"),
         lines=Front("", "[WISH]", "summarise the conversation"),
-        listed="templates summary",
+        listed="",
     ),
     ActRow(
         "pr",
@@ -532,7 +532,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(argument="WISH"),
         lines=Front("", "[WISH]", "draft a pull request"),
-        listed="templates pr",
+        listed="",
     ),
     ActRow(
         "agents",
