@@ -109,5 +109,5 @@ def test_u08_palette_and_both_helps_list_the_same() -> None:
     }
     shared = {each.name for each in LINES} & {each.name for each in commands}
     assert {each.words for each in LINES if each.name in shared} >= {
-        each.words for each in commands if each.name in shared
+        each.words for each in commands if each.name in shared and each.words
     }

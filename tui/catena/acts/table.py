@@ -522,7 +522,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(argument="WISH"),
         lines=Front("", "[WISH]", "summarise the conversation"),
-        listed="",
+        listed="templates summary",
     ),
     ActRow(
         "pr",
@@ -532,7 +532,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(argument="WISH"),
         lines=Front("", "[WISH]", "draft a pull request"),
-        listed="",
+        listed="templates pr",
     ),
     ActRow(
         "agents",
