@@ -97,12 +97,14 @@ def test_u10_a_conversation_is_renamed_pinned_archived_and_deleted_and_undo_brin
     assert catena("pin", "Login form").out == "Pinned: first in the history, never pruned.\n"
     assert catena("pin", id).out == "Unpinned.\n"
     done = catena("delete", id[:8])
-    assert done.status == 0 and done.out.startswith("Deleted. /undo in ")
+    assert done.status == 0 and done.out.startswith("Deleted. To restore it, start Catena in ")
+    again = catena("delete", id)
+    assert again.status == 2 and "It was deleted already. To restore it, start Catena in " in again.err
     assert kept(catena) == []
 
     told = catena("--linear", "--agent", "rehearsal", stdin="/undo\n/quit\n").out
     assert "Undone" in told and kept(catena) == ["Login form"]
-    assert catena("archive", id).out.startswith("Archived: now at the end of the history. /undo in ")
+    assert catena("archive", id).out.startswith("Archived: now at the end of the history. To restore it, ")
 
 
 def test_u10_a_deleted_conversation_is_not_restored_as_a_tab(tmp_path: Path) -> None:

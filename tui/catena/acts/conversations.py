@@ -107,7 +107,10 @@ async def delete(on: Here, wish: str) -> Done:
             "/delete deletes this conversation here; /delete everywhere also at its agents, which cannot be undone."
         )
     await _refuse_to_leave(on)
-    upstream, name = bool(wish), on.at.name() if on.at else on.conversation.title or on.conversation.id
+    upstream = bool(wish)
+    if not upstream and await on.tabs.keeping.is_deleted(on.conversation.id):
+        raise Refused(f"It was deleted already. {_undo_words(on)}")
+    name = on.at.name() if on.at else on.conversation.title or on.conversation.id
     where = " here and at its agents, which cannot be undone" if upstream else ""
     await on.surface.ask(Question(f"Delete “{safe_line(name)}”{where}?", "Delete it", seen=not upstream))
     deleting = on.tabs.keeping.delete([on.conversation.id], upstream=upstream, by=on.at)
@@ -129,7 +132,7 @@ def _undo_words(on: Here) -> str:
     return (
         "/undo to restore it."
         if on.at
-        else f"/undo in {safe_line(from_home(on.conversation.cwd))} to restore it."
+        else f"To restore it, start Catena in {safe_line(from_home(on.conversation.cwd))} and type /undo."
     )
 
 

@@ -67,6 +67,11 @@ class TabKeeping:
         await self._detach(kept)
         return await self._keeping.delete_upstream(kept) if upstream else kept
 
+    async def is_deleted(self, id: str) -> bool:
+        """True of a conversation that was deleted and not pruned yet. Raises NotFound."""
+        async with self._db.read() as reader:
+            return (await marks(reader, id)).deleted
+
     async def sizes(self, ids: Sequence[str]) -> dict[str, Size]:
         """What conversations take; every row of them is read, so ask for those that are on the screen."""
         async with self._db.read_concurrently() as reader:

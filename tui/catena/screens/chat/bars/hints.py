@@ -52,9 +52,9 @@ HINTS: dict[str, tuple[Hint, ...]] = {  # where there is no room, the first ones
     "trouble": (("{stop} {stop}", "dismiss"), ("{stop}", "back"), _HELP),
     "queue": (
         ("{previous_queued} {next_queued}", "choose"),
-        ("{send_later send_sooner}", "move"),
         ("{send_now}", "send now"),
         ("{delete_queued}", "delete"),
+        ("{send_later send_sooner}", "move"),
         ("{edit_queued}", "change"),
         ("{stop}", "back"),
     ),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 4
-_NOW = "now "
+_NOW = "send now "
 _CROSS = "✕ "
 
 
