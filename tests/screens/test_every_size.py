@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,10 +24,13 @@ from catena.screens.common.dialog import Dialog
 from catena.screens.common.list_screen import ListScreen
 from catena.screens.common.reading_screen import ReadingScreen
 from catena.themes import catalog
+from catena.themes.catalog import ThemeCatalog
+from catena.themes.depth import ColourDepth
+from catena.themes.shipped import SHIPPED
 from support.screen.pilot import Person
 from support.sizes.begun import START
 from support.sizes.branches import BRANCHES
-from support.sizes.faults import faint_texts, faults, without_colours
+from support.sizes.faults import faults, unreadable, without_colours
 from support.sizes.panes import PANES
 from support.sizes.sheets import SHEETS
 from support.sizes.stop import Stop, Tour
@@ -37,6 +41,11 @@ FAR = "CATENA_WALKS" in os.environ  # every size and every palette for each of t
 SIZES = ((40, 10), (60, 20), (80, 24), (120, 40), (200, 60)) if FAR else ((40, 10), (60, 20), (200, 60))
 CHAT_SIZES = (*SIZES, (300, 100)) if FAR else SIZES
 PALETTES = (catalog.DARK, catalog.LIGHT, catalog.TERMINAL)
+LOOKS = (  # in turn, one for each stop; all of them where walks are long
+    *((name, ColourDepth.FULL) for name in SHIPPED),
+    (catalog.DARK, ColourDepth.INDEXED),
+    (catalog.TERMINAL, ColourDepth.SIXTEEN),
+)
 BASES = {Dialog, ListScreen, ReadingScreen}  # of which there are only others
 PASSING = {PlanPanel, ShellPanel}  # there only while something goes on
 PARTS = {Asked, ElicitationBand, Fields, FormEnding, StatusRow}  # of what is looked at
@@ -50,13 +59,13 @@ def runs() -> Iterator[tuple[Tour, str]]:
 
 
 @pytest.mark.parametrize(("tour", "theme"), list(runs()), ids=lambda each: getattr(each, "name", each))
-async def test_s01_nothing_is_cut_at_any_size_or_told_by_colour_alone(
+async def test_s01_u09_nothing_is_cut_at_any_size_or_hard_to_read_or_told_by_colour_alone(
     tmp_path: Path, tour: Tour, theme: str
 ) -> None:
     async with tour.begin(tmp_path) as person:
         home = person.app.size
         person.app.theme = theme
-        for stop in tour.stops:
+        for at, stop in enumerate(tour.stops, start=TOURS.index(tour)):
             await stop.open(person)
             for kind in stop.shows:
                 await person.until(partial(is_shown, person, kind), f"{kind.__name__}, {stop.name}")
@@ -64,11 +73,24 @@ async def test_s01_nothing_is_cut_at_any_size_or_told_by_colour_alone(
             for size in CHAT_SIZES if of_chat else SIZES:
                 await resized(person, size)
                 await has_none(person, partial(faults, person.app, stop.sees), f"{stop.name} at {size}")
-            await has_none(person, partial(faint_texts, person.app), stop.name)
+            await can_be_read(person, stop, LOOKS if FAR else LOOKS[at % len(LOOKS) :][:1])
             if stop.moves is not None and theme == catalog.TERMINAL:
                 await is_told_without_colours(person, stop)
             await resized(person, home)
             await stop.close(person)
+
+
+async def can_be_read(person: Person, stop: Stop, looks: Sequence[tuple[str, ColourDepth]]) -> None:
+    """Every word can be told from its ground, in themes on terminals of some depth."""
+    app = person.app
+    before = app.theme
+    for name, depth in looks:
+        theme = replace(ThemeCatalog(depth).theme(name), name=f"{name} with {depth.value} colours")
+        app.register_theme(theme)
+        app.theme = theme.name
+        await person.taken_in()
+        await has_none(person, partial(unreadable, app, depth), f"{stop.name} in {theme.name}")
+    app.theme = before
 
 
 def is_shown(person: Person, kind: type[Widget]) -> bool:

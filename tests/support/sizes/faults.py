@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
-from rich.segment import Segment
+from rich.color import Color, ColorSystem
 from rich.style import Style
-from textual.color import Color
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
@@ -17,6 +16,8 @@ from textual.widgets import Input, TextArea
 
 from catena.app.app import CatenaApp
 from catena.keys.actions import ACTIONS
+from catena.themes.colours import contrast
+from catena.themes.depth import ColourDepth
 from catena.widgets.band import BandText
 from catena.widgets.foot import Foot
 from catena.widgets.typing_box import TypingBox
@@ -24,7 +25,9 @@ from catena.widgets.typing_box import TypingBox
 Grid = list[tuple[str, bool, bool, bool, bool]]
 
 _DRAWN = re.compile(r"[─-▟╌·\s]")  # lines and blocks, which are no text
-_LEAST_CONTRAST = 2.4
+_NEAREST = 0.05  # a minimum is met to one decimal
+# What a name may look like, in the palettes of xterm and of the VGA.
+_SIXTEEN = {5: ("#cd00cd", "#aa00aa"), 9: ("#ff0000", "#ff5555"), 12: ("#5c5cff", "#5555ff")}
 _NAMES = {key for action in ACTIONS.values() for key in action.keys if len(key) > 2}
 _CUT = re.compile(r"(?<![\w+])([\w+]{4,})…")
 
@@ -123,27 +126,37 @@ def _attributes(style: Style | None) -> tuple[bool, bool, bool, bool]:
     return bool(style.bold), bool(style.reverse), bool(style.underline), bool(style.dim)
 
 
-def faint_texts(app: CatenaApp) -> list[str]:
-    """Texts that can hardly be told from their ground."""
+def unreadable(app: CatenaApp, depth: ColourDepth) -> list[str]:
+    """Words that can hardly be told from their ground in the theme that there is, on a terminal of a depth."""
+    faint = app.available_themes[app.theme].variables["faint"]
     return [
-        f"{segment.text!r}: {_contrast(segment):.1f}"
+        f"{segment.text!r} in {segment.style}: {least:.1f}"
         for strip in drawn(app)
         for segment in strip
-        if _DRAWN.sub("", segment.text) and _contrast(segment) < _LEAST_CONTRAST
+        if _DRAWN.sub("", segment.text)
+        and segment.style is not None
+        and (least := _least_contrast(segment.style, depth))
+        < (3 if depth is ColourDepth.SIXTEEN or _hex(segment.style.color) == faint else 4.5) - _NEAREST
     ]
 
 
-def _contrast(segment: Segment) -> float:
-    style = segment.style
-    if style is None or style.color is None or style.bgcolor is None or style.reverse:
-        return 21.0
-    if not (style.color.triplet and style.bgcolor.triplet):  # the terminal's own
-        return 21.0
-    ends = sorted(_luminance(Color.from_rich_color(each)) for each in (style.color, style.bgcolor))
-    return (ends[1] + 0.05) / (ends[0] + 0.05)
+def _least_contrast(style: Style, depth: ColourDepth) -> float:
+    """The contrast of a text with its ground; with 16 colours on black and on white, of two palettes."""
+    ink, ground = style.color, style.bgcolor
+    if depth is ColourDepth.SIXTEEN:
+        named = [each for each in (ink, ground) if each is not None and not each.is_default]
+        if len(named) > 1 or any(each.number not in _SIXTEEN for each in named):
+            return 1.0  # a colour that nothing is known of
+        looks = [look for each in named for look in _SIXTEEN[each.number or 0]]
+        return min(
+            (contrast(look, other) for look in looks for other in ("#000000", "#ffffff")), default=21.0
+        )
+    if ink is None or ground is None or ink.is_default or ground.is_default:
+        return 21.0  # the terminal's own
+    if depth is ColourDepth.INDEXED:
+        ink, ground = (each.downgrade(ColorSystem.EIGHT_BIT) for each in (ink, ground))
+    return contrast(_hex(ink), _hex(ground))
 
 
-def _luminance(color: Color) -> float:
-    parts = [each / 255 for each in (color.r, color.g, color.b)]
-    linear = [each / 12.92 if each <= 0.03928 else ((each + 0.055) / 1.055) ** 2.4 for each in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+def _hex(color: Color | None) -> str:
+    return color.get_truecolor().hex if color is not None else ""
