@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from textual import events
 from textual.worker import WorkType
 
 from catena.text.safe_text import safe_line
@@ -35,17 +34,8 @@ class MessagesBlock(LineBlock):
         self._drawn: list[Line] = []
         self._drawn_for: object = None
 
-    def on_resize(self, event: events.Resize) -> None:
-        """Draw for another width."""
-        self._draw(event.size.width)
-
-    def notify_style_update(self) -> None:
-        """Draw anew in the styles of another theme."""
-        super().notify_style_update()
-        if self.is_mounted and self.size.width:
-            self._draw(self.size.width)
-
     def _lines(self, width: int) -> list[Line]:
+        self._draw(width)
         return self._drawn
 
     def _draw(self, width: int) -> None:
