@@ -63,3 +63,21 @@ async def test_m10_files_that_commands_changed_are_listed_by_every_surface(proje
         rows = [line.split() for line in text.splitlines()]
         for file in files:
             assert file.replace(", read", " · read").replace(",", "", 1).split() in rows
+
+
+async def test_g04_who_looks_for_the_way_back_of_a_file_is_told_of_rewind_on_every_surface(
+    project: Path,
+) -> None:
+    script = ("▸/undo", "▸write reported.txt one", "▸/undo", "▸/undo list", "▸/files changes")
+    told = (await converse(script, project)).splitlines()
+    assert told.count("Catena: Nothing to undo.") == 1
+    assert told.count("Catena: Nothing to undo. /rewind restores files.") == 2
+    assert told.count("Note: /rewind restores files.") == 1
+
+    id = newest(Catena(project.parent))
+    async with at_the_screen(str(project), settings=load_settings(), conversation_id=id) as person:
+        await person.first_tab()
+        await person.say("/undo")
+        await person.sees("Nothing to undo. /rewind restores files.")
+        await person.say("/files changes")
+        await person.sees("reported.txt", "/rewind restores files")

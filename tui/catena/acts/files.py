@@ -11,6 +11,7 @@ from pathlib import Path
 from catena.acts.surface import Done, Here, LiveReport, Refused, Report, ReportRow, Voice
 from catena.text.blame_text import FileLines, full_words
 from catena.text.changes_text import (
+    WAY_BACK,
     line_sentence,
     note_words,
     scope_words,
@@ -80,7 +81,8 @@ async def _changes(on: Here, scope: ChangeScope) -> Done:
                 await conversation.changes.note_look(tab.leaf_id)
         title = f"Changes {scope_words(scope)}"
         heading = counted(len(rows), "file")
-        return Report(title, title, rows, found.caveat, heading, enter="read it")
+        note = f"{found.caveat} {WAY_BACK}".lstrip()
+        return Report(title, title, rows, note, heading, enter="read it")
 
     return Done(report=LiveReport(scope, read, partial(_visit, on)))
 

@@ -382,14 +382,16 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "rewind",
-        "go back to a checkpoint: newest, or by label",
+        "go back to a checkpoint, newest or by label; restores files too",
         "catena.acts.branches:rewind",
         takes="label",
         at="message or label",
         moves=True,
         leads=True,
         screen=Front(argument="LABEL"),
-        lines=Front("", "[N|LABEL]", "go back to a message or a checkpoint: newest, or by label"),
+        lines=Front(
+            "", "[N|LABEL]", "go back to a message or a checkpoint, newest or by label; restores files too"
+        ),
         aliases=("restore",),
     ),
     ActRow(

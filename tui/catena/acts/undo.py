@@ -6,13 +6,14 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from catena.acts.surface import Done, Here, Question, Refused, Report, ReportRow
+from catena.text.changes_text import WAY_BACK
 from catena.text.formats import time_or_day
 from catena.workspace.undo import (
+    NOT_AGAIN,
     NOTHING,
     NOTHING_AGAIN,
     UndoResult,
     done_again,
-    not_gone_back,
     undone,
     warning,
     what,
@@ -22,7 +23,7 @@ from catena_store.ids import utc_now
 
 async def undo(on: Here) -> Done:
     """Undo the newest act of the tab or on a closed one."""
-    return await _step(on, on.tabs.undoing.undo, undone, NOTHING)
+    return await _step(on, on.tabs.undoing.undo, undone)
 
 
 async def ask_undo(on: Here) -> Done:
@@ -30,7 +31,7 @@ async def ask_undo(on: Here) -> Done:
     refuse_in_edit(on)
     newest = next((done for done in await on.tabs.undoing.acts(on.at) if not done.entry.undone), None)
     if newest is None:
-        raise Refused(NOTHING)
+        raise Refused(await _nothing(on))
     await on.surface.ask(Question(f"Undo {what(newest)}?", "Undo", stays=True))
     return await undo(on)
 
@@ -52,14 +53,14 @@ async def reflog(on: Here) -> Done:
                 on,
                 partial(undoing.go_back_to, entry_id=done.entry.id),
                 done_again if done.entry.undone else undone,
-                not_gone_back(done),
+                NOT_AGAIN if done.entry.undone else "",
             ),
             dim=done.entry.undone,
         )
         for done in await undoing.acts(on.at)
     ]
     if not rows:
-        raise Refused(NOTHING)
+        raise Refused(await _nothing(on))
     return Done(report=Report("Undo history", "Undo history", rows, enter="undo or redo to here"))
 
 
@@ -67,12 +68,18 @@ async def _step(
     on: Here,
     step: Callable[..., Awaitable[UndoResult | None]],
     words: Callable[[UndoResult], str],
-    nothing: str,
+    nothing: str = "",
 ) -> Done:
-    """Undo or redo, and say what; ``nothing`` is said if there is nothing."""
+    """Undo or redo, and say what; if there is nothing, say ``nothing``, or that nothing can be undone."""
     refuse_in_edit(on)
     taken = await on.surface.go(step(on.at), lambda taken: taken.look_at if taken else None, leaving=on.at)
-    return Done(await warning(taken) + words(taken) if taken else nothing)
+    return Done(await warning(taken) + words(taken) if taken else nothing or await _nothing(on))
+
+
+async def _nothing(on: Here) -> str:
+    """Say that nothing can be undone, and the way back of files if turns of the branch changed any."""
+    touched = await on.at.conversation.changes.files(on.at.leaf_id) if on.at is not None else ()
+    return f"{NOTHING} {WAY_BACK}" if any(each.changed or each.unreported for each in touched) else NOTHING
 
 
 def refuse_in_edit(on: Here) -> None:

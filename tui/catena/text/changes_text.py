@@ -12,6 +12,8 @@ from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.file_changes import FileTouched
 from catena_acp.diff import DiffLine
 
+WAY_BACK = "/rewind restores files."
+
 
 def scope_words(scope: ChangeScope) -> str:
     """Which changes are shown, in words behind "Changes"."""

@@ -42,7 +42,7 @@ class UndoResult:
 
 NOTHING = "Nothing to undo."
 NOTHING_AGAIN = "Nothing to redo."
-_NOT_AGAIN = "Cannot redo: something else was changed since. It is still in the history and the tree."
+NOT_AGAIN = "Cannot redo: something else was changed since. It is still in the history and the tree."
 _TAKEN_ALONG = "Your next prompt includes messages from before you logged out. "
 
 
@@ -221,11 +221,6 @@ def done_again(taken: UndoResult) -> str:
     """Text on what was redone, and what one more `/redo` would redo."""
     coming = f"/redo again for: {what(taken.next)}." if taken.next else ""
     return f"Redone: {_acts(taken)}. {_files(taken)}{coming}".rstrip()
-
-
-def not_gone_back(to: JournalLine) -> str:
-    """Text on an act that could not be undone, or done again if it was undone."""
-    return _NOT_AGAIN if to.entry.undone else NOTHING
 
 
 async def warning(taken: UndoResult) -> str:

@@ -32,9 +32,11 @@ from catena_store.snapshots.repository import work_tree
 
 _BATCH = 100  # files that are compared between two drawings of the list
 
+_WAY_BACK = SheetKey("/rewind", "restores files")
 _FILE_KEYS = (
     SheetKey("{changes_enter}", "hunks", "enter"),
     SheetKey("{changes_seen}", "seen", "mark"),
+    _WAY_BACK,
     SheetKey("{changes_quote}", "quote", "quote"),
     SheetKey("{changes_scope}", "scope", "scope"),
     SheetKey("{changes_filter}", "filter", "filter"),
@@ -169,7 +171,7 @@ class ChangesScreen(Dialog[TurnPrompt | None]):
         fields[1].display = False
         yield from self.compose_head(*fields)
         yield ReviewPanes(self._review, id="sides")
-        yield from self.compose_foot(*_FILE_KEYS)
+        yield from self.compose_foot(*self._file_keys)
 
     async def on_mount(self) -> None:
         """Read the changes before any key is heard."""
@@ -191,9 +193,15 @@ class ChangesScreen(Dialog[TurnPrompt | None]):
         return self.query_one("#find", SafeInput)
 
     @property
+    def _file_keys(self) -> tuple[SheetKey, ...]:
+        """The keys among the files: what is only planned is not restored yet."""
+        planned = self._asked.since is Since.PLANNED
+        return tuple(key for key in _FILE_KEYS if not (planned and key is _WAY_BACK))
+
+    @property
     def help_keys(self) -> Iterator[tuple[str, str]]:
         """Every key of the sheet, and what it does."""
-        yield from keys_of(self).hints([*((each.key, each.does) for each in _FILE_KEYS), *_MORE_KEYS])
+        yield from keys_of(self).hints([*((each.key, each.does) for each in self._file_keys), *_MORE_KEYS])
 
     async def _read(self) -> None:
         """Read the changes in the scope, and show them; the first file is compared before anything is drawn."""
@@ -267,7 +275,7 @@ class ChangesScreen(Dialog[TurnPrompt | None]):
                 self.show_keys(*keys)
                 return
         wide = self.size.width >= SIDE_BY_SIDE
-        keys = _HUNK_KEYS if self._panes.in_hunks else _FILE_KEYS
+        keys = _HUNK_KEYS if self._panes.in_hunks else self._file_keys
         self.show_keys(*(key for key in keys if wide or key.action != "side_by_side"))
 
     # Moving
