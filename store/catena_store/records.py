@@ -133,6 +133,7 @@ class Message:
     barrier: bool  # `/clear`: a path starts after its last barrier
     depth: int  # rows above it, 0 for a first row
     created_at: datetime
+    took: float | None = None  # seconds, of the turn whose last row this is, if its end was seen
 
     @property
     def is_prompt(self) -> bool:

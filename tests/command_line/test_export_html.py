@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -126,6 +127,12 @@ def test_h15_nothing_that_anybody_wrote_becomes_an_element_an_attribute_or_a_scr
     assert (page.style, page.script) == (ours._style, ours._script)
     assert (page.counts["script"], page.counts["style"], page.counts["section"]) == (1, 1, 1)
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", "".join(page.text))
+
+
+def test_h15_the_page_says_below_an_answer_how_long_its_turn_took_if_that_was_long() -> None:
+    answer = a_message(Kind.AGENT, "Done.", data={})
+    part = a_part([replace(answer, took=134.0), replace(answer, took=4.0)])
+    assert re.findall('class="took">([^<]*)', HtmlRenderer().part(part)) == ["2 min 14 s"]
 
 
 def test_h15_the_page_forbids_everything_but_its_own_style_and_script_and_loads_nothing() -> None:

@@ -85,6 +85,12 @@ def test_h15_markdown_has_headings_answers_folds_and_seams() -> None:
     assert foreign_html(text) == []
 
 
+def test_h15_an_answer_says_how_long_its_turn_took_if_that_was_long() -> None:
+    answer = a_message(Kind.AGENT, "Done.", data={})
+    assert "Done.\n\n*2 min 14 s*\n" in drawn(replace(answer, took=134.0))
+    assert "Done.\n\n---" in drawn(replace(answer, took=4.0))
+
+
 def test_h15_a_prompt_of_many_lines_is_quoted_and_one_of_code_fenced() -> None:
     assert "## 1\\. First\n\n*12:00*\n\n> First  \n> \\# second  \n" in drawn(
         a_message(Kind.USER, "First\n# second", data={})

@@ -782,3 +782,33 @@ def test_w05_an_image_is_a_line_of_its_own_and_a_call_with_one_stands_for_itself
 def tool_with(content: Mapping[str, object]) -> Message:
     data = {"title": "x", "kind": "read", "status": "completed", "content": [content]}
     return Writer().row(Kind.TOOL, "x", data=data)
+
+
+def test_a_long_turn_ends_with_how_long_it_took_and_a_short_one_with_its_last_words() -> None:
+    writer = Writer()
+    messages = [
+        writer.prompt("Quickly."),
+        replace(writer.answer("Done."), took=9.9),
+        writer.prompt("Thoroughly."),
+        replace(writer.answer("Done, and tested."), took=134.0),
+        writer.prompt("More."),
+        replace(writer.row(Kind.NOTICE, "You stopped Claude.", data={"trouble": "cancelled"}), took=12.0),
+    ]
+    assert [line for line in column(messages, 40) if line.strip() and "▌" not in line] == [
+        "  Done.",
+        "  Done, and tested.",
+        f"{'2 min 14 s':>40}",
+        "  You stopped Claude.",
+        f"{'12 s':>40}",
+    ]
+
+
+def test_an_answer_that_grew_on_the_screen_gets_the_duration_of_its_turn_with_its_end() -> None:
+    writer = Writer()
+    rows = [writer.prompt("Go on."), writer.growing("So")]
+    screen = viewport(rows, 40, 20)
+    screen.column.grow(rows[1].id, " be it.", draw=True)
+    screen.column.change(replace(rows[1], text="So be it.", state=MessageState.FINAL, took=42.0), draw=True)
+    screen.place()
+    drawn = [strip.text for strip in screen.strips(None, None)]
+    assert sum(line.strip() == "42 s" for line in drawn) == 1

@@ -102,7 +102,7 @@ class RecordTable(Generic[_Record]):
         values: dict[str, object] = {}
         for field, column in self.described.items():
             value: Any = getattr(new, field, _MISSING)
-            if value is not _MISSING:
+            if value is not _MISSING and not column.sql:
                 if column.points:
                     value = at[value]
                 elif column.store is not None and value is not None:
@@ -137,6 +137,11 @@ MESSAGES = RecordTable(
     data=JSON,
     barrier=FLAG,
     created_at=TIME,
+    took=RecordColumn(
+        sql="(SELECT t.ended_at - t.started_at FROM turn t WHERE t.id = m.turn_id AND t.last_id = m.id"
+        " AND t.stop_reason NOT IN ('interrupted', 'not_sent'))",
+        read=lambda milliseconds: milliseconds / 1000,
+    ),
 )
 TURNS = RecordTable(
     "turn",

@@ -28,7 +28,7 @@ from catena.text.call_text import (
     texts_of,
     verb_of,
 )
-from catena.text.formats import duration_text
+from catena.text.formats import duration_text, turn_text
 from catena.text.safe_text import safe, safe_line
 from catena.themes.colours import Grounds, ThemeColours
 from catena.themes.shipped import DARK, LIGHT, SHIPPED
@@ -161,6 +161,8 @@ class HtmlRenderer:
         """A message; of a call that started a subagent with what that said and did."""
         if not row.inner:
             yield from self._message(row.message, versions)
+            if took := turn_text(row.message.took):
+                yield f'<p class="took">{took}</p>'
             return
         inner = "\n".join(block for each in row.inner for block in self._row(each, ""))
         yield _tool(

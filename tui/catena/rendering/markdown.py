@@ -23,7 +23,7 @@ from catena.text.call_text import (
     texts_of,
     verb_of,
 )
-from catena.text.formats import duration_text
+from catena.text.formats import duration_text, turn_text
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.markdown.splitter import split
 from catena_acp.continuity.tool_calls.subagents import NestedRow, nested
@@ -100,6 +100,8 @@ class MarkdownRenderer:
         """A message; of a call that started a subagent with what that said and did."""
         if not row.inner:
             yield from self._message(row.message)
+            if took := turn_text(row.message.took):
+                yield f"*{took}*"
             return
         line, blocks = self._call(Call.of(row.message))
         inner = [block for each in row.inner for block in self._row(each) if block]

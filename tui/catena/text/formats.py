@@ -123,6 +123,14 @@ def program_of(agent: str) -> str:
     return agent if command == agent else command.split()[0].rpartition("/")[2]
 
 
+def turn_text(seconds: float | None) -> str:
+    """How long a turn took, as `duration_text`; "" for a short one, and if that is not known."""
+    return duration_text(seconds) if seconds is not None and seconds >= _LONG_TURN else ""
+
+
+_LONG_TURN = 10  # seconds; a short chat stays calm
+
+
 def taken_text(seconds: float) -> str:
     """How long something took, as `duration_text`; "" for no time at all."""
     return duration_text(seconds) if seconds >= _SHORTEST else ""

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from catena_acp.continuity.cancellation import raise_if_cancelled
@@ -279,6 +279,7 @@ class RunningTurn:
             if turn.usage:
                 await expenses.learn(tx, turn.id)
             await note_end(tx, turn.id, self.live.state)
+            last = await messages.get(tx, turn.last_id)  # which says from now on how long the turn took
             if outcome.clean and self._prompt_id:
                 await messages.set_agent_id(tx, turn.prompt_id, self._prompt_id)
         if usage and usage.cost is not None:
@@ -287,6 +288,8 @@ class RunningTurn:
             events.append(MessageChanged(self.window_id, marked))
         if notice:
             events.append(MessageAdded(self.window_id, notice))
+        if last:
+            events = [_as_it_is(each, last) for each in events]
         if outcome.suspect and link.state is LinkState.SUSPECT:
             events.append(LinkChanged(self.window_id, link, link.ended))
         self.recorder.committed(events)
@@ -597,3 +600,11 @@ class RunningTurn:
         moved = await links.move(tx, self.live.link_id, cost_total=usage.cost)
         self.live.version = moved.version
         return share
+
+
+def _as_it_is(event: ConversationEvent, latest: Message) -> ConversationEvent:
+    """The event with a message as it is now, if it tells of that message."""
+    match event:
+        case MessageAdded(message=each) | MessageChanged(message=each) if each.id == latest.id:
+            return replace(event, message=latest)
+    return event

@@ -92,6 +92,11 @@ def draw_interrupted(options: RenderOptions) -> Line:
     return line_of(("interrupted", options.palette.faint), text="")
 
 
+def draw_took(words: str, options: RenderOptions) -> Line:
+    """Draw how long a turn took, at the right below its last row."""
+    return line_of((words.rjust(options.width), options.palette.faint), text="")
+
+
 def draw_working(elapsed: float, waits: str, options: RenderOptions, *, still: bool) -> Line:
     """Draw what turns, unless it is to be ``still``, and for how many seconds the agent has worked.
 

@@ -9,6 +9,7 @@ from itertools import chain
 
 from rich.style import Style
 
+from catena.text.formats import turn_text
 from catena.text.image_text import image_words, link_words
 from catena.text.long_text import hidden_range, is_long, size_of_text
 from catena.text.safe_text import safe_line
@@ -22,6 +23,7 @@ from catena.transcript.messages.notices import (
     draw_plan,
     draw_seam,
     draw_thought_line,
+    draw_took,
     plan_text,
 )
 from catena.transcript.messages.parts import Part, TextRange, image_part, one_row, text_parts
@@ -301,6 +303,8 @@ class Entry:
         """Return the parts, made if needed."""
         if self.parts is None:
             self.parts = list(self._make_parts(options))
+            if self.answer is None or self.message.kind is not Kind.AGENT:
+                self.parts += self._took_parts()
             for part in self.parts if (indent := self.indent) else ():
                 part.indent = indent
             self.heights = Heights(part.estimate(options.width) for part in self.parts)
@@ -474,6 +478,14 @@ class Entry:
                 yield image_part(self.message.id, link.image, lambda _: MARKS)
         if self.said.interrupted and not self.explained:
             yield one_row(draw_interrupted, "")
+        yield from self._took_parts()
+
+    def _took_parts(self) -> Iterator[Part]:
+        """Yield the row that closes a long turn: how long it took."""
+        message = self.message
+        ended = message.state is not MessageState.OPEN and message.kind is not Kind.USER
+        if ended and not self.hidden and (words := turn_text(message.took)):
+            yield one_row(partial(draw_took, words), "")
 
     def _notice_parts(self, notice: Notice) -> Iterator[Part]:
         if self.hidden:
