@@ -202,8 +202,6 @@ async def panes(app: Stage) -> None:
     await app.say("What does the view do with the parameter?")
     await app.shows("never sees it")
     await app.say("/fork side")
-    await app.shows("side by side?")
-    await app.press("enter")
     await app.shows("f6 other pane")
     await app.say("Which views have that mistake?")
     await app.shows("bind their forms")

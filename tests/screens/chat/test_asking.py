@@ -64,6 +64,7 @@ async def test_w17_two_agents_are_asked_at_once_side_by_side_and_one_branch_is_k
         other = person.tabs[1]
         await person.until(lambda: asked.at_work and other.at_work, "both to work at once")
         assert person.tab is asked, "the keys stay"
+        await person.sees("Asked Second in tab 2. /compare compares the answers.")
         await person.until(lambda: person.chat.context.tabs.panes.of(other), "the other pane")
         cue(tmp_path, "both")
         await person.until(lambda: over(person, asked, other), "both answers")

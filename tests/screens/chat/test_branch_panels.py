@@ -338,9 +338,6 @@ async def test_f13_a_fork_goes_to_another_directory_that_is_named_and_one_that_i
             await person.sees(words)
             await person.done()
         await person.say("/fork side --dir other place")
-        await person.is_asked()
-        await person.sees("Fork this branch into")
-        await person.press("enter")
         await person.sees("Forked")
         await person.done()
         cwd = str((world.project / "other place").resolve())
@@ -357,7 +354,7 @@ async def test_f01_a_fork_in_place_shows_its_price_and_wants_enter(world: World)
         await person.press("f")
         await person.is_asked()
         await person.sees(
-            "Fork from here in this tab?", "same context, nothing replayed", "s       In a new tab"
+            "Fork from here in this tab?", "same context, nothing replayed", "s       Fork in a new tab"
         )
         await person.press("escape")
         await person.sees_no("Fork from here")
@@ -386,13 +383,10 @@ async def test_f02_words_typed_blind_behind_the_key_of_a_fork_answer_nothing(wor
         await person.is_asked()
         await person.sees("in a new tab?", "Press again to confirm")
         assert person.tab.conversation.id == source and len(person.tabs) == 1 and not person.draft
-        await person.apart()
-        await person.type("s")
-        await person.sees("in this tab?")
         await person.type("x")
         await person.sees("Nothing is typed here: enter confirms, esc cancels.")
         await person.apart()
-        await person.press("enter")
+        await person.type("s")
         await person.sees("Forked in this tab")
         await person.done()
         await person.browse()
@@ -444,10 +438,7 @@ async def test_f08_a_fork_that_the_agent_refuses_is_made_by_a_replay_and_its_wor
 async def test_f12_one_walks_from_a_fork_to_its_source_and_back(world: World) -> None:
     async with at_the_screen(str(world.project)) as person:
         await say(person, "alpha")
-        await person.say("/fork side")
-        await person.sees("Fork this branch in a new tab?")
-        await person.is_asked()
-        await person.press("enter")
+        await person.say("/fork side")  # unasked: nothing is replayed
         await person.sees("forked from “say alpha” at", "/lineage goes there")
         await person.pilot.resize_terminal(50, 30)
         await person.sees_no("/line")  # said whole or not at all
@@ -462,6 +453,20 @@ async def test_f12_one_walks_from_a_fork_to_its_source_and_back(world: World) ->
         await person.done()
         await person.pilot.click("#lineage")
         await person.until(lambda: person.tab is fork, "the fork")
+
+
+async def test_u08_a_fork_side_by_side_is_asked_about_where_its_context_would_be_replayed(
+    world: World,
+) -> None:
+    async with at_the_screen(str(world.project), agent=world.spec("--no-fork")) as person:
+        await say(person, "alpha")
+        await person.say("/fork side")
+        await person.is_asked()
+        await person.sees("Fork this branch in a new tab?", "2 messages replayed", "s       Fork in this tab")
+        await person.press("s")
+        await person.sees("Forked in this tab")
+        await person.done()
+        assert len(person.tabs) == 1
 
 
 async def test_f09_a_fork_at_a_prompt_begins_before_it_with_its_words(world: World) -> None:

@@ -120,9 +120,10 @@ async def test_w19_below_160_columns_one_pane_is_shown_and_nothing_is_lost(tmp_p
         await person.sees("  told out of sight")
         assert areas(person) == [left] and person.area is left
         assert not person.tabs[0].unread
-        await person.say("/fork side")
+        await person.browse()
+        await person.press("F")
         await person.sees("in a new tab?")
-        await person.press("escape")
+        await person.press("escape", "escape")
         await person.pilot.resize_terminal(*WIDE)
         await person.until(lambda: areas(person) == [left, right], "both panes")
         await person.sees("  told out of sight", "on the right")

@@ -26,9 +26,6 @@ async def side(person: Person) -> None:
 async def panes(person: Person) -> None:
     """A conversation and its fork."""
     await person.say("/fork side")
-    await person.is_asked()
-    await person.apart()
-    await person.press("enter")
     await person.until(lambda: len(areas(person)) == 2, "two panes")
     await person.looks_at(person.tabs[-1])
     await person.answered("say second")

@@ -147,7 +147,16 @@ async def _ask_all(on: Here, asking: _Asking) -> None:
     for other in others:
         if other.draft.strip():
             await on.surface.resend(other, text)
-    on.surface.say("Asked. /compare compares the answers.")
+    on.surface.say(f"Asked {_where(on, others)}. /compare compares the answers.")
+
+
+def _where(on: Here, asked: Sequence[Tab]) -> str:
+    """Who answers in which tab."""
+    return ", ".join(
+        f"{safe_line(each.window.session.agent_title)} in tab {at}"
+        for at, each in enumerate(on.tabs.tabs, start=1)
+        if each in asked
+    )
 
 
 async def _make_all_ready(tabs: Sequence[Tab]) -> None:

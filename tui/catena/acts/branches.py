@@ -27,15 +27,32 @@ if TYPE_CHECKING:
 
 
 async def fork(on: Here, wish: str) -> Done:
-    """Fork at a message, or at the leaf: `side` in a new tab, `--dir PATH` in another directory. Asks first."""
-    where, into, named = wish.partition("--dir")
-    if where.strip() not in ("", "side") or (into and not named.strip()):
+    """Fork at a message, or at the leaf: `side` in a new tab, `--dir PATH` in another directory.
+
+    Asks first, unless `side` says where and nothing would be replayed.
+    """
+    where, into, path = wish.partition("--dir")
+    side = bool(where.strip())
+    if where.strip() not in ("", "side") or (into and not path.strip()):
         raise Refused(f"Unknown argument: /fork {wish}. Usage: /fork [side] [--dir PATH]")
-    tab, message, directory = on.tab, await on.message(), None
+    directory = None
     if into:
         directory = await asyncio.to_thread(
-            existing_directory, named.strip(), base=tab.conversation.record.cwd
+            existing_directory, path.strip(), base=on.tab.conversation.record.cwd
         )
+    return await _ask_to_fork(on, beside=side, directory=directory, unasked=side)
+
+
+async def fork_beside(on: Here) -> Done:
+    """Fork into a tab of its own, which stands side by side if there is room. Asks first: one key may be a slip."""
+    return await _ask_to_fork(on, beside=True)
+
+
+async def _ask_to_fork(
+    on: Here, *, beside: bool, directory: str | None = None, unasked: bool = False
+) -> Done:
+    """Fork once that is confirmed; ``unasked`` if nothing would be replayed."""
+    tab, message = on.tab, await on.message()
     if tab.untouched:
         raise Refused("Nothing to fork yet.")
     at_prompt = message is not None and message.is_prompt
@@ -48,26 +65,18 @@ async def fork(on: Here, wish: str) -> Done:
     else:
         title = f"Fork before {on.surface.named(message.id, 'this prompt')}"
     title += f" into {safe_line(directory)}" if directory else ""
-    price = await _price_of_fork(tab, message)
-    beside = bool(where.strip())
-    while True:
-        at_work = tab.at_work  # the running turn needs the tab
-        beside = beside or at_work
-        there, other = ("in this tab", on.surface.beside)[:: -1 if beside else 1]
-        short = other.removeprefix("in ").removeprefix("a ").capitalize()
-        toggle = QuestionOption("beside", other.capitalize(), short, again=True, typed="side")
-        note = "The running turn continues here." if at_work else ""
-        note = note or ("The prompt becomes the draft." if at_prompt else "")
-        options = () if at_work else (toggle,)
-        if await on.surface.ask(Question(f"{title} {there}?", "Fork", price, options, note)) == "yes":
-            break
-        beside = not beside
+    price, nothing = await _price_of_fork(tab, message)
+    at_work = tab.at_work  # the running turn needs the tab
+    beside = beside or at_work
+    there, other = ("in this tab", on.surface.beside)[:: -1 if beside else 1]
+    short = other.removeprefix("in ").removeprefix("a ").capitalize()
+    note = "The running turn continues here." if at_work else ""
+    note = note or ("The prompt becomes the draft." if at_prompt else "")
+    options = () if at_work else (QuestionOption("other", f"Fork {other}", short, typed="side"),)
+    free = unasked and nothing
+    answer = await on.surface.ask(Question(f"{title} {there}?", "Fork", price, options, note, free=free))
+    beside = beside is not (answer == "other") or tab.at_work
     return await fork_at(on, message.id if message else None, beside=beside, directory=directory)
-
-
-async def fork_beside(on: Here) -> Done:
-    """Fork into a tab of its own, which stands side by side if there is room."""
-    return await fork(on, "side")
 
 
 async def fork_at(on: Here, message_id: str | None, *, beside: bool, directory: str | None = None) -> Done:
@@ -94,15 +103,17 @@ async def fork_at(on: Here, message_id: str | None, *, beside: bool, directory: 
     return Done(f"Forked {where}. Your next prompt: {price.words}.{stayed}")
 
 
-async def _price_of_fork(tab: Tab, message: Message | None) -> str:
+async def _price_of_fork(tab: Tab, message: Message | None) -> tuple[str, bool]:
+    """Its words, and True if it is sure that nothing would be replayed."""
     at_prompt = message is not None and message.is_prompt
     point = message.parent_id if message is not None and at_prompt else None
     if not at_prompt:
         point = await tab.window.leaf.fork_point(message.id if message else None)
     try:
-        return (await tab.conversation.chain.price(tab.window, leaf_id=point, apart=True)).words
+        price = await tab.conversation.chain.price(tab.window, leaf_id=point, apart=True)
+        return price.words, price.native and price.exact
     except ReadOnly:  # another client's conversation can be forked all the same
-        return "price shown after the takeover"
+        return "price shown after the takeover", False
 
 
 async def follow(on: Here) -> Done:

@@ -24,7 +24,7 @@ FILES, SHOW, FINISH, TAKE_BACK = "files", "show", "finish", "take back"
 _ACTIONS = {  # of the table of keys
     ENTER: "branch_do",
     "agent": "branch_agent",
-    "beside": "branch_beside",
+    "other": "branch_beside",
     FILES: "branch_files",
     SHOW: "branch_show_files",
     FINISH: "branch_finish",
