@@ -124,3 +124,19 @@ async def test_u03_u_asks_before_it_undoes_and_a_word_that_begins_with_it_undoes
         await person.press("enter")
         await person.sees("Undone: the title “Mine”")
         assert person.area.place == "browsing"
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+async def test_u03_the_keys_of_browsing_are_seen_although_something_was_said_before(
+    tmp_path: Path, wrong: bool
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("say first")
+        await person.idle()
+        hints = person.area.prompt.hints
+        hints.say("Something was done.", wrong=wrong)
+        await person.browse()
+        await person.idle()
+        assert person.area.place == "browsing"
+        assert hints.said == ("Something was done." if wrong else "")
+        assert ("edit" in hints.inside(100).plain) is not wrong

@@ -81,6 +81,11 @@ class HintLine(Widget):
         if self._said:
             self.say("")
 
+    def give_way(self) -> None:
+        """Drop the message for the hints of another place, unless it tells of what did not work."""
+        if not self._wrong:
+            self.hush()
+
     def place(self) -> None:
         """Show the message where there is room for it now."""
         above = bool(self._said) and not self._fits

@@ -29,6 +29,7 @@ class AreaHints:
         self._conversation = conversation
         self._panels = panels
         self._prompt = prompt
+        self._place = ""  # whose hints are shown
 
     def show(self, place: str, keys: KeyMap, tab: Tab | None, *, several_panes: bool) -> None:
         """Show the hints of a place; ``tab`` is the one that the composer writes to."""
@@ -36,6 +37,9 @@ class AreaHints:
             place = self._prompt.place
             if place == "composer":
                 place = self._waits_for(tab)
+        if place != self._place and place not in WRITING:
+            self._prompt.hints.give_way()
+        self._place = place
         hints = HINTS[place]
         if place == "branch" and not self._panels.fork.confirms:
             hints = hints[1:]
