@@ -158,7 +158,7 @@ async def story(film: Director) -> None:
     await film.shows("without the change", stay=1.8)
     await film.app.files_kept()
 
-    film.chapter("Edit what you said, and take its files back")
+    film.chapter("Edit what you said, and restore its files")
     await film.press("escape", stay=0.25)
     await film.press("escape", "enter edit", stay=0.8)
     await film.press("enter", "same context", "F4 also deletes", stay=1.6)

@@ -100,7 +100,7 @@ async def edit(app: Stage) -> None:
 
 
 async def files(app: Stage) -> None:
-    """An edit whose price names the files that F4 takes back with it."""
+    """An edit whose price names the files that F4 restores with it."""
     app.has_text(actor.VIEW, actor.BEFORE)
     app.has_text(actor.FORM, actor.FORM_BEFORE)
     await app.say("What does the view do with the parameter?")
@@ -110,7 +110,7 @@ async def files(app: Stage) -> None:
     await app.files_kept()
     await app.choose_prompt()
     await app.press("enter")
-    await app.shows("3 files back")
+    await app.shows("restores 3 files")
 
 
 async def siblings(app: Stage) -> None:

@@ -21,7 +21,7 @@ AgentError                something went wrong between us and an agent, or an ac
 ├── NoSuchLogin           the agent offers no such login
 ├── LogoutNotOffered      the agent cannot be logged out of from here
 ├── StillAtWork           it has to wait for the end of a turn
-├── FilesNotKept          files cannot be brought back, for want of snapshots
+├── FilesNotKept          files cannot be restored, for want of snapshots
 ├── FilesHalfMoved        … or were cut off on their way, which comes first
 ├── NotBlamed             a file whose lines cannot be told of
 ├── NotAdopted            another tool's session cannot be read
@@ -231,7 +231,7 @@ class TerminalRefused(Exception):
 
 
 class FilesNotKept(AgentError):
-    """Files cannot be brought back: there are no snapshots of some turn."""
+    """Files cannot be restored: there are no snapshots of some turn."""
 
 
 class FilesHalfMoved(AgentError):
@@ -240,7 +240,7 @@ class FilesHalfMoved(AgentError):
     def __init__(self, conversation_id: str, steps: int, done: int) -> None:
         count = "1 file" if steps == 1 else f"{steps:,} files"
         super().__init__(
-            f"bringing {count} back was cut off after {done:,}: finish or undo it first"
+            f"restoring {count} was cut off after {done:,}: finish or undo it first"
             f" (catena files finish {conversation_id}, or catena files undo {conversation_id})"
         )
         self.conversation_id = conversation_id

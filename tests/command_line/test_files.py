@@ -63,7 +63,7 @@ def test_g07_turns_are_listed_and_files_go_back_to_a_message_and_only_with_yes(c
 
     planned = catena("files", id, "--at", second)
     assert planned.out.splitlines() == [
-        "  kept.txt  comes back +1 -0",
+        "  kept.txt  restored +1 -0",
         "  new.txt  deleted +0 -1",
         "2 files would change; `catena files restore` with --yes does it.",
     ]
@@ -86,7 +86,7 @@ def test_g04_a_rename_goes_back_as_a_file_that_comes_and_one_that_goes(catena: C
     id, prompts = conversation(catena)
     assert catena("files", id, "--at", prompts[-1]).out.splitlines()[:2] == [
         "  moved.txt  deleted +0 -1",
-        "  new.txt  comes back +1 -0",
+        "  new.txt  restored +1 -0",
     ]
 
 
@@ -99,9 +99,9 @@ def test_g04_what_was_changed_since_is_left_unless_it_is_named(catena: Catena) -
         "catena: note.txt: not among the files that would change; near: notes.txt, new.txt, kept.txt\n",
     )
     listed = catena("files", "restore", id, "--at", first, f"{catena.project}/new.txt").out
-    assert "kept.txt  comes back +1 -0  left: not named" in listed and "1 file would change" in listed
+    assert "kept.txt  restored +1 -0  left: not named" in listed and "1 file would change" in listed
     done = catena("files", "restore", id, "--at", first, "--yes")
-    assert "notes.txt  goes back +1 -1  left: changed since by someone else" in done.out
+    assert "notes.txt  restored +1 -1  left: changed since by someone else" in done.out
     assert files(catena) == {**PROJECT_FILES, "notes.txt": "mine again\n"}
     assert catena("files", "restore", id, "--at", first, "./notes.txt", "--yes").status == 0
     assert files(catena) == PROJECT_FILES
@@ -115,7 +115,7 @@ def test_g10_files_of_a_branch_that_was_left_without_them_are_named_and_go_back(
     _, (_, _, third) = conversation(catena)
     told = catena("files", id, "--at", third).out.splitlines()
     assert told[:3] == [
-        "  kept.txt  comes back +1 -0",
+        "  kept.txt  restored +1 -0",
         "  new.txt  deleted +0 -1",
         "  third.txt  deleted +0 -1",
     ]
@@ -273,7 +273,7 @@ def test_g03_files_follow_in_the_settings_takes_files_along_and_an_option_leaves
     assert (told.status, files(catena)) == (0, before)
     told = catena("run", "--resume", id, "--edit", second, "say files go back")
     assert (told.status, files(catena)) == (0, {"notes.txt": "first\n", "kept.txt": "kept\n"})
-    assert "Files too: 2 files go back" in told.err
+    assert "Files too: restores 2 files" in told.err
 
 
 def test_g04_what_somebody_else_changed_is_named_and_left_by_an_edit(catena: Catena) -> None:

@@ -166,10 +166,10 @@ async def test_g07_files_go_back_across_a_killed_turn_that_was_not_opened_since(
     assert done.status == 0, done.err
     assert done.out.splitlines() == [
         "A turn was cut off, and its end kept later: what changed meanwhile may be yours, and is left.",
-        "  edited  goes back +1 -1",
-        "  gone  comes back +1 -0",
+        "  edited  restored +1 -1",
+        "  gone  restored +1 -0",
         "  made  deleted +0 -1",
-        "  mine  goes back +1 -1  left: kept later, and maybe changed by you",
+        "  mine  restored +1 -1  left: kept later, and maybe changed by you",
         "3 files restored.",
     ]
     assert files(world)["mine"] == "mine, after the kill\n" and "made" not in files(world)

@@ -280,7 +280,7 @@ async def test_g04_what_somebody_else_changed_is_left_and_named_and_goes_back_wh
         assert files(world) == {"a.txt": "one\n", "b.txt": "mine\n"}
         assert (
             moved_words(moved)
-            == "2 files came along (1 deleted). Changed since by someone else, so left: b.txt."
+            == "2 files were restored (1 deleted). Changed since by someone else, so left: b.txt."
         )
         undoing, scope = undo_of(desk)
         assert await undoing.undo(scope) is not None

@@ -104,7 +104,7 @@ def test_g03_files_go_back_by_a_number_and_stay_on_enter(tmp_path: Path) -> None
         assert notes.read_text() == "first\n"
         terminal.type("/edit 1\n")
         terminal.wait_for("1: Files stay as they are")
-        terminal.wait_for("2: 1 file goes back, 1 line added, 1 removed")
+        terminal.wait_for("2: restores 1 file, 1 line added, 1 removed")
         terminal.wait_for("1 to 2, Enter takes 1: ")
         terminal.type("\n")
         terminal.wait_for("You 1: ", times=2)
@@ -124,7 +124,7 @@ def test_g03_files_go_back_by_a_number_and_stay_on_enter(tmp_path: Path) -> None
         terminal.wait_for("1 to 2, Enter takes 1: ", times=3)
         assert notes.read_text() == "mine\n"
         terminal.type("2\n")
-        terminal.wait_for("1 file came along.")
+        terminal.wait_for("1 file was restored.")
         assert notes.read_text() == "first\n"
         terminal.type("\x04")
         terminal.wait_for("To continue: ")

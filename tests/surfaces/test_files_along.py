@@ -52,7 +52,7 @@ async def test_g04_a_rewind_by_a_label_takes_files_along_where_they_follow_and_s
     assert "Files are unchanged" not in said
     assert not texts(project)
     told = await converse(("▸/undo", "▸/rewind first", "▸"), project, conversation_id=id)
-    assert told.count("2 files were deleted.") == told.count("2 files came along.") == 1, told
+    assert told.count("2 files were deleted.") == told.count("2 files were restored.") == 1, told
     assert "Files are unchanged" not in told
     assert not texts(project)
 

@@ -53,7 +53,6 @@ class RestorePlan:
     wanted: str  # and of afterwards, with every step
     stands: tuple[str, ...]  # the rows at which they stand afterwards
     kept_later: bool = False  # the end of a turn: its changes may be the person's
-    across: bool = False  # another branch is entered
 
     @property
     def free(self) -> tuple[RestoreStep, ...]:
@@ -287,7 +286,7 @@ def _planned(
     possible = {step.path: step.wanted for step in steps if step.possible}
     wanted = repository.tree_with(now, possible) if possible else now
     kept_later = any(turn.certain is not None for turn in between)
-    found = RestorePlan(repository, tuple(steps), now, wanted, stands, kept_later, across=bool(entered))
+    found = RestorePlan(repository, tuple(steps), now, wanted, stands, kept_later)
     found.line_counts()
     return found
 

@@ -31,7 +31,7 @@ from support.storage.written_files import WrittenFiles, written_files
 
 AFTER = {"a": "one\ntwo\n", "b": "new\n"}
 BEFORE = {"a": "one\n"}
-PRICE = "2 files back, 1 deleted"  # beside that of the prompt, where it may be said shortly
+PRICE = "restores 2 files, 1 deleted"  # beside that of the prompt, where it may be said shortly
 
 
 @pytest.fixture
@@ -87,10 +87,10 @@ async def test_g04_files_chosen_with_the_key_go_back_before_the_edit_is_sent_and
         await person.type(" and more")
         await person.press("f4", "f3")
         await person.sees_dialog(ChangesScreen)
-        await person.sees("Changes if the files come along", "2 files")
+        await person.sees("Changes if files are restored", "2 files")
         await person.press("escape")
         await person.back()
-        await person.sees("2 files go back (1 deleted)")
+        await person.sees("restores 2 files (1 deleted)")
         assert (person.draft, files(project)) == ("say second and more", AFTER)
         await person.answered("say instead")
         assert files(project) == BEFORE
@@ -99,7 +99,7 @@ async def test_g04_files_chosen_with_the_key_go_back_before_the_edit_is_sent_and
         await person.press("u")
         await person.is_asked()
         await person.press("enter")
-        await person.sees("Undone: ", "say second", "2 files came along.")
+        await person.sees("Undone: ", "say second", "2 files were restored.")
         await person.done()
         assert files(project) == AFTER
 
@@ -111,10 +111,10 @@ async def test_g04_a_conflict_is_named_and_left_and_the_price_of_the_prompt_stay
     async with at_shop(project, size=(80, 24)) as person:
         await person.browse()
         await person.press("e")
-        await person.sees("1 message replayed", "f4 1 file back; 1 stays")
+        await person.sees("1 message replayed", "f4 restores 1 file; 1 stays")
         await person.writing()
         await person.press("f4")
-        await person.sees("1 message replayed", "1 file goes back; 1 stays")
+        await person.sees("1 message replayed", "restores 1 file; 1 stays")
         await person.answered("say instead")
         await person.sees("Changed since by someone else, so left: b")
         assert files(project) == {"a": "one\n", "b": "mine\n"}
@@ -132,18 +132,18 @@ async def test_g10_where_all_files_are_the_persons_the_price_names_them_with_and
         await person.is_asked()
         await person.apart()
         await person.sees(
-            "Files too: 2 files could go back (1 deleted), +1 −2 lines; a, b changed since by someone",
+            "Files too: would restore 2 files (1 deleted), +1 −2 lines; a, b changed since by someone",
             "else: stay unless you choose so",
         )
         await person.press("f4")
-        await person.sees("✓ Files too: 2 files go back (1 deleted), +1 −2 lines; a, b changed")
+        await person.sees("✓ Files too: restores 2 files (1 deleted), +1 −2 lines; a, b changed")
         await person.press("escape")
         await person.browse()
         await person.press("e")
-        await person.sees("f4 2 files back, 1 deleted, 2 of others")
+        await person.sees("f4 restores 2 files, 1 deleted, 2 of others")
         await person.writing()
         await person.press("f4")
-        await person.sees("2 files go back (1 deleted), 2 of others")
+        await person.sees("restores 2 files (1 deleted), 2 of others")
         await person.press("f4")
         await person.answered("say instead")
         assert files(project) == mine
@@ -162,9 +162,9 @@ async def test_p11_the_price_of_an_edit_is_a_question_until_the_agent_is_ready(
     async with at_shop(project, size=(80, 24)) as person:
         await person.browse()
         await person.press("e")
-        await person.sees("1 message replayed? · f4 2 files back, 1 deleted")
+        await person.sees("1 message replayed? · f4 restores 2 files, 1 deleted")
         started.set()
-        await person.sees("1 message replayed · f4 2 files back, 1 deleted")
+        await person.sees("1 message replayed · f4 restores 2 files, 1 deleted")
 
 
 async def test_g04_a_key_that_comes_before_files_are_compared_is_told_so(
@@ -187,7 +187,7 @@ async def test_g04_a_key_that_comes_before_files_are_compared_is_told_so(
         compared.set()
         await person.sees("f4 ", PRICE)
         await person.press("f4")
-        await person.sees("2 files go back (1 deleted)")
+        await person.sees("restores 2 files (1 deleted)")
 
 
 async def test_g04_what_others_changed_is_said_once_where_the_changes_are_shown(project: Path) -> None:
@@ -209,7 +209,7 @@ async def test_g04_where_one_row_is_all_there_is_the_key_stands_beside_the_edit(
     async with at_shop(project, size=(40, 10)) as person:
         await person.browse()
         await person.press("e")
-        await person.sees("f4 2 files back")
+        await person.sees("f4 restores 2 files")
 
 
 async def test_g04_where_files_were_not_kept_the_edit_says_that_they_stay(
@@ -237,7 +237,7 @@ async def test_g04_the_setting_takes_files_along_and_the_key_leaves_them(project
     async with at_shop(project, settings=Settings(files_follow=True)) as person:
         await person.browse()
         await person.press("e")
-        await person.sees("2 files go back (1 deleted)")
+        await person.sees("restores 2 files (1 deleted)")
         await person.writing()
         await person.press("f4")
         await person.sees(PRICE)
@@ -254,7 +254,7 @@ async def test_g04_where_files_cannot_be_written_the_edited_prompt_is_kept(
     async with at_shop(project) as person:
         await edits_the_second(person)
         await person.press("f4")
-        await person.sees("2 files go back (1 deleted)")
+        await person.sees("restores 2 files (1 deleted)")
         monkeypatch.setattr(bringing, "restore", full)
         await person.say("say instead")
         await person.sees("no space left on device", "Edit ")
@@ -268,14 +268,14 @@ async def test_g04_a_retry_offers_files_and_shows_them(project: Path) -> None:
         await person.press("r")
         await person.is_asked()
         await person.apart()
-        await person.sees("Files too: 2 files could go back (1 deleted), −2 lines")
+        await person.sees("Files too: would restore 2 files (1 deleted), −2 lines")
         await person.press("f3")
         await person.sees_dialog(ChangesScreen)
         await person.press("escape")
         await person.back()
         await person.is_asked()
         await person.press("z", "f4")  # in one burst: a function key is no part of a word
-        await person.sees("✓ Files too: 2 files go back (1 deleted), −2 lines")
+        await person.sees("✓ Files too: restores 2 files (1 deleted), −2 lines")
         before = person.tab.leaf_id
         await person.apart()
         await person.press("enter")
@@ -291,17 +291,17 @@ async def test_g04_after_going_back_without_files_they_are_offered_and_undo_take
         await person.say("/tree")
         await person.sees_dialog(TreeScreen)
         await person.press("up")
-        await person.sees("2 files could go back (1 deleted), −2 lines", "f4 files too", "f3 show them")
+        await person.sees("would restore 2 files (1 deleted), −2 lines", "f4 files too", "f3 show them")
         await person.press("f4")
-        await person.sees("2 files go back (1 deleted), −2 lines")
+        await person.sees("restores 2 files (1 deleted), −2 lines")
         await person.press("f4")
-        await person.sees("2 files could go back (1 deleted), −2 lines")
+        await person.sees("would restore 2 files (1 deleted), −2 lines")
         await person.press("enter")
         await person.back()
-        await person.sees("f4 brings 2 files back (1 deleted), −2 lines")
+        await person.sees("f4 restores 2 files (1 deleted), −2 lines")
         assert files(project) == AFTER
         await person.press("f4")
-        await person.sees("2 files came along (1 deleted).")
+        await person.sees("2 files were restored (1 deleted).")
         await person.done()
         assert files(project) == BEFORE
         await person.say("/undo")
@@ -311,10 +311,10 @@ async def test_g04_after_going_back_without_files_they_are_offered_and_undo_take
         await person.say("/tree")
         await person.sees_dialog(TreeScreen)
         await person.press("up")
-        await person.sees("2 files could go back (1 deleted), −2 lines")
+        await person.sees("would restore 2 files (1 deleted), −2 lines")
         await person.press("f4", "enter")
         await person.back()
-        await person.sees("Now at “say first”. 2 files came along (1 deleted).")
+        await person.sees("Now at “say first”. 2 files were restored (1 deleted).")
         await person.done()
         assert files(project) == BEFORE
 
@@ -324,12 +324,12 @@ async def test_g04_the_tree_says_once_what_becomes_of_files_whatever_its_size_be
         await person.say("/tree")
         await person.sees_dialog(TreeScreen)
         await person.press("up")
-        await person.sees("f4 brings 2 files back (1 deleted), −2 lines")
+        await person.sees("f4 restores 2 files (1 deleted), −2 lines")
         await person.pilot.resize_terminal(80, 24)
-        await person.sees("Your next prompt here:", "2 files could go back (1 deleted), −2 lines")
-        await person.sees_no("f4 brings")
+        await person.sees("Your next prompt here:", "would restore 2 files (1 deleted), −2 lines")
+        await person.sees_no("f4 restores")
         await person.pilot.resize_terminal(40, 10)
-        await person.sees("f4 brings 2 files back (1 deleted), −2 lines")
+        await person.sees("f4 restores 2 files (1 deleted), −2 lines")
 
 
 async def test_g04_of_a_deletion_the_key_says_what_it_deletes_and_not_that_it_brings_a_file_back(
@@ -365,13 +365,15 @@ async def test_g04_a_checkpoint_says_what_becomes_of_files(project: Path) -> Non
         await person.done()
         await person.say("/checkpoints")
         await person.sees_dialog(CheckpointsScreen)
-        await person.sees("2 files could go back (1 deleted), −2 lines", "f4 files too")
+        await person.sees("would restore 2 files (1 deleted), −2 lines", "f4 files too")
         await person.press("f4")
-        await person.sees("2 files go back (1 deleted), −2 lines")
+        await person.sees("restores 2 files (1 deleted), −2 lines")
         (project / "b").write_text("mine\n")  # after the price was said
         await person.press("enter")
         await person.back()
-        await person.sees("Back at “early”", "1 file came along. Changed since by someone else, so left: b.")
+        await person.sees(
+            "Back at “early”", "1 file was restored. Changed since by someone else, so left: b."
+        )
         await person.sees_no("say second")
         await person.done()
         assert files(project) == {**BEFORE, "b": "mine\n"}
@@ -391,7 +393,7 @@ async def test_g06_a_change_of_files_that_was_cut_off_asks_at_the_start(
     async with at_shop(project) as person:
         await person.is_asked()
         await person.apart()
-        await person.sees("Bringing 2 files back was cut off after 1.", "Finish it", "Undo it", "esc cancel")
+        await person.sees("Restoring 2 files was cut off after 1.", "Finish it", "Undo it", "esc cancel")
         await person.sees_no("enter run")  # there is nothing that Enter decides
         await person.press(key)
         await person.sees("Finished." if left == "finished" else "Undone: the files are as they were before.")

@@ -31,13 +31,13 @@ async def cancelled(person: Person) -> None:
     await back_to_writing(person)
 
 
-@stop("an edit", "f4", "2 files back", close=cancelled)
+@stop("an edit", "f4", "restores 2 files", close=cancelled)
 async def edit(person: Person) -> None:
     """An earlier prompt in the composer, and the files that can go back."""
     await person.sees("say second")
     await person.browse()
     await person.press("e")
-    await person.sees("Edit ", "2 files back")
+    await person.sees("Edit ", "restores 2 files")
     await person.writing()
 
 
@@ -47,7 +47,7 @@ async def retry(person: Person) -> None:
     await person.browse()
     await person.press("r")
     await person.is_asked()
-    await person.sees("Files too: 2 files could go back (1 deleted), −2 lines")
+    await person.sees("Files too: would restore 2 files (1 deleted), −2 lines")
 
 
 @stop("a fork", "Fork", "enter", "esc", "Cancel", close=cancelled, shows=(ForkPanel,))
@@ -64,7 +64,7 @@ async def tree(person: Person) -> None:
     await person.say("/tree")
     await person.sees_dialog(TreeScreen)
     await person.press("up")
-    await person.sees("2 files could go back (1 deleted), −2 lines")
+    await person.sees("would restore 2 files (1 deleted), −2 lines")
 
 
 @stop("a search in the tree", "esc", close=escape, shows=(TreeScreen,))
@@ -82,7 +82,7 @@ async def planned(person: Person) -> None:
     await person.say("/tree")
     await person.sees_dialog(TreeScreen)
     await person.press("up")
-    await person.sees("2 files could go back (1 deleted), −2 lines")
+    await person.sees("would restore 2 files (1 deleted), −2 lines")
     await person.press("f3")
     await person.sees_dialog(ChangesScreen)
 

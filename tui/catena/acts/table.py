@@ -625,9 +625,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(),
         lines=Front(summary="list files read and changed"),
-        shell=Front(
-            "catena.cli.files.arguments", "ID", "print what each turn did to files, or bring them back"
-        ),
+        shell=Front("catena.cli.files.arguments", "ID", "print what each turn did to files, or restore them"),
     ),
     ActRow(
         "usage",
@@ -944,7 +942,7 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "files-too",
-        "files too: they go back, or along to another branch",
+        "restore files too",
         key="{files_too}",
         leads=True,
         by_name=False,
@@ -1051,7 +1049,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow("permissions remove", "remove a rule", shell=Front("catena.cli.settings.arguments", "RULE")),
     ActRow(
         "files restore",
-        "bring files back to a message",
+        "restore files as they were at a message",
         aliases=("files --restore",),
         shell=Front("catena.cli.files.arguments", "ID --at MESSAGE"),
     ),
@@ -1063,7 +1061,7 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "files undo",
-        "take back a restore that was broken off",
+        "undo a restore that was broken off",
         aliases=("files --undo",),
         shell=Front("catena.cli.files.arguments", "ID"),
     ),

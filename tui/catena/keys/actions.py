@@ -95,7 +95,7 @@ _ANYWHERE: tuple[Row, ...] = (
     ("other_pane", "f6", "the other of two panes"),
     ("next_question", "f8", "next tab whose agent asks"),
     ("queue", "ctrl+n", "queued prompts; again: back"),
-    ("files_too", "f4", "files too: they go back, or along to another branch"),
+    ("files_too", "f4", "restore files too"),
     ("show_files", "f3", "show what would become of files"),
     ("find", "ctrl+f", "find in the transcript"),
     ("palette", "ctrl+p", "all commands"),
@@ -302,7 +302,7 @@ _SHEETS: Mapping[str, tuple[Row, ...]] = {
         ("checkpoint_fork_beside", "F", "fork there in a new tab"),
         ("checkpoint_name", "r", "name it"),
         ("checkpoint_remove", "d", "remove it"),
-        ("checkpoint_files", "f4", "files too, when you go back"),
+        ("checkpoint_files", "f4", "restore files too"),
         ("checkpoint_show_files", "f3", "show what would become of files"),
     ),
     "sessions": (

@@ -229,7 +229,7 @@ class Settings:
     files_follow: bool = setting(
         on_off(False),
         Group.ACCESS,
-        "files go back with the conversation unless you choose otherwise",
+        "restore files with the conversation unless you choose otherwise",
         Applies.NOW,
     )
     notifications: NotificationForm = setting(

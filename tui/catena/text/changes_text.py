@@ -27,7 +27,7 @@ def scope_words(scope: ChangeScope) -> str:
         case Since.CHECKPOINT:
             return f"since checkpoint {safe_line(scope.name)}"
         case Since.PLANNED:
-            return "if the files come along"
+            return "if files are restored"
 
 
 def shown_path(path: str, directory: str) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # before there is a plan none of them is needed
     from catena_store.snapshots.restoring import RestoreStep
 
 FILES_STAY = "files stay as they are"
-NO_FILES = "No files to bring along here."
+NO_FILES = "No files to restore here."
 
 
 class Extent(Enum):
@@ -108,7 +108,7 @@ class FilesAlong:
         steps, pieces = self._steps(plan), []
         if steps:
             does = self.extent is not Extent.NONE and self._takes(steps)
-            goes = _offers(plan, steps, key) if key and not does else _goes(plan, steps, does=does)
+            goes = _offers(steps, key) if key and not does else _goes(steps, does=does)
             pieces.append(f"{goes}{_size(plan, steps, size)}")
         if plan.conflicts:
             named = f"{_named(plan.conflicts)} {_whose(plan.conflicts)}"
@@ -139,11 +139,11 @@ class FilesAlong:
             return self.words
         steps = self._steps(plan)
         if self.extent is not Extent.NONE and self._takes(steps):
-            goes = _goes(plan, steps, does=True)
+            goes = _goes(steps, does=True)
         elif (deleted := _deletes(steps)) == len(steps):
-            goes = _offers(plan, steps, key)
+            goes = _offers(steps, key)
         else:
-            goes = f"{key} {_counted(steps)} {'along' if plan.across else 'back'}"
+            goes = f"{key} restores {_counted(steps)}"
             goes += (
                 f", {deleted:,} deleted" if deleted else ""
             )  # behind a comma: left out where there is less room
@@ -158,7 +158,7 @@ class FilesAlong:
 
 
 def moved_words(moved: FilesMoved | None) -> str:
-    """What became of files that came along, as sentences in one safe line; "" where none did."""
+    """What became of files that were restored, as sentences in one safe line; "" where none did."""
     from catena_acp.conversation.branches import files
 
     return safe_line(files.moved_words(moved))
@@ -172,24 +172,19 @@ def _whose(steps: Sequence[RestoreStep]) -> str:
 
 def cut_words(cut: CutRestore) -> str:
     """What was cut off, in one line."""
-    return f"Bringing {counted(len(cut.begun.steps), 'file')} back was cut off after {cut.done:,}"
+    return f"Restoring {counted(len(cut.begun.steps), 'file')} was cut off after {cut.done:,}"
 
 
-def _offers(plan: RestorePlan, steps: Sequence[RestoreStep], key: str) -> str:
+def _offers(steps: Sequence[RestoreStep], key: str) -> str:
     if _deletes(steps) == len(steps):
         return f"{key[:1].upper()}{key[1:]} also deletes {_file_or_count(steps)}"
-    return f"{key} brings {_counted(steps)} {'along' if plan.across else 'back'}{_deleted(steps)}"
+    return f"{key} restores {_counted(steps)}{_deleted(steps)}"
 
 
-def _goes(plan: RestorePlan, steps: Sequence[RestoreStep], *, does: bool) -> str:
-    one = len(steps) == 1
+def _goes(steps: Sequence[RestoreStep], *, does: bool) -> str:
     if _deletes(steps) == len(steps):
         return f"{'deletes' if does else 'would delete'} {_file_or_count(steps)}"
-    if plan.across:
-        verb = ("changes" if one else "change") if does else "would change"
-    else:
-        verb = ("goes back" if one else "go back") if does else "could go back"
-    return f"{_counted(steps)} {verb}{_deleted(steps)}"
+    return f"{'restores' if does else 'would restore'} {_counted(steps)}{_deleted(steps)}"
 
 
 def _deletes(steps: Sequence[RestoreStep]) -> int:

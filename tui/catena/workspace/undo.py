@@ -37,7 +37,7 @@ class UndoResult:
     acts: tuple[JournalLine, ...]
     next: JournalLine | None
     look_at: Tab | None  # the tab to show afterwards
-    files: FilesMoved | None = None  # those that came along with the last of the acts
+    files: FilesMoved | None = None  # those that were restored with the last of the acts
 
 
 NOTHING = "Nothing to undo."
@@ -189,7 +189,7 @@ def what(done: JournalLine) -> str:
         case Act.GO_TO:
             return "the jump to another branch"
         case Act.FILES:
-            return "bringing files along"
+            return "restoring files"
         case Act.PICK:
             return "continuing from an older session"
         case Act.AGENT:

@@ -281,16 +281,17 @@ class BranchFiles:
 
 
 def moved_words(moved: FilesMoved | None) -> str:
-    """What became of files that went along, in sentences; "" if none did."""
+    """What became of files that were restored, in sentences; "" if none did."""
     if moved is None:
         return ""
-    done = f"{_along_words(moved.done)}." if moved.done else ""
+    done = f"{_restored_words(moved.done)}." if moved.done else ""
     return f"{done} {left_words(moved.left)}".strip() if moved.left else done
 
 
-def _along_words(steps: Sequence[RestoreStep]) -> str:
+def _restored_words(steps: Sequence[RestoreStep]) -> str:
     if any(step.wanted is not None for step in steps):
-        return f"{counted(len(steps), 'file')} came along{deleted_words(steps)}"
+        were = "was" if len(steps) == 1 else "were"
+        return f"{counted(len(steps), 'file')} {were} restored{deleted_words(steps)}"
     return (
         f"{steps[0].path} was deleted" if len(steps) == 1 else f"{counted(len(steps), 'file')} were deleted"
     )
@@ -303,7 +304,7 @@ def deleted_words(steps: Sequence[RestoreStep]) -> str:
 
 
 def left_words(left: Sequence[RestoreStep]) -> str:
-    """Which files did not go along, and why, as a sentence; their paths as they are."""
+    """Which files were not restored, and why, as a sentence; their paths as they are."""
     return f"{whose_change(left).capitalize()}, so left: {named_files(left)}."
 
 

@@ -20,7 +20,7 @@ def _changes_parser() -> Parser:
         "each file.",
         examples=(
             ("catena changes ID", "all that agents changed, as text"),
-            ("catena changes ID --patch | git apply -R -", "take it back, and no line of yours"),
+            ("catena changes ID --patch | git apply -R -", "undo it, and no line of yours"),
         ),
         statuses={0: "done", 1: "a file is left out of the patch; other error", 2: "usage, unknown id"},
     )
@@ -44,11 +44,11 @@ def _files_parser() -> Parser:
     parser = Parser(
         prog="catena files",
         description="Print what each turn did to files, on the newest branch of a conversation; with --at, what "
-        "bringing the files back to a message would change.",
+        "restoring the files as they were at a message would change.",
         details=_AT,
         examples=(
             ("catena files ID", "what each turn did to files"),
-            ("catena files ID --at MESSAGE --diff", "what bringing them back would change, as a patch"),
+            ("catena files ID --at MESSAGE --diff", "what restoring them would change, as a patch"),
         ),
         statuses={0: "done", 1: "other error", 2: "usage, unknown id"},
         values={"at": Values.MESSAGE},
@@ -75,12 +75,12 @@ def _files(chosen: Namespace) -> int:
 def _restore_parser() -> Parser:
     parser = Parser(
         prog="catena files restore",
-        description="Bring the files of a conversation back to what they were at a message: print what would change, "
+        description="Restore the files of a conversation as they were at a message: print what would change, "
         "and do it with --yes.",
         details=_AT,
         examples=(
-            ("catena files restore ID --at MESSAGE", "list what would be brought back"),
-            ("catena files restore ID --at MESSAGE --yes", "bring the files back"),
+            ("catena files restore ID --at MESSAGE", "list what would be restored"),
+            ("catena files restore ID --at MESSAGE --yes", "restore the files"),
         ),
         statuses={0: "done", 1: "a file changed meanwhile; other error", 2: "usage, unknown id"},
         values={"paths": Values.FILE, "at": Values.MESSAGE},
@@ -123,7 +123,7 @@ def _finish(chosen: Namespace) -> int:
 
 
 def _undo_parser() -> Parser:
-    return _ending_parser("undo", "Take back a restore of files that was broken off.")
+    return _ending_parser("undo", "Undo a restore of files that was broken off.")
 
 
 def _undo(chosen: Namespace) -> int:

@@ -146,7 +146,7 @@ def _print_patch(found: _Found) -> int:
         # Git ignores what is not below the directory that it is started in.
         where = shlex.quote(safe_line(patch.directory))
         print(
-            f"the paths are those of {safe_line(patch.directory)}; to take it back: git -C {where} apply -R -",
+            f"the paths are those of {safe_line(patch.directory)}; to undo it: git -C {where} apply -R -",
             file=sys.stderr,
         )
     return ExitStatus.FAILED if patch.left_out else ExitStatus.ANSWERED

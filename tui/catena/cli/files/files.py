@@ -92,7 +92,7 @@ def print_turns(named: str, *, json: bool) -> int:
 def print_restore(
     named: str, message: str, *, paths: Sequence[str] = (), yes: bool = False, diff: bool = False, json: bool
 ) -> int:
-    """Print what bringing the files back to a message would change, or do it with ``yes``.
+    """Print what restoring the files as they were at a message would change, or do it with ``yes``.
 
     ``paths`` limits it to these files and what is below them, also where someone else changed them since. Raises
     NotFound, Ambiguous, and CommandRefused where there are no snapshots.
@@ -275,7 +275,7 @@ def _lines(
     for step in plan.steps:
         count = counts.get(step.path)
         size = f"+{count.added} -{count.removed}" if count and count.added is not None else "binary"
-        words = "deleted" if step.wanted is None else "comes back" if step.now is None else "goes back"
+        words = "deleted" if step.wanted is None else "restored"
         if not step.possible:
             words, size = "stays", ""
         note = ""
@@ -290,7 +290,7 @@ def _lines(
     elif chosen:
         yield f"{counted(changed, 'file')} would change; `catena files restore` with --yes does it."
     else:
-        yield "Nothing would change; `catena files restore` brings back a file that it is given by name."
+        yield "Nothing would change; `catena files restore` restores a file that it is given by name."
 
 
 def _why_left(step: RestoreStep, chosen: Sequence[RestoreStep]) -> str:

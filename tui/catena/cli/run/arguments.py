@@ -101,7 +101,7 @@ def _run_parser() -> Parser:
     conversation.add_argument(
         "--files",
         action=argparse.BooleanOptionalAction,
-        help="with --at or --edit: bring files back to what they were there (default: files_follow of the settings)",
+        help="with --at or --edit: restore files as they were there (default: files_follow of the settings)",
     )
     add_agent(parser.add_argument_group("agent")).add_argument(
         "--agents",

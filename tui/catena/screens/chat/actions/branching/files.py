@@ -14,7 +14,7 @@ from catena_acp.errors import AgentError
 from catena_acp.snapshots.restoring import RestorePlan, whose_change
 from catena_store.errors import StoreError
 
-_TOGETHER = "{undo} while browsing, or /undo, takes back both."
+_TOGETHER = "{undo} while browsing, or /undo, undoes both."
 
 
 def along_choices(along: FilesAlong) -> tuple[ForkOption, ...]:
@@ -107,9 +107,9 @@ class AlongActions:
         while True:
             key = await self._context.parts.fork.ask(
                 ForkQuestion(
-                    "Bring the files along?",
+                    "Restore the files?",
                     "",
-                    f"Bring {free}, leave the files of others" if plan.free else "",
+                    f"Restore {free}, leave the files of others" if plan.free else "",
                     (
                         ForkOption(FILES, f"Also {counted(len(others), 'file')} of others"),
                         ForkOption(SHOW, "Show what would change", "Show"),
