@@ -130,3 +130,10 @@ def test_w23_a_paste_without_its_end_is_there_after_a_moment_and_ctrl_c_clears_i
         terminal.wait_for("say two")
         terminal.write("\x03")
         terminal.wait_for(EMPTY_BOX)
+
+
+def test_w23_a_nul_in_a_paste_is_seen_as_other_control_characters_are(place: Place) -> None:
+    with place.catena("--agent", "rehearsal") as terminal:
+        terminal.wait_for("Understudy")
+        terminal.write(f"{_BEGIN}say a\x00b\x01c end{_END}")
+        assert "│ say a␀b␁c end" in terminal.wait_for("c end")

@@ -67,6 +67,7 @@ _HUNG_UP = 128 + signal.SIGHUP  # exit status, whether the signal comes first or
 # Of kitty's protocol Textual asks for all keys as sequences, so that nothing can be typed where a program was killed.
 # Enough are unambiguous sequences for keys that had none (1), with the key of the base layout (4).
 _ALL_KEYS_REPORTED, _KEYS_REPORTED = "\x1b[>25u", "\x1b[>5u"
+_NUL = "\u2400"  # as it is drawn: no file of text and no argument of a program holds the character itself
 _KEY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # control characters of keys
 
 
@@ -347,7 +348,7 @@ class TerminalDriver(LinuxDriver):
 
         def hand_on(piece: str | PastedText) -> None:
             if isinstance(piece, PastedText):
-                self.process_message(events.Paste(piece.text.replace("\x00", "")))
+                self.process_message(events.Paste(piece.text.replace("\x00", _NUL)))
             else:
                 self._type(typing, piece)
 
@@ -433,7 +434,7 @@ class TerminalDriver(LinuxDriver):
 
     def _end_clipboard(self, outcome: ClipboardOutcome, *, pasted: bool) -> None:
         if isinstance(outcome, ClipboardText):
-            self.process_message(events.Paste(outcome.text.replace("\x00", "")))
+            self.process_message(events.Paste(outcome.text.replace("\x00", _NUL)))
         else:
             self.process_message(ClipboardRead(outcome, pasted=pasted))
 
