@@ -198,10 +198,10 @@ async def test_r16_the_second_client_goes_where_the_first_goes_and_stays_where_i
     async with world.client() as desk:
         await desk.say("say one")
         first = await desk.branch()
-        await desk.say("say two")
         async with follower(world, desk.conversation.id) as second:
-            await desk.conversation.rename("begun")
-            await second.until_told(Renamed)
+            await desk.say("say two")
+            answer = (await desk.branch())[-1].id
+            await second.until_told(MessageAdded, lambda news: news.message.id == answer)
             async with desk.db.write() as tx:
                 await windows.set_leaf(tx, desk.window_id, first[-1].id)
             moved = await second.until_told(LeafMoved)
