@@ -191,7 +191,7 @@ def conversation_json(everything: ConversationContents, born: Iterable[Message])
     yield ',\n  "messages": ['
     end = "]"
     for number, message in enumerate(born):
-        yield f"{',' if number else ''}\n    {_indented(record_shape(message), 4)}"
+        yield f"{',' if number else ''}\n    {_indented(record_shape(message, without=frozenset({'took'})), 4)}"
         end = "\n  ]"
     yield end
     rest: dict[str, object] = {
