@@ -289,7 +289,7 @@ async def settings(app: Stage) -> None:
     await _two_prompts(app)
     await app.write("/settings")
     await app.press("enter")
-    await app.shows("half_rows", "default")
+    await app.shows("files_follow", "default")
     await app.press("down", "down")
     await app.shows("holds at once")
 

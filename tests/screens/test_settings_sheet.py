@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from catena.screens.settings.screen import SettingsScreen, about, listed_setting
 from catena.settings.definitions import Applies, SettingKind
 from catena.settings.effective import effective_settings
 from catena.settings.file.document import SettingsDocument
-from catena.settings.settings import SETTINGS, Settings, at_once, load_settings
+from catena.settings.settings import ADVANCED, SETTINGS, Settings, at_once, load_settings
 from support.screen.pilot import Person, at_the_screen
 
 TEXT = '# mine\ntheme = "catena-dark"  # calm\ncolumn = 90\n\n[agents.mine]\ncommand = "x"\n'
@@ -82,6 +83,42 @@ def test_w21_each_setting_has_a_way_to_be_changed() -> None:
     for each in SETTINGS:
         assert bool(each.choices) == (each.kind is SettingKind.CHOICE), each.name
         assert each.does and not each.does.endswith("."), each.name
+
+
+async def test_advanced_settings_are_folded_below_one_row_and_found_by_the_filter(
+    tmp_path: Path, path: Path
+) -> None:
+    async with at_the_screen(str(tmp_path), size=(120, 60)) as person:
+        sheet = await opened(person)
+
+        def keys() -> list[str]:
+            return [row.key for row in sheet.row_list.rows]
+
+        assert len(keys()) <= 16
+        assert keys()[-1] == "advanced"
+        assert not ADVANCED & set(keys())
+        await person.press("slash", *"half_rows", "enter")
+        await person.until(lambda: keys() == ["half_rows"], "what the filter finds")
+        await person.press("escape", *["down"] * 15)
+        await person.until(lambda: sheet.chosen_key == "advanced", "the row that opens them")
+        await person.press("enter")
+        await person.until(lambda: set(keys()) > ADVANCED, "the advanced settings")
+        assert sheet.chosen_key in ADVANCED
+        await person.press("escape")
+        await person.back()
+
+
+def test_advanced_settings_have_the_last_section_of_their_document() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+    first, _, advanced = text.partition("\n## Advanced\n")
+
+    def described(part: str) -> set[str]:
+        names = re.findall(r"^\| `([^`]+)`", part, re.MULTILINE)
+        return {name if name in {each.name for each in SETTINGS} else name.split(".")[0] for name in names}
+
+    assert described(advanced) == ADVANCED
+    assert not described(first) & ADVANCED
+    assert "\n## " not in advanced
 
 
 async def test_w21_a_setting_is_changed_in_place_and_holds_at_once(tmp_path: Path, path: Path) -> None:
@@ -172,10 +209,10 @@ async def test_w21_a_file_with_an_error_is_said_with_its_line_and_stays(tmp_path
         rewrite(path, "theme = 3\n")
         await opened(person)
         await person.sees(":1: `theme` must be")
-        await person.press("j", "enter")
+        await person.press("j", "j", "enter")
         assert text_of(path) == "theme = 3\n"
         rewrite(path, "")
         await person.press("enter")
-        await person.until(lambda: 'painter = "off"' in text_of(path), "the change")
+        await person.until(lambda: 'vim = "on"' in text_of(path), "the change")
         await person.press("escape")
         await person.back()

@@ -11,8 +11,10 @@ from catena.settings.checks import check_names
 from catena.settings.effective import effective_settings, value_words
 from catena.settings.file.location import settings_path
 from catena.settings.file.writing import SettingChange, file_value, key_of, write_setting
-from catena.settings.settings import definition_of
+from catena.settings.settings import ADVANCED, definition_of
 from catena.text.safe_text import safe_line
+
+_ADVANCED = "advanced"  # the word for those that are listed apart
 
 
 async def settings(on: Here, wish: str) -> Done:
@@ -33,12 +35,16 @@ async def settings(on: Here, wish: str) -> Done:
     async def read() -> Report:
         rows = []
         for each in await asyncio.to_thread(effective_settings, path, os.environ):
-            if not name or f"{each.name}.".startswith(f"{name}."):
+            advanced = not ADVANCED.isdisjoint((each.name, each.key[0]))
+            listed = name in ("", _ADVANCED) and advanced == bool(name)
+            if listed or f"{each.name}.".startswith(f"{name}."):
                 told = "hidden" if each.private and each.name != name else safe_line(value_words(each.value))
                 line = f"line {each.line}" if each.line else "default"
                 rows.append(ReportRow(each.name, [told, f"from {each.variable}" if each.variable else line]))
         if not rows:
             raise Refused(f"{safe_line(name)} is not a setting; /settings lists them.")
+        if not name:
+            rows.append(ReportRow("advanced", [f"/settings {_ADVANCED} lists {len(ADVANCED)} more"]))
         return Report("Settings", "Setting", rows)
 
     return Done(report=LiveReport(on.settings, read))

@@ -50,6 +50,7 @@ class Group(Enum):
     HISTORY = "History"
     NOTIFICATIONS = "Notifications"
     PROGRAMS = "Programs"
+    ADVANCED = "Advanced"  # what one person in a hundred needs: folded
 
 
 @dataclass(frozen=True, slots=True)

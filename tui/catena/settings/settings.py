@@ -62,16 +62,16 @@ class CheckpointSetting:
     """The `[checkpoints]` table: when checkpoints are made, how many are kept, and whether agents get tools."""
 
     frequency: str = setting(  # a conversation may have its own
-        choice("turn", FREQUENCIES), Group.HISTORY, "when checkpoints are saved"
+        choice("turn", FREQUENCIES), Group.ADVANCED, "when checkpoints are saved"
     )
     keep: int = setting(  # those with a label do not count
         number(20, 1, None, ", 1 or more"),
-        Group.HISTORY,
+        Group.ADVANCED,
         "automatic checkpoints, and saved forks, to keep of a conversation",
     )
     tools: bool = setting(
         true_false(False),
-        Group.HISTORY,
+        Group.ADVANCED,
         "agents get tools to save and list checkpoints, and to ask for a rewind",
     )
 
@@ -96,7 +96,7 @@ class MemorySetting:
         true_false(False), Group.HISTORY, "agents get tools to look things up in your other conversations"
     )
     scope: str = setting(
-        choice("repository", MEMORY_SCOPES), Group.HISTORY, "which of your conversations these tools see"
+        choice("repository", MEMORY_SCOPES), Group.ADVANCED, "which of your conversations these tools see"
     )
 
 
@@ -117,7 +117,7 @@ class ExportSetting:
 
     mask: tuple[str, ...] = setting(
         written((), _masks, lambda rules: rules),
-        Group.HISTORY,
+        Group.ADVANCED,
         "regular expressions of what exports mask beside what looks like a secret",
         Applies.NOW,
     )
@@ -158,7 +158,7 @@ def _project_values(settings: Settings) -> Iterator[Named]:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The person's settings, in the order in which `catena config` prints them; the defaults hold without a file."""
+    """The person's settings, in the order of `catena config`, but the advanced are last; defaults need no file."""
 
     agent: str | None = setting(
         named(SettingKind.AGENT), Group.AGENTS, "the agent for new conversations", Applies.NOW
@@ -173,7 +173,7 @@ class Settings:
     )
     own_requests: OwnRequests = setting(
         choice(OwnRequests.RECORD, OwnRequests),
-        Group.PERMISSIONS,
+        Group.ADVANCED,
         "what agents let Catena write or run without a question: record it, ask you, or refuse",
         name="permissions.own_requests",
     )
@@ -185,15 +185,18 @@ class Settings:
         old_names=("permission_rules",),
     )
     park: bool = setting(
-        on_off(True), Group.AGENTS, "save a fork after each turn, so that edits need no replay"
+        on_off(True), Group.ADVANCED, "save a fork after each turn, so that edits need no replay"
     )
     replay: int = setting(
         number(32_000, 1_000, 1_000_000, " of characters from 1,000 to 1,000,000"),
-        Group.AGENTS,
+        Group.ADVANCED,
         "characters of a replay at most, 1,000 to 1,000,000; half of them for tool calls",
     )
     painter: bool = setting(
-        on_off(True), Group.LOOK, "send the terminal only the cells that change", variable=PAINTER_VARIABLE
+        on_off(True),
+        Group.ADVANCED,
+        "send the terminal only the cells that change",
+        variable=PAINTER_VARIABLE,
     )
     width: int = setting(
         number(100, 40, 400, " of cells from 40 to 400"),
@@ -203,24 +206,24 @@ class Settings:
         old_names=("column",),
     )
     half_rows: bool = setting(  # if the terminal draws them well
-        on_off(True), Group.LOOK, "backgrounds of prompts and code reach half a row further", Applies.NOW
+        on_off(True), Group.ADVANCED, "backgrounds of prompts and code reach half a row further", Applies.NOW
     )
     window_title: bool = setting(
         on_off(True),
-        Group.LOOK,
+        Group.ADVANCED,
         "the terminal's window is named after the conversation and its state",
         Applies.NOW,
     )
     images: ImageDrawing = setting(
         choice(ImageDrawing.AUTO, ImageDrawing),
-        Group.LOOK,
+        Group.ADVANCED,
         "images of agents are drawn where the terminal can",
     )
     shell: bool = setting(
-        on_off(True), Group.KEYS, "a ! at the beginning of the composer runs a shell command", Applies.NOW
+        on_off(True), Group.ADVANCED, "a ! at the beginning of the composer runs a shell command", Applies.NOW
     )
-    files: bool = setting(true_false(True), Group.ACCESS, "agents may read and write files through Catena")
-    terminals: bool = setting(true_false(True), Group.ACCESS, "agents may run commands through Catena")
+    files: bool = setting(true_false(True), Group.ADVANCED, "agents may read and write files through Catena")
+    terminals: bool = setting(true_false(True), Group.ADVANCED, "agents may run commands through Catena")
     snapshots: SnapshotScope = setting(
         choice(SnapshotScope.REPOSITORIES, SnapshotScope),
         Group.ACCESS,
@@ -241,23 +244,23 @@ class Settings:
     vim: bool = setting(on_off(False), Group.KEYS, "vi's keys in the composer", Applies.NOW)
     linear: LinearSetting = setting(
         choice(LinearSetting.AUTO, LinearSetting),
-        Group.LOOK,
+        Group.ADVANCED,
         "lines instead of a screen, for screen readers and dumb terminals",
         variable=LINEAR_VARIABLE,
     )
     linear_bells: bool = setting(
         on_off(True),
-        Group.NOTIFICATIONS,
+        Group.ADVANCED,
         "linear mode: one bell for done, two for a question, three for a failure; else always one",
     )
     idle_agents: int = setting(
         number(30, 0, None, " of minutes, 0 for never"),
-        Group.AGENTS,
+        Group.ADVANCED,
         "minutes without a prompt, after which the agent of a tab out of sight is ended; 0 for never",
     )
     prompt_history: int = setting(
         number(1_000, 0, None, " of prompts, 0 for none"),
-        Group.HISTORY,
+        Group.ADVANCED,
         "prompts that the prompt history keeps; older ones go at the next start",
     )
     checkpoints: CheckpointSetting = table(CheckpointSetting)
@@ -293,7 +296,7 @@ class Settings:
             "themes",
             lambda document: _themes(document),
             Applies.NOW,
-            Group.LOOK,
+            Group.ADVANCED,
             "themes of your own",
             _theme_values,
             lambda on: tuple(on.themes),
@@ -333,7 +336,7 @@ class Settings:
             "projects",
             lambda document: read_projects(document.values, document.wrong),
             Applies.START,
-            Group.AGENTS,
+            Group.ADVANCED,
             "additional directories of new conversations",
             _project_values,
             lambda on: tuple(each.directory for each in on.projects),
@@ -342,7 +345,13 @@ class Settings:
 
 
 _DESCRIBED = tuple(described_in(Settings))
-SETTINGS = tuple(each for each in _DESCRIBED if isinstance(each, SettingDefinition))
+ADVANCED = frozenset(each.name for each in _DESCRIBED if each.group is Group.ADVANCED)
+SETTINGS = tuple(
+    sorted(
+        (each for each in _DESCRIBED if isinstance(each, SettingDefinition)),
+        key=lambda each: each.name in ADVANCED,
+    )
+)
 TABLES = tuple(each for each in _DESCRIBED if isinstance(each, TableDefinition) and each.name)
 
 

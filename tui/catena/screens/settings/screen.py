@@ -39,11 +39,13 @@ from catena.widgets.typing_box import EdgeWord, TypingBox
 _SHORT = 15  # rows of a terminal below which little is said
 _OVERRIDES = "Written; {} overrides it."
 
+_ADVANCED = "advanced"  # the row that opens those settings
+
 _LONGEST = 24  # characters of a value in a row
 
 
 class SettingsScreen(ListScreen[None]):
-    """Every setting, in groups."""
+    """Every setting, in groups; the advanced are folded below one row, and found by the filter in any case."""
 
     class Changed(Message):
         """The settings file was changed; these hold now."""
@@ -77,6 +79,7 @@ class SettingsScreen(ListScreen[None]):
         self._wrong: InvalidSettings | None = None  # the error of the file
         self._cursor_key: str | None = None  # of the row that was spoken of
         self._edited: ListedSetting | None = None  # in the field
+        self._opened = False  # the advanced settings
 
     def compose_filter(self) -> Iterator[Widget]:
         """The filter."""
@@ -123,13 +126,17 @@ class SettingsScreen(ListScreen[None]):
             self.say(f"{error}. {fix}")
         return error is None
 
-    def _show(self) -> None:
+    def _show(self, keep: str | None = None) -> None:
         name, why = self._trouble
         rows = [setting_row(each, self._path, why if each.name == name else "") for each in self._listed]
         shown = words_match(self._filter.value, rows)
+        fold: list[Row] = []
+        if not (self._filter.value.strip() or self._opened):
+            shown = [row for row in rows if row.group != Group.ADVANCED.value]
+            fold = [Row(_ADVANCED, Group.ADVANCED.value, note=f"{len(rows) - len(shown)} more", group=" ")]
         every, some = len(rows), len(shown)
         self.show_head(count=f"{every:,}" if some == every else f"{some:,} of {every:,}")
-        self.row_list.show(shown, keep=self.chosen_key)
+        self.row_list.show([*shown, *fold], keep=keep or self.chosen_key)
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         """Say what the setting under the cursor is, and when a change of it holds."""
@@ -140,6 +147,8 @@ class SettingsScreen(ListScreen[None]):
         if (setting := self._chosen) is not None and not self._wrong:
             why = self._trouble[1] if self._trouble[0] == setting.name else ""
             self.say(why or about(setting, self._path, short=self.app.size.height < _SHORT))
+        elif event.key == _ADVANCED and not self._wrong:
+            self.say("")
 
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """Change the setting that was clicked."""
@@ -194,7 +203,11 @@ class SettingsScreen(ListScreen[None]):
     # Changes.
 
     def action_change(self) -> None:
-        """Change the setting under the cursor, in the way of its kind."""
+        """Change the setting under the cursor, in the way of its kind; open the advanced at their row."""
+        if self.chosen_key == _ADVANCED:
+            self._opened = True
+            self._show(next(each.name for each in self._listed if each.group is Group.ADVANCED))
+            return
         setting = self._chosen
         if setting is None or self._edited is not None:
             return

@@ -53,12 +53,12 @@ class HookSettings:
     """The `[hooks]` table: for each event the commands that are told of it."""
 
     turn_end: tuple[Program, ...] = setting(
-        _hook(), Group.PROGRAMS, "commands that are run when a turn has ended"
+        _hook(), Group.ADVANCED, "commands that are run when a turn has ended"
     )
     permission: tuple[Program, ...] = setting(
-        _hook(), Group.PROGRAMS, "commands that are run when an agent asks for a permission"
+        _hook(), Group.ADVANCED, "commands that are run when an agent asks for a permission"
     )
-    seam: tuple[Program, ...] = setting(_hook(), Group.PROGRAMS, "commands that are run at each seam")
+    seam: tuple[Program, ...] = setting(_hook(), Group.ADVANCED, "commands that are run at each seam")
 
     @property
     def any(self) -> bool:
