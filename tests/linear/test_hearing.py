@@ -24,7 +24,7 @@ def test_u11_help_and_a_plain_permission_are_short_and_the_rest_is_read_on_wish(
     assert len([line for line in said[first:last] if line.startswith("/")]) == 10
     assert any(line.startswith("/compare") for line in said[last:])
     agents = [line for line in said if line.startswith("Agent: ")]
-    more = next(line for line in agents if "more, not installed. /agents all reads them." in line)
+    more = next(line for line in agents if "more, not installed. /agent list all reads them." in line)
     assert not any("not installed" in line for line in agents[: agents.index(more)])
     missing = sum(1 for line in agents[agents.index(more) + 1 :] if ", not installed" in line)
     assert more.startswith(f"Agent: {missing} more, ")
@@ -61,7 +61,8 @@ def test_u11_a_choice_lets_commands_through_and_a_sentence_there_becomes_the_dra
     text = "\n".join(said)
     assert "/quit: " in text and "is not one of them" not in text
     assert (
-        text.count("Catena: That is no answer. It is kept as a draft: /send sends it, /draft reads it.") == 2
+        text.count("Catena: That is no answer. It is kept as a draft: /draft send sends it, /draft reads it.")
+        == 2
     )
     assert any("and what about the tests?" in line for line in said)
     assert any("why are there two?" in line for line in said)

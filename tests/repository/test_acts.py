@@ -22,6 +22,7 @@ MOST_TWICE = 7
 MOST_SENTENCES_TWICE = 1
 
 _ROOMS = {"screen": chat_actions.ChatActions, "lines": linear_commands.LinearCommands}
+_OF_OLD_NAMES = ("asides.md", "command-line.md")  # say what an old or another client's name does
 _MADE = re.compile(r"self\.(\w+)(?:: \w+)? = (\w+)\(")
 _MADE_LATER = re.compile(r"def (\w+)\(self\) -> (\w+):\n(?:.*\n)?\s+from ([\w.]+) import")
 
@@ -111,3 +112,21 @@ def sentences(folder: str) -> set[str]:
 
 def test_fewer_and_fewer_sentences_stand_on_two_fronts() -> None:
     assert len(sentences("tui/catena/linear") & sentences("tui/catena/screens")) <= MOST_SENTENCES_TWICE
+
+
+def test_u08_no_sentence_names_a_command_by_a_name_that_is_in_no_list() -> None:
+    listed = {act.name for act in ACTS if act.listed is None}
+    names = {name for act in ACTS for name in (act.name, *act.aliases)} - listed
+    named = re.compile(rf"(?<![\w/.<~-])/({'|'.join(sorted(names, key=len, reverse=True))})(?![\w/.-])")
+    found = {
+        (each.group(), sentence)
+        for package in ("tui/catena", "acp/catena_acp")
+        for sentence in sentences(package)
+        for each in named.finditer(sentence)
+    }
+    assert {sentence for _, sentence in found} == {
+        "/insert puts the answer into the draft, /save into a file, /begin into a new conversation.",
+    }, "what a side question takes is no command"
+    pages = [each for each in (ROOT / "docs").glob("*.md") if each.name not in _OF_OLD_NAMES]
+    for page in (ROOT / "README.md", *pages):
+        assert named.search(page.read_text(encoding="utf-8").replace("`", " ")) is None, page.name

@@ -90,7 +90,7 @@ async def test_k04_enter_goes_back_to_a_checkpoint_and_undo_returns(world: World
         await person.say("/rewind")
         await person.sees("You are already at “good”.")
         await person.say("/rewind bad")
-        await person.sees("No checkpoint “bad”; /checkpoints lists them.")
+        await person.sees("No checkpoint “bad”; /checkpoint list lists them.")
 
 
 async def test_k04_a_rewind_during_a_turn_stops_it_first(world: World) -> None:
@@ -188,7 +188,9 @@ async def test_k01_how_often_is_set_by_a_word(world: World) -> None:
         await person.say("/checkpoints off")
         await person.sees("Checkpoints are off")
         await person.say("/checkpoint")
-        await person.sees("Checkpoints are off in this conversation; turn them on with /checkpoints manual")
+        await person.sees(
+            "Checkpoints are off in this conversation; turn them on with /checkpoint list manual"
+        )
 
 
 async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after_the_turn(

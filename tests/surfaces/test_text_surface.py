@@ -52,7 +52,7 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/templates") == ["! There are no prompt templates."]
         assert await told("/next-question") == ["! No tab asks."]
         assert await told("/checkpoint here") == ["Saved checkpoint “here”: /rewind here returns here."]
-        assert await told("/label") == ["! /label LABEL names the newest checkpoint."]
+        assert await told("/label") == ["! /checkpoint name LABEL names the newest checkpoint."]
         assert await told("/label there") == ["Newest checkpoint renamed to “there”."]
         (kept, *_) = await told("/checkpoints")
         assert kept.startswith("Checkpoints, newest first: “there” · ")
@@ -76,7 +76,7 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("/btw say Beside.") == ["Answer: Beside."]
         assert await told("/lineage") == ["! This conversation has no forks; /fork creates one."]
         assert await told("/undo") == [
-            "Undone: pinning “write notes.txt one”. Nothing more to undo. /redo to redo."
+            "Undone: pinning “write notes.txt one”. Nothing more to undo. /undo redo to redo."
         ]
         (act,) = await told("/reflog")
         assert act.startswith("Undo history: pinning “write notes.txt one” · ") and act.endswith(" · undone")

@@ -40,7 +40,7 @@ async def test_k11_a_title_an_agent_and_a_move_are_taken_back_one_after_the_othe
 
         taken = await undoing.undo(tab)
         assert taken and undone(taken) == (
-            "Undone: the jump to another branch. /undo again for: the change to other. /redo to redo."
+            "Undone: the jump to another branch. /undo again for: the change to other. /undo redo to redo."
         )
         assert tab.leaf_id == leaf
         await undoing.undo(tab)

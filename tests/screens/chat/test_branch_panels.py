@@ -439,7 +439,7 @@ async def test_f12_one_walks_from_a_fork_to_its_source_and_back(world: World) ->
     async with at_the_screen(str(world.project)) as person:
         await say(person, "alpha")
         await person.say("/fork side")  # unasked: nothing is replayed
-        await person.sees("forked from “say alpha” at", "/lineage goes there")
+        await person.sees("forked from “say alpha” at", "/context forks goes there")
         await person.pilot.resize_terminal(50, 30)
         await person.sees_no("/line")  # said whole or not at all
         await person.sees("forked from “say alpha” at")

@@ -46,7 +46,7 @@ async def test_m10_files_shows_what_was_read_and_changed(tmp_path: Path) -> None
         text = await person.sees("Files on this branch", "changed 1 time", "read 1 time")
         rows = [line.split()[:2] for line in text.splitlines()]
         assert rows.index(["notes.txt", "changed"]) < rows.index(["README.md", "read"]), "the latest first"
-        assert "/changes shows what changed" in text
+        assert "/files changes shows what changed" in text
         await person.press("escape")
 
 

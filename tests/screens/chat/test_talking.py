@@ -294,7 +294,9 @@ async def test_w02_the_key_leaves_out_a_mode_that_asks_for_nothing_and_says_so(t
         await person.sees("Bold · Understudy · Auto")
         for mode in ("Ask", "Code", "Plan", "Ask"):
             await person.press("shift+tab")
-            await person.sees(f"The mode is {mode}. Only /mode Auto lets the agent do everything unasked.")
+            await person.sees(
+                f"The mode is {mode}. Only /model mode Auto lets the agent do everything unasked."
+            )
 
 
 async def test_w02_an_agent_without_modes_says_so_to_the_key(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_r16_the_second_catena_reads_along_live_and_goes_on_when_the_first_is_ki
             second.wait_for(rf"open in Catena on \S+ \(pid {first.pid}, since \d\d:\d\d\)")
             second.wait_for(r"│ say after all")
             first.signal(signal.SIGKILL)
-            second.wait_for("owner exited: type or /takeover to continue here")
+            second.wait_for("owner exited: type or /history takeover to continue here")
             second.wait_for(r"│ say after all")
             second.press("enter")
             second.wait_for(r"Catena exited during this turn[\s\S]*  after all")

@@ -115,7 +115,7 @@ def _next_mode(session: SessionState) -> str:
 def _mode_words(session: SessionState) -> str:
     """The mode in force, and the modes that only their names choose."""
     named = next((each.name for each in session.modes if each.id == session.mode), session.mode or "")
-    left = [f"/mode {safe_line(each.name)}" for each in session.modes if _runs_everything(each)]
+    left = [f"/model mode {safe_line(each.name)}" for each in session.modes if _runs_everything(each)]
     only = f" Only {' or '.join(left)} lets the agent do everything unasked." if left else ""
     return f"The mode is {safe_line(named)}.{only}"
 

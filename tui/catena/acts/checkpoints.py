@@ -28,7 +28,7 @@ async def checkpoint(on: Here, label: str) -> Done:
 async def name(on: Here, label: str) -> Done:
     """Name the newest checkpoint."""
     if not label:
-        raise Refused("/label LABEL names the newest checkpoint.")
+        raise Refused("/checkpoint name LABEL names the newest checkpoint.")
     return Done(
         f"Newest checkpoint renamed to {checkpoint_name(await on.tab.conversation.checkpoints.name(label))}."
     )

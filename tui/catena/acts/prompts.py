@@ -125,7 +125,7 @@ async def queue(on: Here, wish: str) -> Done:
             )
             for item in items
         ]
-        note = "/queue now N, first N, remove N or edit N; /continue sends what was held."
+        note = "/queue now N, first N, remove N or edit N; /queue send sends what was held."
         return Report("Queue", "Queue", rows, note, enter="edit one")
 
     return Done(report=LiveReport(on.tab.window.queue, read))
@@ -151,7 +151,7 @@ async def change_queued(on: Here, item: QueueItem, how: str) -> Done:
             return Done("Sent first.")
         case "remove":
             await window.queue.remove(item.id)
-            return Done("Removed. /inputs finds the text.")
+            return Done("Removed. /history inputs finds the text.")
     await on.surface.write()
     await on.tabs.outgoing.finish(window.queue.restore(item.id))
     return Done()
@@ -163,7 +163,7 @@ async def attach(on: Here, path: str) -> Done:
         files = [_shown(file) for file in on.tab.attached_files]
         if not files:
             raise Refused("/attach PATH attaches a file.")
-        return Done(f"Attached: {', '.join(files)}. /detach takes the newest away.")
+        return Done(f"Attached: {', '.join(files)}. /attach remove takes the newest away.")
     quoted = len(path) > 1 and path[0] == path[-1] and path[0] in "'\""
     remark = await attach_path(on.tab, path[1:-1] if quoted else path)
     await on.tabs.keep_attachments(on.tab)

@@ -200,7 +200,7 @@ class LinearContext:
             return
         tab.draft = joined(tab.draft.rstrip(), text)
         await self.tabs.keep(tab)
-        self.say("That is no answer. It is kept as a draft: /send sends it, /draft reads it.")
+        self.say("That is no answer. It is kept as a draft: /draft send sends it, /draft reads it.")
 
     async def place_kept(self) -> None:
         """Put what was kept while no tab was open into the draft of the one that is."""

@@ -57,11 +57,11 @@ _DIFF_LINES = 12  # of a change, where everything is said
 _OVER = frozenset({"completed", "failed", "cancelled", "rejected", "unknown"})
 _COMMANDS = {
     Offer.RETRY: "/retry",
-    Offer.WAIT: "/wait",
+    Offer.WAIT: "/retry wait",
     Offer.LOGIN: "/login",
     Offer.OTHER_AGENT: "/agent",
-    Offer.LAST_LINES: "/stderr",
-    Offer.TAKE_OVER: "/takeover",
+    Offer.LAST_LINES: "/context stderr",
+    Offer.TAKE_OVER: "/history takeover",
 }
 
 
@@ -253,7 +253,7 @@ class Narrator:
                 self._ended(tab, event)
                 context.tabs.saw(tab)
             case PromptReturned():
-                context.say("Your text is kept as a draft: /send sends it, /draft reads it.")
+                context.say("Your text is kept as a draft: /draft send sends it, /draft reads it.")
             case DoingChanged(doing=doing, retried=retried):
                 self._doing(doing)
                 if retried is not None:
@@ -287,7 +287,7 @@ class Narrator:
                     self._line(f"Note: {hold_words(conversation.holder, context.tabs.host, free=free)}")
             case PlaceMoved():
                 if tab.elsewhere is not None:
-                    self._line(f"Note: {tab.elsewhere.words('/follow')}.")
+                    self._line(f"Note: {tab.elsewhere.words('/tree end')}.")
             case BackgroundChanged():
                 count = tab.window.background_count
                 running = f"{counted(count, 'command')} running" if count else "nothing runs any more"
@@ -439,7 +439,7 @@ class Narrator:
         held = [item for item in items if item.held]
         if held and not any(item.held for item in self._queue):
             self._line(
-                f"Queued: {counted(len(held), 'prompt')} waits for you. /continue sends, /queue lists."
+                f"Queued: {counted(len(held), 'prompt')} waits for you. /queue send sends, /queue lists."
             )
         self._queue = items
 
@@ -495,7 +495,7 @@ class Narrator:
         if tab not in self._context.tabs.tabs:  # it was closed meanwhile
             return
         number = self._context.tabs.tabs.index(tab) + 1
-        self._line(f"Tab: {number}, {safe_line(tab.name())}, {words}. /tab {number} goes there.")
+        self._line(f"Tab: {number}, {safe_line(tab.name())}, {words}. /tabs go {number} goes there.")
 
 
 def offer_lines(standing: StandingTrouble) -> list[str]:

@@ -236,7 +236,7 @@ def _body_of(call: Call) -> list[str]:
 def image_lines(call: Call) -> Iterator[str]:
     """The images of a tool call; a file can be made of them."""
     for image in call.images:
-        yield f"Image: {image_facts(image)}. /save N FILE writes it."
+        yield f"Image: {image_facts(image)}. /export message N FILE writes it."
 
 
 def change_lines(diffs: Sequence[AnyDiff], directory: str, *, most: int | None = None) -> Iterator[str]:

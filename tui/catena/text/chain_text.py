@@ -156,7 +156,7 @@ def _when(moment: datetime) -> str:
     return moment.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-_HOW = "/lineage goes there"
+_HOW = "/context forks goes there"
 
 
 def kin_name(kin: Kin) -> str:

@@ -214,12 +214,12 @@ def what(done: JournalLine) -> str:
 def undone(taken: UndoResult) -> str:
     """Text on what was undone, and what one more `/undo` would undo."""
     coming = f"/undo again for: {what(taken.next)}." if taken.next else "Nothing more to undo."
-    return f"Undone: {_acts(taken)}. {_files(taken)}{coming} /redo to redo."
+    return f"Undone: {_acts(taken)}. {_files(taken)}{coming} /undo redo to redo."
 
 
 def done_again(taken: UndoResult) -> str:
     """Text on what was redone, and what one more `/redo` would redo."""
-    coming = f"/redo again for: {what(taken.next)}." if taken.next else ""
+    coming = f"/undo redo again for: {what(taken.next)}." if taken.next else ""
     return f"Redone: {_acts(taken)}. {_files(taken)}{coming}".rstrip()
 
 

@@ -8,7 +8,7 @@ from catena_acp.process_group import parse_start_time
 from catena_store.records import Owner
 
 HELD_ELSEWHERE = "Read-only: this conversation is open in another Catena."
-FREE = "The Catena that had this conversation has exited. Send a message or use /takeover to continue here."
+FREE = "The Catena that had this conversation has exited. Send a message or use /history takeover to continue here."
 
 
 def hold_words(holder: Owner | None, host: str, *, free: bool = False) -> str:

@@ -46,7 +46,7 @@ from catena_store.windows import windows
 
 MOST_LABEL = 60  # characters
 _ENDED = ("completed", "failed")  # states of a tool call
-_OFF = "Checkpoints are off in this conversation; turn them on with /checkpoints manual."
+_OFF = "Checkpoints are off in this conversation; turn them on with /checkpoint list manual."
 
 
 class Checkpoints:
@@ -315,7 +315,7 @@ def found(newest_first: Sequence[Checkpoint], key: str | None) -> Checkpoint:
         return begun[0]
     if begun:
         raise NoCheckpoint(f"{len(begun)} checkpoints start with “{key}”; type more of the id.")
-    raise NoCheckpoint(f"No checkpoint “{key}”; /checkpoints lists them.")
+    raise NoCheckpoint(f"No checkpoint “{key}”; /checkpoint list lists them.")
 
 
 def label_of(text: str | None) -> str | None:

@@ -38,7 +38,7 @@ class AgentCommands:
             pieces = (safe_line(each.title), each.name, str(each.readiness), each.version, each.about)
             context.out.line(f"Agent: {', '.join(filter(None, pieces))}")
         if missing and argument != "all":
-            context.out.line(f"Agent: {len(missing)} more, not installed. /agents all reads them.")
+            context.out.line(f"Agent: {len(missing)} more, not installed. /agent list all reads them.")
         context.say("/agent NAME continues with another one; catena agents install NAME installs one.")
 
     async def announced(self) -> Sequence[str]:
@@ -67,10 +67,10 @@ class AgentCommands:
         levels = (LinearSetting.QUIET, LinearSetting.NORMAL, LinearSetting.WHOLE, LinearSetting.VERBOSE)
         if not argument:
             self._context.say(
-                f"Linear mode is {self._context.level}; /linear quiet, normal, whole or verbose changes it."
+                f"Linear mode is {self._context.level}; /show detail quiet, normal, whole or verbose changes it."
             )
             return
         if argument not in levels:
-            raise Refused(f"/linear takes one of {', '.join(levels)}.")
+            raise Refused(f"/show detail takes one of {', '.join(levels)}.")
         self._context.level = LinearSetting(argument)
         self._context.say(f"Linear mode is {argument} until you leave. /settings linear {argument} keeps it.")

@@ -33,7 +33,7 @@ def numbered(context: LinearContext, argument: str, *, known: bool = True) -> st
     """The id of the message of a number; unless it is to be ``known``, None for one that nobody has. Raises Refused."""
     number = argument.strip().rstrip(":.")
     if not number.isdecimal():
-        raise Refused(f"{safe_line(argument) or 'That'} is no number of a message. /read reads them.")
+        raise Refused(f"{safe_line(argument) or 'That'} is no number of a message. /show from reads them.")
     id = context.numbers.id_of(int(number)) if len(number) < 9 else None
     if id is None and known:
         last = context.numbers.last
@@ -92,7 +92,7 @@ class PromptCommands:
             await tab.window.say(text, await with_mentions_of(tab, text, attached))
         except (AgentError, StoreError, ReadOnly, NotAttachable):
             tab.restore(text, attached)
-            self._context.say("Not sent; your text is kept as a draft: /send sends it, /draft reads it.")
+            self._context.say("Not sent; your text is kept as a draft: /draft send sends it, /draft reads it.")
             raise
         if attached:
             await self._context.tabs.keep_attachments(tab)
@@ -114,7 +114,7 @@ class PromptCommands:
             return
         context.out.line("Draft:")
         context.out.lines(rows.set_in(line) for line in safe(tab.draft).splitlines())
-        context.say("/send sends it, /drop drops it.")
+        context.say("/draft send sends it, /draft drop drops it.")
 
     async def drop(self) -> None:
         """Drop the draft; it stays among the inputs."""
@@ -123,7 +123,7 @@ class PromptCommands:
         if text.strip():
             await context.tabs.remember_inputs([text], tab.conversation.record.cwd)
             await context.tabs.keep(tab)
-            context.say("Dropped; /inputs still has it.")
+            context.say("Dropped; /history inputs still has it.")
         else:
             context.say("There is no draft.")
 
@@ -132,7 +132,7 @@ class PromptCommands:
         tab = self._context.here
         tab.draft = joined(tab.draft.rstrip(), text)
         await self._context.tabs.keep(tab)
-        self._context.say("Put into the draft: /send sends it, /draft reads it, /drop drops it.")
+        self._context.say("Put into the draft: /draft send sends it, /draft reads it, /draft drop drops it.")
 
     async def quote(self, argument: str) -> None:
         """Quote a message in the draft."""
@@ -155,7 +155,7 @@ class PromptCommands:
         stops = " Sending it stops the running turn." if tab.at_work else ""
         context.say(
             f"The next line is the new prompt; an empty one cancels. It needs: {price.words}.{stops} "
-            "What came later stays, in /versions and /tree."
+            "What came later stays in /tree."
         )
         text = await context.ask_text(f"You {number}: ")
         if text is None or not text.strip():
@@ -190,7 +190,7 @@ class PromptCommands:
         waiting = tab.trouble.wait(standing.problem.resets_at)
         until = standing.problem.resets_at
         context.say(
-            f"Sent again when the limit ends, at {until.astimezone():%H:%M}. /wait again stops waiting."
+            f"Sent again when the limit ends, at {until.astimezone():%H:%M}. /retry wait again stops waiting."
         )
 
         async def at_its_end() -> None:

@@ -69,7 +69,7 @@ class ReadingCommands:
             if row is not None:
                 await self._say_message(row, whole=False)
         if len(ids) > _READ:
-            context.say(f"{len(ids) - _READ:,} more: /read {first + _READ} goes on.")
+            context.say(f"{len(ids) - _READ:,} more: /show from {first + _READ} goes on.")
 
     async def _say_message(self, row: Message, *, whole: bool) -> None:
         context, out = self._context, self._context.out
@@ -101,7 +101,7 @@ class ReadingCommands:
         context = self._context
         number, _, named = argument.partition(" ")
         if not named.strip():
-            raise Refused("/save N FILE writes message N into a file.")
+            raise Refused("/export message N FILE writes message N into a file.")
         row = await numbered_message(context, number)
         directory = context.here.conversation.record.cwd
         images = [

@@ -80,7 +80,7 @@ class LinesSurface:
     ) -> str | None:
         """Send a prompt that came back into the draft, unless something else stands there."""
         if not apart and tab.draft.strip() not in ("", prompt.strip()):
-            return "/send sends it"
+            return "/draft send sends it"
         tab.draft = tab.draft if apart else ""
         try:
             if ready is not None:

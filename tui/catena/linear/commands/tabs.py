@@ -124,7 +124,7 @@ class TabCommands:
             for each, price in zip(found, priced, strict=True)
         ]
         at = await context.choose(
-            f"{heading} /agents lists those that are not installed, too.", words, first=first
+            f"{heading} /agent list lists those that are not installed, too.", words, first=first
         )
         return None if at is None else specs[at]
 
@@ -181,7 +181,7 @@ class TabCommands:
         if added := tab.added_words():
             context.out.line(f"Note: {added}")
         if tab.elsewhere is not None:
-            context.say(f"{tab.elsewhere.words('/follow')}.")
+            context.say(f"{tab.elsewhere.words('/tree end')}.")
         if tab.queue:
             context.say(f"{counted(len(tab.queue), 'prompt')} queued; /queue lists.")
         await self._say_draft(tab)
@@ -222,7 +222,7 @@ class TabCommands:
     async def _say_draft(self, tab: Tab) -> None:
         if tab.written.strip():
             self._context.out.line(f"Draft: {safe_line(tab.written)[:200]}")
-            self._context.say("/send sends the draft, /draft reads it, /drop drops it.")
+            self._context.say("/draft send sends it, /draft reads it, /draft drop drops it.")
 
     # --- from tab to tab
 

@@ -115,7 +115,7 @@ def _runs(row: Message) -> bool:
 def _hold(tab: Tab) -> str:
     holder = tab.conversation.holder
     if tab.conversation.free:
-        return "owner exited: type or /takeover to continue here"
+        return "owner exited: type or /history takeover to continue here"
     if holder is None:
         return "read-only: open in another Catena"
     return f"read-only: open in Catena ({holder.pid}) on {safe_line(holder.host)}"

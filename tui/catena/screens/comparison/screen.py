@@ -152,7 +152,7 @@ def _drawn(diffs: Sequence[FileDiff], files: int, directory: str) -> list[Widget
         head = Content.assemble((f"  {shown_path(file.path, directory)}", "bold"), (f"  {told}", "$muted"))
         drawn.append(Static(head, markup=False))
         if diff.added + diff.removed > _MOST_LINES:
-            drawn.append(_note("Too long to be shown here: /changes has all of it."))
+            drawn.append(_note("Too long to be shown here: /files changes has all of it."))
         elif file.changes:
             parts = tuple(ToolDiff(file.path, each.old, each.new or "") for each in file.changes)
             drawn.append(SubjectBlock(parts, directory, whole=True))
@@ -160,7 +160,7 @@ def _drawn(diffs: Sequence[FileDiff], files: int, directory: str) -> list[Widget
             drawn.append(_note(note))
         drawn.append(Static(""))
     if files > _MOST_FILES:
-        drawn.append(_note(f"{counted(files - _MOST_FILES, 'more file')}: /changes has all of them."))
+        drawn.append(_note(f"{counted(files - _MOST_FILES, 'more file')}: /files changes has all of them."))
     return drawn
 
 
