@@ -73,7 +73,7 @@ def test_m16_a_tab_that_went_another_way_says_where_the_conversation_went_on(cat
     first = next(row for row in shown(catena, id)["messages"] if row["text"] == "one")
     assert run(catena, "--resume", id, "--at", first["id"], "say beside").status == 0
     again = back_in_lines(catena, "/follow", "echo")
-    assert "1 later turn elsewhere: /follow goes there." in again.out
+    assert "1 later turn elsewhere: /tree end goes there." in again.out
     assert heard(again) == ["say one", "say beside", "echo"]
 
 
@@ -89,7 +89,7 @@ def test_m16_a_tab_is_told_when_a_client_that_only_reads_moves_the_conversation(
         until(owner, "beside\n")
         elsewhere = catena("--linear", stdin=f"/open {id}\n/versions 3\n/open 1\n")
         assert "Read-only" in elsewhere.out and "say two" in elsewhere.out, elsewhere
-        until(owner, "Note: 1 later turn elsewhere: /follow goes there.")
+        until(owner, "Note: 1 later turn elsewhere: /tree end goes there.")
         owner.communicate("/follow\n/quit\n", timeout=60)
     assert "say two" in catena("show", id).out
 

@@ -228,7 +228,7 @@ async def test_r16_a_client_that_leaves_is_told_and_typing_goes_on_with_all_of_t
     try:
         gone = await second.until_told(HoldChanged, lambda news: news.free)
         assert gone.read_only
-        with pytest.raises(ReadOnly, match=r"has exited\. Send a message or use /takeover"):
+        with pytest.raises(ReadOnly, match=r"has exited\. Send a message or use /history takeover"):
             await second.window.clear()
         assert second.conversation.free
         over = await second.say("echo")
