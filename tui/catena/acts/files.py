@@ -32,7 +32,9 @@ from catena_store.ids import utc_now
 
 _SCOPES = {"": Since.BRANCH, "branch": Since.BRANCH, "turn": Since.TURN, "look": Since.LOOK}
 _AS_REPORTED = "As reported by the agents; not read from disk. /files changes shows what changed."
-_ALSO_BY_SNAPSHOTS = "Counts as reported by the agents; the others by snapshots. /files changes shows what changed."
+_ALSO_BY_SNAPSHOTS = (
+    "Counts as reported by the agents; the others by snapshots. /files changes shows what changed."
+)
 
 
 async def files(on: Here) -> Done:
@@ -127,7 +129,9 @@ async def _file(file: UnreadFile, directory: str) -> Done:
 async def blame(on: Here, named: str) -> Done:
     """Report who wrote the lines of a file, or some of them; to open some goes to their prompt."""
     if not named:
-        raise Refused("/files blame FILE says which prompt wrote its lines; /files blame FILE:12 or FILE:12-20 of those.")
+        raise Refused(
+            "/files blame FILE says which prompt wrote its lines; with FILE:12 or FILE:12-20, of those."
+        )
     await on.tab.conversation.settle()
     directory = on.tab.conversation.record.cwd
     asked = await asyncio.to_thread(FileLines.read, named, Path(directory))

@@ -92,7 +92,9 @@ class PromptCommands:
             await tab.window.say(text, await with_mentions_of(tab, text, attached))
         except (AgentError, StoreError, ReadOnly, NotAttachable):
             tab.restore(text, attached)
-            self._context.say("Not sent; your text is kept as a draft: /draft send sends it, /draft reads it.")
+            self._context.say(
+                "Not sent; your text is kept as a draft: /draft send sends it, /draft reads it."
+            )
             raise
         if attached:
             await self._context.tabs.keep_attachments(tab)
