@@ -160,7 +160,7 @@ def test_g03_in_a_subdirectory_it_is_said_where_git_takes_the_patch(kept: Catena
     top = kept.project.parent
     assert (told.status, told.err) == (
         0,
-        f"the paths are those of {top}; to take it back: git -C {top} apply -R -\n",
+        f"the paths are those of {top}; to undo it: git -C {top} apply -R -\n",
     )
     apply_back(kept, told.out, top)
     assert not (top / "notes.txt").exists() and not (top / "tool").exists()

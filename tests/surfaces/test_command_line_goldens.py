@@ -93,12 +93,18 @@ def _masked(value: Any, home: Path) -> Any:
 
 
 def _in_order(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The events of a turn, of each row the last.
+    """The events of a turn, of each row the last, and of its words one.
 
-    How often a row is told of depends on the machine, and so does when costs are told.
+    How often a row is told of and in how many pieces depends on the machine, and so does when costs are told.
     """
     last = {event.get("id", at): at for at, event in enumerate(events)}
-    kept = [event for at, event in enumerate(events) if last[event.get("id", at)] == at]
+    kept = list[dict[str, Any]]()
+    for at, event in enumerate(events):
+        before = kept[-1] if kept else {}
+        if event["event"] == before.get("event") == "text" and event["message_id"] == before["message_id"]:
+            kept[-1] = before | {"text": before["text"] + event["text"]}
+        elif last[event.get("id", at)] == at:
+            kept.append(event)
     return sorted(kept, key=lambda event: event["event"] == "usage")
 
 
