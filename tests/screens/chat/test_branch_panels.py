@@ -439,6 +439,7 @@ async def test_f12_one_walks_from_a_fork_to_its_source_and_back(world: World) ->
     async with at_the_screen(str(world.project)) as person:
         await say(person, "alpha")
         await person.say("/fork side")  # unasked: nothing is replayed
+        await person.sees("1 say alpha", "2 say alpha (fork)")
         await person.sees("forked from “say alpha” at", "/context forks goes there")
         await person.pilot.resize_terminal(50, 30)
         await person.sees_no("/line")  # said whole or not at all
@@ -447,6 +448,8 @@ async def test_f12_one_walks_from_a_fork_to_its_source_and_back(world: World) ->
         await person.done()
         fork = person.tab
         await say(person, "beta")
+        await person.sees("2 say beta")
+        await person.sees_no("(fork)")
         await person.say("/lineage")
         await person.until(lambda: person.tab is not fork, "the source")
         await person.sees("forked: “say beta”")

@@ -120,6 +120,7 @@ class Tab:
     kept: bool  # a window of the workspace, which comes back
     among: Sequence[Tab] = field(default=(), compare=False, repr=False)  # the open tabs, itself one of them
     first_prompt: str = ""  # that was born in the conversation
+    source: str = ""  # the name of what it was forked from, if it has no prompt of its own yet
     draft: str = ""
     scroll: int | None = None
     leaf_id: str | None = None
@@ -477,9 +478,16 @@ def names_of(tabs: Sequence[Tab]) -> list[str]:
     """What tabs are called beside each other."""
     named = [
         (
-            safe_line(conversation_name(tab.conversation.record.title, tab.first_prompt, "")),
+            safe_line(
+                conversation_name(tab.conversation.record.title or _of_source(tab), tab.first_prompt, "")
+            ),
             safe_line(tab.agent_title),
         )
         for tab in tabs
     ]
     return [name or "new" for name in names_apart(named)]
+
+
+def _of_source(tab: Tab) -> str:
+    """The name of a fork that has no prompt of its own yet, by its source; "" for any other conversation."""
+    return f"{tab.source} (fork)" if tab.source and not tab.first_prompt else ""

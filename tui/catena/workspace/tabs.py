@@ -260,6 +260,14 @@ class OpenTabs:
         later = await tab.conversation.turns_elsewhere(tab.window_id, tab.leaf_id)
         tab.elsewhere = TurnsElsewhere(later) if later else None
         tab.first_prompt = first_prompt or ""
+        tab.source = "" if first_prompt else await self._source_of(tab)
+
+    async def _source_of(self, tab: Tab) -> str:
+        """The name of the conversation that a tab's was forked from; "" if it was not."""
+        if tab.conversation.record.fork_point_id is None:
+            return ""
+        source = (await tab.conversation.branches.lineage()).source
+        return chain_text.kin_name(source) if source else ""
 
     def _listen(self, tab: Tab) -> None:
         def listen(event: ConversationEvent) -> None:
