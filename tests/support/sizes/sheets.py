@@ -111,7 +111,7 @@ async def setting(person: Person) -> None:
     """The values of a setting."""
     await person.say("/settings")
     await person.sees_dialog(SettingsScreen)
-    await person.press(*["down"] * 5, "enter")
+    await person.press(*["down"] * 7, "enter")
     await person.sees_dialog(Picker)
 
 
