@@ -63,7 +63,7 @@ async def test_k11_u_while_browsing_undoes_and_says_so_with_draft_and_branch_bac
         await person.is_asked()
         await person.press("enter")
         screen = await person.sees("  second", "Undone: the rewind.")
-        assert "/redo to redo" in screen
+        assert "/undo redo to redo" in screen
         await person.done()
         assert person.draft == "half a thought"
         assert person.area.place == "browsing", "u can be pressed again"
