@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from catena_acp.continuity.conversation_events import ConversationEvent, MessageAdded, MessageChanged
+from catena_store.chains import turns
 from catena_store.ids import utc_now
-from catena_store.records import Kind, Message
+from catena_store.records import Kind, Message, StopReason
 from support.conversations.rehearsed import World
 
 LONG = timedelta(minutes=2, seconds=14)
@@ -49,3 +50,16 @@ async def test_the_last_row_of_a_turn_says_how_long_the_turn_took_at_once_and_wh
         assert last.took == pytest.approx(LONG.total_seconds(), abs=60)
         assert [row.took for row in others] == [None] * len(others)
         assert newest(list(desk.told), last.id).took == last.took
+
+
+async def test_a_turn_whose_end_nobody_saw_says_no_duration(tmp_path: Path) -> None:
+    world, wall = World(tmp_path), Wall()
+    async with world.client(clock=wall) as desk:
+        await desk.window.say("say before; cue never")
+        await desk.until_told(MessageAdded, lambda news: news.message.text == "before")
+        wall.by = LONG
+    async with world.client(clock=wall, resume=desk) as again:
+        async with again.db.read() as reader:
+            (turn,) = await turns.of_conversation(reader, again.conversation.id)
+        assert turn.stop_reason is StopReason.INTERRUPTED
+        assert {row.took for row in await again.branch()} == {None}

@@ -394,7 +394,7 @@ async def test_g06_a_change_of_files_that_was_cut_off_asks_at_the_start(
         await person.is_asked()
         await person.apart()
         await person.sees("Restoring 2 files was cut off after 1.", "Finish it", "Undo it", "esc cancel")
-        await person.sees_no("enter run")  # there is nothing that Enter decides
+        await person.sees_no("enter confirm")  # there is nothing that Enter decides
         await person.press(key)
         await person.sees("Finished." if left == "finished" else "Undone: the files are as they were before.")
         await person.done()

@@ -75,7 +75,9 @@ async def _ask_to_fork(
     options = () if at_work else (QuestionOption("other", f"Fork {other}", short, typed="side"),)
     free = unasked and nothing
     answer = await on.surface.ask(Question(f"{title} {there}?", "Fork", price, options, note, free=free))
-    beside = beside is not (answer == "other") or tab.at_work
+    if answer == "other":
+        beside = not beside
+    beside = beside or tab.at_work  # a turn may have begun since
     return await fork_at(on, message.id if message else None, beside=beside, directory=directory)
 
 

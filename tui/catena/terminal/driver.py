@@ -348,7 +348,7 @@ class TerminalDriver(LinuxDriver):
 
         def hand_on(piece: str | PastedText) -> None:
             if isinstance(piece, PastedText):
-                self.process_message(events.Paste(piece.text.replace("\x00", _NUL)))
+                self.process_message(_paste(piece.text))
             else:
                 self._type(typing, piece)
 
@@ -434,7 +434,7 @@ class TerminalDriver(LinuxDriver):
 
     def _end_clipboard(self, outcome: ClipboardOutcome, *, pasted: bool) -> None:
         if isinstance(outcome, ClipboardText):
-            self.process_message(events.Paste(outcome.text.replace("\x00", _NUL)))
+            self.process_message(_paste(outcome.text))
         else:
             self.process_message(ClipboardRead(outcome, pasted=pasted))
 
@@ -477,6 +477,10 @@ class TerminalDriver(LinuxDriver):
             broken = broken or _has_line_end((last + piece).rstrip("\r\n"))
             last = (last + piece)[-1:]
         return "".join(pieces)
+
+
+def _paste(text: str) -> events.Paste:
+    return events.Paste(text.replace("\x00", _NUL))
 
 
 def _normalize_lines(data: str) -> str:

@@ -35,6 +35,7 @@ from catena_store.windows import attachments, inputs, queue, windows
 if TYPE_CHECKING:
     from catena_acp.conversation.adoption.sessions import ForeignSessions
     from catena_acp.conversation.inspection.price import Price
+    from catena_store.conversations.lineage import Lineage
 
 
 READ_ONLY = "The database is read-only: you can read but not send."
@@ -263,11 +264,16 @@ class OpenTabs:
         tab.source = "" if first_prompt else await self._source_of(tab)
 
     async def _source_of(self, tab: Tab) -> str:
-        """The name of the conversation that a tab's was forked from; "" if it was not."""
+        """The name of the conversation that a tab's was forked from; "" if it was not, or if that cannot be read."""
         if tab.conversation.record.fork_point_id is None:
             return ""
-        source = (await tab.conversation.branches.lineage()).source
-        return chain_text.kin_name(source) if source else ""
+        lineage = await self._lineage(tab)
+        return chain_text.kin_name(lineage.source) if lineage and lineage.source else ""
+
+    async def _lineage(self, tab: Tab) -> Lineage | None:
+        with contextlib.suppress(StoreError):  # a tab opens without it
+            return await tab.conversation.branches.lineage()
+        return None
 
     def _listen(self, tab: Tab) -> None:
         def listen(event: ConversationEvent) -> None:
@@ -569,11 +575,8 @@ class OpenTabs:
 
     async def lineage_line(self, tab: Tab) -> str:
         """The line on the source and the forks of a tab's conversation; "" if they cannot be read."""
-        try:
-            lineage = await tab.conversation.branches.lineage()
-        except StoreError:
-            return ""
-        return chain_text.lineage_line(lineage, tab.conversation.record.created_at)
+        lineage = await self._lineage(tab)
+        return chain_text.lineage_line(lineage, tab.conversation.record.created_at) if lineage else ""
 
     async def summaries(
         self, before: tuple[int, str] | None, limit: int, *, archived: bool = False

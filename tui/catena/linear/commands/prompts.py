@@ -22,7 +22,7 @@ from catena_acp.errors import AgentError, ReadOnly
 from catena_store.conversations import messages
 from catena_store.errors import NotAttachable, StoreError
 from catena_store.ids import utc_now
-from catena_store.records import Attachment, Kind, Message
+from catena_store.records import Attachment, Message
 
 _INPUTS = 20  # that are listed
 _WAIT_GRACE = 3.0  # seconds after the end of a limit, for clocks that differ
@@ -253,10 +253,3 @@ class PromptCommands:
         context.out.line(f"Output: {', '.join(filter(None, (safe_line(command), end)))}")
         context.out.lines(rows.set_in(line) for line in plain_output(running.output.text).splitlines())
         await self.write(output_block(command, running.output.text, end))
-
-    async def last_of(self, kind: Kind) -> Message | None:
-        """The newest message of a kind on the branch."""
-        leaf = self._context.here.leaf_id
-        async with self._context.tabs.store.read() as reader:
-            found = await messages.page(reader, leaf, 60)
-        return next((row for row in reversed(found) if row.kind is kind), None)

@@ -24,7 +24,7 @@ from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.text.formats import size_text, truncate
 from catena.text.safe_text import safe_line
 from catena.workspace.keeping import TabKeeping
-from catena.workspace.undo import TabUndo, undone
+from catena.workspace.undo import NOTHING, TabUndo, undone
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
@@ -129,7 +129,7 @@ class HistoryActs:
             return "Nothing to undo here · /undo in the chat undoes earlier changes"
         step = await self._undoing.undo(None)
         self._count -= 1
-        return undone(step) if step else "Nothing to undo."
+        return undone(step) if step else NOTHING
 
     def _done(self, words: str) -> str:
         self._count += 1

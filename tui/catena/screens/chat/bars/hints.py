@@ -44,7 +44,7 @@ HINTS: dict[str, tuple[Hint, ...]] = {  # where there is no room, the first ones
         ("{stop}", "back"),
     ),
     "choosing": (("{fork}", "fork"), ("{retry}", "retry"), ("{fold}", "edit"), ("{stop}", "back")),
-    "branch": (("{branch_do}", "run"), ("{stop}", "cancel")),
+    "branch": (("{branch_do}", "confirm"), ("{stop}", "cancel")),
     "editing": (("{stop}", "your draft back"), _HELP),
     "question": (("{stop}", "decide later"), _HELP),
     "form": (("{next_field}", "next field"), ("{stop}", "decide later"), _HELP),
