@@ -182,13 +182,52 @@ def test_w30_a_project_s_template_is_allowed_only_once_its_text_was_read_out(tmp
         "/templates allow theirs",
         "n",
     )
-    asked = said.index("Allow this template for catena run?")
+    asked = said.index("Allow this template to be sent unread?")
     assert said[asked - 1] == "say First."
-    allowed = said.index("Catena: Allowed for catena run, until the file changes.", asked)
+    allowed = said.index("Catena: Allowed to be sent unread, until the file changes.", asked)
     changed = said.index("say Other.", allowed)
     assert said[changed + 1] == said[asked]
     assert not [line for line in said[changed:] if line.startswith("Catena: Allowed")]
     assert catena("run", "--agent", "rehearsal", "/theirs").status == 2
+
+
+def test_u08_what_is_shipped_is_asked_read_about_and_meant_in_lines(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    folder = catena.project / ".catena/prompts"
+    folder.mkdir(parents=True)
+    (folder / "theirs.md").write_text("---\nside-question: true\n---\nsay Theirs.")
+    said = lines_told(
+        catena,
+        "/help summary",
+        "/help all",
+        "/sumary",
+        "say First.",
+        "/theirs",
+        "/templates allow theirs",
+        "y",
+        "/theirs",
+        "",
+        "/templates summary of it",
+        "",
+        "/rename",
+        "/history inputs",
+    )
+    described = "/summary [WISH]: summarise the conversation: copy it, save it, or continue from it"
+    assert said.count(described) == 2 and said.count("/theirs: say Theirs.") == 1
+    (unknown,) = (line for line in said if "Unknown command" in line)
+    assert "Did you mean /summary? Nothing was sent" in unknown
+    waits = said.index(
+        "Catena: This project's side question waits for you to allow it: /templates allow theirs."
+    )
+    assert said.index("Rehearsal, aside: Theirs.") > waits
+    assert len([line for line in said if line.startswith("Catena: Side question, not saved: ")]) == 2
+    assert [line.partition(": ")[2] for line in said if line.endswith(("/summary of it", "/theirs"))]
+
+
+def test_u08_a_template_that_is_typed_in_a_choice_is_no_answer_to_it(tmp_path: Path) -> None:
+    said = lines_told(Catena(tmp_path), "say One.", "/agent", "/summary", "", "/draft")
+    assert [line for line in said if line.startswith("Catena: Side question, not saved: ")]
+    assert "Catena: There is no draft." in said
 
 
 def test_s04_several_agents_are_asked_only_where_all_of_them_take_the_prompt(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from catena.acts.table import commands_of
 from catena.cli.arguments import command_table
 from catena.linear.commands.table import COMMANDS as LINEAR_COMMANDS
 from catena.screens.chat.commands.table import COMMANDS
+from catena.settings.templates import find_templates
 from support.places import ROOT
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -104,6 +105,7 @@ PRESENT = [each for each in DOCUMENTS if each.name != "CHANGELOG.md"]  # which n
 def test_d05_options_commands_and_files_that_a_document_names_exist(document: Path) -> None:
     slashes = {f"/{name}" for each in COMMANDS for name in (each.name, *each.aliases)}
     slashes |= {f"/{name}" for line in LINEAR_COMMANDS for name in (line.name, *line.aliases)}
+    slashes |= {f"/{each.name}" for each in find_templates(ROOT / "nowhere", str(ROOT / "nowhere"))}
     missing: set[str] = set()
     for code in written_code(document):
         named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", code))

@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from catena.screens.aside.screen import AsideScreen
-from catena.text.aside_text import PULL_REQUEST, SUMMARY
+from catena.settings.templates import find_templates, used_templates
 from catena.transcript import Transcript
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_store.records import Cause
@@ -15,6 +15,9 @@ from support.conversations.rehearsed import World
 from support.places import ROOT
 from support.screen.chain import world as world
 from support.screen.pilot import Person, at_the_screen
+
+_SHIPPED = used_templates(find_templates(ROOT / "nowhere", str(ROOT / "nowhere")))
+SUMMARY, PULL_REQUEST = _SHIPPED["summary"].text, _SHIPPED["pr"].text
 
 
 async def begun(person: Person) -> None:

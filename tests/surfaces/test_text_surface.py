@@ -49,7 +49,11 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         ]
         assert await told("/mcp") == ["! No MCP servers: [mcp.NAME] in the settings adds one."]
         assert await told("/mcp allow") == ["! This project has no .mcp.json."]
-        assert await told("/templates") == ["! There are no prompt templates."]
+        assert await told("/templates") == [
+            "Templates: /pr · shipped with Catena · side question",
+            "Templates: /summary · shipped with Catena · side question",
+        ]
+        assert await told("/templates nothing") == ["! There is no template nothing."]
         assert await told("/next-question") == ["! No tab asks."]
         assert await told("/checkpoint here") == ["Saved checkpoint “here”: /rewind here returns here."]
         assert await told("/label") == ["! /checkpoint name LABEL names the newest checkpoint."]

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from catena.screens.aside.screen import AsideScreen
 from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.screens.chat.prompt import prompt_area
+from catena.screens.settings import templates as sheet
 from catena.settings import templates
-from catena.settings.templates import Template, find_templates, named_template
+from catena.settings.templates import Template, find_templates, named_template, used_templates
 from catena.widgets.completion import completions
 from catena_acp.port.session_events import AgentCommand
 from support.clients.command_line import Catena, run
@@ -60,7 +63,7 @@ def test_w30_a_project_has_no_templates_outside_of_it_and_none_that_control_the_
 
     found = find_templates(own, str(project))
 
-    assert [(each.name, each.of_project) for each in found] == [
+    assert [(each.name, each.of_project) for each in found if not each.shipped] == [
         ("review", True),
         ("linked", False),
         ("review", False),
@@ -168,12 +171,174 @@ async def test_w30_templates_are_listed_and_a_project_s_is_sent_unread_only_wher
             await person.press("enter")
             await person.sees("say $ARGUMENTS")
             await person.press("escape")
-            await person.sees("allow for catena run")
+            await person.sees("allow to be sent unread")
             await person.press("a")
-            await person.sees("Allowed for catena run, until the file changes.")
+            await person.sees("Allowed to be sent unread, until the file changes.")
             await person.press("escape")
             await person.back()
 
     assert run(catena, "/theirs now").out == "now\n"
     theirs.write_text("say something else")
     assert run(catena, "/theirs x").status == 2
+
+
+def test_u08_what_is_shipped_stands_below_the_person_s_and_the_project_s(tmp_path: Path) -> None:
+    own, project = tmp_path / "config", tmp_path / "project"
+
+    def used(*, allowed: bool | None = None) -> dict[str, Template]:
+        found = find_templates(own, str(project))
+        return used_templates([replace(each, allowed=allowed) if each.of_project else each for each in found])
+
+    assert {name: (each.shipped, each.aside, each.hint) for name, each in used().items()} == {
+        "pr": (True, "pull-request", "[WISH]"),
+        "summary": (True, "summary", "[WISH]"),
+    }
+    written(own / "prompts", "pr", "Mine.")
+    written(project / ".catena/prompts", "pr", "Theirs.")
+    assert used()["pr"].text == "Theirs." and used()["summary"].shipped
+    assert used(allowed=False)["pr"].text == "Mine."
+
+
+@pytest.mark.parametrize(
+    ("line", "aside"),
+    [
+        ("side-question: notes", "notes"),
+        ("side-question: true", "ask"),
+        ("side-question: ../notes", "ask"),
+        ("side-question: false", ""),
+        ("side-question:", ""),
+        ("description: side-question", ""),
+    ],
+)
+def test_u08_a_template_is_a_side_question_if_it_says_so_and_names_no_file_elsewhere(
+    tmp_path: Path, line: str, aside: str
+) -> None:
+    written(tmp_path / "prompts", "ask", f"---\n{line}\n---\nsay it")
+    template = named_template(find_templates(tmp_path, str(tmp_path)), "ask")
+    assert template is not None and (template.aside, template.text) == (aside, "say it")
+
+
+async def test_u08_a_side_question_of_a_template_is_asked_at_once_and_its_answer_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_CONFIG_DIR", str(tmp_path / "config"))
+    written(tmp_path / "config/prompts", "risks", "---\nside-question: risky\n---\nsay the risks of $1")
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.idle()
+        await person.say("/risks this")
+        await person.sees_dialog(AsideScreen)
+        await person.sees("  the risks of this")
+        await person.press("s")
+        await person.sees("Saved as risky.md")
+        await person.press("escape")
+        await person.back()
+        assert person.draft == "" and "the risks" not in person.text
+        for typed in ("/risk", "/templates risks those"):
+            person.composer.put("")
+            await person.type(typed)
+            await person.until(lambda: person.area.prompt.templates.known, "the templates")
+            await person.press("enter")
+            if typed == "/risk":
+                await person.sees_dialog(AsideScreen)
+            await person.sees("  the risks of", *(["those"] if "those" in typed else []))
+            await person.press("escape")
+            await person.back()
+        await person.say("/inputs")
+        await person.sees("/risks this", "/risks those")
+    assert (tmp_path / "risky.md").read_text() == "the risks of this\n"
+
+
+async def test_u08_the_palette_asks_what_is_shipped_and_a_wrong_letter_finds_its_name(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.idle()
+        await person.press("ctrl+p")
+        await person.type("summ")
+        await person.sees("/summary", "summarise the conversation")
+        await person.press("tab")
+        await person.back()
+        await person.until(lambda: person.draft == "/summary ", "the name to be completed")
+        person.composer.put("")
+        await person.press("ctrl+p")
+        await person.type("pull request")
+        await person.sees("/pr")
+        await person.press("enter")
+        await person.sees_dialog(AsideScreen)
+        await person.sees("Draft the text of a pull request")
+        await person.press("escape")
+        await person.back()
+        await person.say("say hello")
+        await person.idle()
+        await person.say("/summaries")
+        await person.sees("Did you mean /summary?")
+
+
+async def test_u08_a_side_question_of_a_project_is_not_asked_before_it_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_CONFIG_DIR", str(tmp_path / "config"))
+    written(
+        tmp_path / ".catena/prompts", "summary", "---\nside-question: summary\n---\nsay theirs $ARGUMENTS"
+    )
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.idle()
+        await person.say("/summary now")
+        await person.sees("waits for you to allow it: /templates allow summary")
+        await person.until(lambda: person.draft == "/summary now", "what was typed")
+        person.composer.put("")
+        await person.say("/templates")
+        await person.sees("side question", "hidden by the project's")
+        await person.press("a")
+        await person.sees("Allowed to be sent unread, until the file changes.")
+        await person.press("escape")
+        await person.back()
+        await person.say("/summary now")
+        await person.sees_dialog(AsideScreen)
+        await person.sees("  theirs now")
+
+
+async def test_u08_a_shipped_template_is_changed_in_a_copy_of_the_person_s_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_CONFIG_DIR", str(tmp_path / "config"))
+    shipped = find_templates(tmp_path / "config", str(tmp_path))[0]
+    edited: list[str] = []
+
+    def change(file: Path) -> None:
+        edited.append(str(file))
+        file.write_text(file.read_text().replace(shipped.text, "") + f"say edit {len(edited)}. ")
+
+    async def edit(app: object, path: str, line: int, environment: object) -> None:
+        change(Path(path))
+
+    monkeypatch.setattr(sheet, "edit_file", edit)
+    copy = tmp_path / "config/prompts/pr.md"
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.idle()
+        await person.say("/templates")
+        await person.sees("Shipped with Catena", "Put a Markdown file into .catena/prompts")
+        await person.press("e")
+        await person.sees("Your own copy: ", "hidden by yours")
+        assert edited == [str(copy)]
+        await person.press("e")
+        await person.until(lambda: len(edited) == 2, "the second edit, of the copy")
+        assert edited[1] == str(copy)
+        await person.press("escape")
+        await person.back()
+        await person.say("/pr")
+        await person.sees_dialog(AsideScreen)
+        await person.sees("  edit 1.")
+    assert copy.read_text().startswith("---\ndescription: draft a pull request")
+    assert shipped in find_templates(tmp_path / "config", str(tmp_path)), "the package stays as it is"
+
+
+def test_u08_catena_run_asks_no_side_question_and_leaves_a_name_that_is_shipped_to_the_agent(
+    tmp_path: Path,
+) -> None:
+    catena = Catena(tmp_path)
+    written(catena.config / "prompts", "risks", "---\nside-question: true\n---\nsay risks")
+    refused = run(catena, "/risks")
+    assert (refused.status, refused.out) == (2, "") and "is a side question" in refused.err
+    assert "/summary" in run(catena, "/summary").out

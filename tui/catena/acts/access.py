@@ -6,10 +6,11 @@ import shlex
 from collections.abc import Sequence
 from functools import partial
 
+from catena.acts.asides import ask
 from catena.acts.perform import carry_out
-from catena.acts.surface import Done, Here, LiveReport, Question, Refused, Report, ReportRow
+from catena.acts.surface import Done, Here, LiveReport, Question, Refused, Report, ReportRow, SideQuestion
 from catena.settings.file.location import config_directory
-from catena.settings.templates import KnownTemplates, Template, answer_about
+from catena.settings.templates import KnownTemplates, Template, answer_about, named_template
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
 from catena.text.secrets import SecretMask
@@ -118,18 +119,18 @@ def _next(listed: ListedServers) -> str:
 
 
 async def templates(on: Here, answer: str) -> Done:
-    """Report the prompt templates; `allow NAME` and `refuse NAME` answer for those of the project."""
+    """Report the prompt templates, or use one; `allow NAME` and `refuse NAME` answer for those of the project."""
     known = known_templates(on.tabs, on.at)
     verb, _, name = answer.partition(" ")
     if verb in ("allow", "refuse"):
         return await _answer(on, name.strip(), await known.read(), allowed=verb == "allow")
+    if used := name if verb == "use" else answer:
+        return await _use(on, await known.read(), *used.split(maxsplit=1))
 
     async def read() -> Report:
         rows = [
             ReportRow(f"/{each.name}", _answers(each), partial(_text, each)) for each in await known.read()
         ]
-        if not rows:
-            raise Refused("There are no prompt templates.")
         return Report("Prompt templates", "Templates", rows, enter="read it")
 
     return Done(report=LiveReport(known, read))
@@ -142,9 +143,25 @@ def known_templates(tabs: OpenTabs, tab: Tab | None) -> KnownTemplates:
 
 
 def _answers(template: Template) -> Sequence[str]:
+    aside = "side question" if template.aside else ""
     if not template.of_project:
-        return ()
-    return "of this project", {True: "allowed", False: "not used", None: "not answered yet"}[template.allowed]
+        return "shipped with Catena" if template.shipped else "", aside
+    answer = {True: "allowed", False: "not used", None: "not answered yet"}[template.allowed]
+    return "of this project", answer, aside
+
+
+async def _use(on: Here, known: Sequence[Template], name: str, arguments: str = "") -> Done:
+    template, typed = named_template(known, name), f"/{name} {arguments}".rstrip()
+    if template is None:
+        raise Refused(f"There is no template {safe_line(name)}.")
+    text = template.with_arguments(arguments)
+    if not template.aside and on.tab:  # there is one
+        await on.surface.write(text)
+        return Done()
+    if template.waits:
+        on.surface.give_back(typed)
+        raise Refused(f"This project's side question waits for you to allow it: /templates allow {name}.")
+    return await ask(on, SideQuestion(text, typed, template.aside))
 
 
 async def _text(template: Template) -> Done:
@@ -157,11 +174,11 @@ async def _answer(on: Here, name: str, known: Sequence[Template], *, allowed: bo
         raise Refused(f"This project has no template {safe_line(name)}.")
     if allowed:
         await carry_out(_text(template), on.surface)
-        await on.surface.ask(Question("Allow this template for catena run?", "Allow it"))
+        await on.surface.ask(Question("Allow this template to be sent unread?", "Allow it"))
     return Done(await answer_template(template, on.tabs.store, allowed=allowed))
 
 
 async def answer_template(template: Template, store: Database, *, allowed: bool) -> str:
     """Keep the answer about a template as it was read; return what holds now."""
     await answer_about(template, store, allowed=allowed)
-    return f"{'Allowed for catena run' if allowed else 'Not used'}, until the file changes."
+    return f"{'Allowed to be sent unread' if allowed else 'Not used'}, until the file changes."

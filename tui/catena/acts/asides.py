@@ -1,32 +1,20 @@
-"""Acts beside a conversation, none of which is kept in it: any question, a summary, the text of a pull request."""
+"""Side questions, none of which is kept in the conversation."""
 
 from __future__ import annotations
 
 from catena.acts.agents import kept_agent
 from catena.acts.surface import AnswerTo, Done, Here, Refused, SideQuestion
-from catena.text.aside_text import PULL_REQUEST, SUMMARY, with_wish
 from catena.text.safe_text import safe
 from catena.workspace.tab import Tab
 
 
 async def btw(on: Here, question: str) -> Done:
     """Ask a question, and more of them as long as the user likes."""
-    return await _ask(on, SideQuestion(question, f"/btw {question}", "aside"))
+    return await ask(on, SideQuestion(question, f"/btw {question}", "aside"))
 
 
-async def summary(on: Here, wish: str) -> Done:
-    """Ask for a summary of the conversation; ``wish`` is what the user wishes of it."""
-    typed = f"/summary {wish}".strip()
-    return await _ask(on, SideQuestion(with_wish(SUMMARY, wish), typed, "summary"))
-
-
-async def pull_request(on: Here, wish: str) -> Done:
-    """Ask for the text of a pull request; ``wish`` is what the user wishes of it."""
-    typed = f"/pr {wish}".strip()
-    return await _ask(on, SideQuestion(with_wish(PULL_REQUEST, wish), typed, "pull-request"))
-
-
-async def _ask(on: Here, question: SideQuestion) -> Done:
+async def ask(on: Here, question: SideQuestion) -> Done:
+    """Ask what is asked beside the conversation, and take the answer where the user wants it."""
     if on.at is None:
         on.surface.give_back(question.typed)
     tab = on.tab

@@ -330,7 +330,8 @@ _SHEETS: Mapping[str, tuple[Row, ...]] = {
     ),
     "templates": (
         ("template_read", "enter", "read it"),
-        ("template_allow", "a", "allow the project's for catena run"),
+        ("template_edit", "e", "edit it, or a copy of your own of a shipped one"),
+        ("template_allow", "a", "allow the project's to be sent unread"),
         ("template_refuse", "x", "do not use the project's"),
     ),
     "settings": (

@@ -212,14 +212,16 @@ class LinearClient:
         self._asked_to_leave = False
         if name == "cancel" and self._questions.postpone():
             return
-        if await self._commands.agents.fill_template(name, argument):
+        templates = await self._commands.agents.templates()
+        if template := templates.get(name):
+            await self._commands.agents.use_template(template, argument)
             return
         announced = await self._commands.agents.announced()
         if name in announced:
             self._note_typed(text)
             await self._commands.prompts.say(text)
         else:
-            self._context.say(unknown_text(name, announced))
+            self._context.say(unknown_text(name, (*templates, *announced)))
 
     async def _do(self, act: Coroutine[Any, Any, None], *, needed: bool = False) -> bool:
         """Do something to its end and say what goes wrong; False if it was interrupted.

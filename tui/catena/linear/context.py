@@ -67,7 +67,9 @@ class LinearContext:
         self.do: Callable[
             [str, str], Awaitable[None]
         ]  # does the command of a name, with what is typed behind
-        self.known: Callable[[str], str] = lambda name: ""  # a command's own name, "" for none
+        self.known: Callable[[str], Awaitable[str]] = (
+            _nobody  # a command's own name, or a template's; "" for none
+        )
         self._unplaced = ""  # texts that answered nothing while no tab had a draft
         self._hinted: set[str] = set()
         self.leave: Callable[[], None] = lambda: None
@@ -182,7 +184,7 @@ class LinearContext:
             if line is None:
                 return None
             name = command_name(line.text) or ""
-            if not (command := self.known(name)):
+            if not (name and (command := await self.known(name))):
                 return line.text
             if command not in _READING:
                 self.input.put_back(line.text)
@@ -264,6 +266,11 @@ class LinearContext:
 def is_sentence(text: str) -> bool:
     """True for words that somebody may miss: no single word, and no number."""
     return len(text.split()) > 1 and any(map(str.isalpha, text))
+
+
+async def _nobody(name: str) -> str:
+    """Know no command."""
+    return ""
 
 
 async def _nowhere(tab: Tab) -> None:

@@ -1,7 +1,7 @@
-"""Prompt templates: Markdown files that are offered as commands, the project's above the person's.
+"""Prompt templates: Markdown files that are offered as commands, the project's above the person's above Catena's.
 
-A project is a stranger: what a template of its says is sent without a look, by `catena run`, only where the person
-allowed just this content; one that they do not want is as if it were not there.
+A project is a stranger: what a template of its says is sent without a look, by `catena run` or as a side question, only
+where the person allowed just this content; one that they do not want is as if it were not there.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the first frame reads no store
 
 FOLDER = "prompts"  # below the configuration directory
 PROJECT_FOLDER = ".catena/prompts"  # below the directory of a conversation
+_SHIPPED = Path(__file__).parent / FOLDER
 _MOST_FILES = 100  # of a folder
 _MOST_BYTES = 64 * 1024
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -40,15 +41,27 @@ class Template:
     text: str
     description: str = ""
     hint: str = ""  # of its arguments
+    aside: str = ""  # the name of the file of a saved answer, if it is a side question
     of_project: bool = False
+    shipped: bool = False  # with Catena
     path: str = ""  # of the file, resolved
     digest: str = ""  # of its content
     allowed: bool | None = None  # the person's answer about a project's, as it is; None before there is one
 
     @property
+    def usage(self) -> str:
+        """What is typed, with what may follow."""
+        return f"/{self.name} {self.hint}".rstrip()
+
+    @property
     def refused(self) -> bool:
         """True for one of a project that the person does not want."""
         return self.of_project and self.allowed is False
+
+    @property
+    def waits(self) -> bool:
+        """True for one of a project that is not sent before the person has allowed it or read it."""
+        return self.of_project and not self.allowed
 
     def with_arguments(self, arguments: str) -> str:
         """The text with ``$ARGUMENTS`` and ``$1`` to ``$9`` filled in; without such places arguments go below it.
@@ -70,20 +83,41 @@ class Template:
 
 
 def find_templates(own: Path, project: str) -> tuple[Template, ...]:
-    """The templates of a project, then those of the person's configuration directory, each by name. Blocks.
+    """The templates of a project, those of the person's configuration directory, and Catena's, each by name. Blocks.
 
     What cannot be read is left out, and so is what a link in a project leads to outside of its folder.
     """
     folder = Path(project, PROJECT_FOLDER)
     return (
-        *_templates(folder, inside=Path(project), of_project=True),
-        *_templates(own / FOLDER, inside=None, of_project=False),
+        *(replace(each, of_project=True) for each in _templates(folder, inside=Path(project))),
+        *_templates(own / FOLDER),
+        *(replace(each, shipped=True) for each in _templates(_SHIPPED)),
     )
 
 
 def named_template(templates: Sequence[Template], name: str) -> Template | None:
-    """The template of a name; the project's where both have one, unless that was refused."""
-    return next((each for each in templates if each.name == name and not each.refused), None)
+    """The template of a name: the first that was not refused."""
+    return used_templates(templates).get(name)
+
+
+def used_templates(templates: Sequence[Template]) -> dict[str, Template]:
+    """Of each name the template that is used, in the order in which they were found."""
+    used: dict[str, Template] = {}
+    for each in templates:
+        if not each.refused:
+            used.setdefault(each.name, each)
+    return used
+
+
+def own_copy(template: Template, own: Path) -> Path:
+    """The file in which a template is changed: a copy of the person's own of one that is shipped. Raises OSError."""
+    if not template.shipped:
+        return Path(template.path)
+    copy = own / FOLDER / f"{template.name}.md"
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError), copy.open("xb") as file:
+        file.write(Path(template.path).read_bytes())
+    return copy
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +157,7 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _templates(folder: Path, *, inside: Path | None, of_project: bool) -> Iterator[Template]:
+def _templates(folder: Path, *, inside: Path | None = None) -> Iterator[Template]:
     try:
         root = None if inside is None else inside.resolve()
         paths = sorted(islice(folder.glob("*.md"), _MOST_FILES))
@@ -142,11 +176,10 @@ def _templates(folder: Path, *, inside: Path | None, of_project: bool) -> Iterat
         except (OSError, ValueError, RuntimeError):
             continue
         if len(data) <= _MOST_BYTES:
-            template = _template(path.stem, text, of_project=of_project)
-            yield replace(template, path=str(resolved), digest=_digest(data))
+            yield replace(_template(path.stem, text), path=str(resolved), digest=_digest(data))
 
 
-def _template(name: str, text: str, *, of_project: bool) -> Template:
+def _template(name: str, text: str) -> Template:
     lines = _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
     told: dict[str, str] = {}
     if lines[0].rstrip() == "---" and "---" in (rest := [line.rstrip() for line in lines[1:]]):
@@ -157,7 +190,9 @@ def _template(name: str, text: str, *, of_project: bool) -> Template:
         lines = lines[end + 2 :]
     body = "\n".join(lines).strip()
     first = safe_line(body.partition("\n")[0])
-    return Template(name, body, told.get("description") or first, told.get("argument-hint", ""), of_project)
+    aside = {"true": name, "false": ""}.get(value := told.get("side-question", ""), value)
+    aside = aside if not aside or _NAME.fullmatch(aside) else name  # a file is called so
+    return Template(name, body, told.get("description") or first, told.get("argument-hint", ""), aside)
 
 
 def _words(arguments: str) -> list[str]:

@@ -176,7 +176,9 @@ class CompletionList(RowList):
         for kind in (_AGENT, _TEMPLATE):
             if row.key.startswith(kind):
                 name = f"/{row.key.removeprefix(kind)}"
-                takes_more = row.label != name
+                takes_more = row.label != name and not (
+                    kind == _TEMPLATE and row.label.startswith(f"{name} [")
+                )
                 return name + (" " if takes_more else ""), not takes_more
         # Ours ask for what is missing, so that they can all be sent at once.
         command = row.key.removeprefix(_OWN)
@@ -209,9 +211,8 @@ def completions(
         if template.refused:
             continue
         prompts.append(((template.name,), _template_row(template, hidden_by=by.get(template.name, ""))))
-        by.setdefault(
-            template.name, "the project has a template" if template.of_project else "you have a template"
-        )
+        has = "the project has" if template.of_project else "Catena has" if template.shipped else "you have"
+        by.setdefault(template.name, f"{has} a template")
     agents = [((each.name,), _agent_row(each, hidden_by=by.get(each.name, ""))) for each in agent_commands]
     # A better fit stands before a worse one, whosever it is: Enter takes the first.
     ranked = (
@@ -254,11 +255,13 @@ def _own_row(command: CommandWords) -> Row:
 
 
 def _template_row(template: Template, *, hidden_by: str) -> Row:
-    label = f"/{template.name}" + (f" {template.hint}" if template.hint else "")
-    detail = "project's prompt" if template.of_project else "your prompt"
+    whose = "project's" if template.of_project else "Catena's" if template.shipped else "your"
+    detail = f"{whose} {'side question' if template.aside else 'prompt'}"
     if hidden_by:
-        return Row(_TEMPLATE + template.name, label, detail=detail, note=_hidden(hidden_by), dim=True)
-    return Row(_TEMPLATE + template.name, label, detail=detail, note=template.description)
+        return Row(
+            _TEMPLATE + template.name, template.usage, detail=detail, note=_hidden(hidden_by), dim=True
+        )
+    return Row(_TEMPLATE + template.name, template.usage, detail=detail, note=template.description)
 
 
 def _agent_row(command: AgentCommand, *, hidden_by: str) -> Row:

@@ -21,9 +21,13 @@ async def filled_in(prompt: str, directory: str, db: Database) -> str:
         return prompt
     name, arguments = slash
     template = named_template(await KnownTemplates(config_directory(), directory, db).read(), name)
-    if template is None:
+    if template is None or (template.shipped and template.aside):  # the agent may have a command of that name
         return prompt
-    if template.of_project and not template.allowed:
+    if template.aside:
+        raise CommandRefused(
+            f"the prompt template /{name} is a side question: the screen and linear mode ask it"
+        )
+    if template.waits:
         raise CommandRefused(
             f"this project's prompt template /{name} ({PROJECT_FOLDER}/{name}.md) waits for you to allow it: "
             "/templates in Catena shows and allows it"

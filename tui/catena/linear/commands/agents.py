@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from catena.acts.access import known_templates
 from catena.acts.agents import session_of
@@ -13,7 +13,7 @@ from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext
 from catena.settings.agent_choices import Readiness, agent_choices, offered_agents
 from catena.settings.linear import LinearSetting
-from catena.settings.templates import named_template
+from catena.settings.templates import Template, used_templates
 from catena.text.safe_text import safe_line
 
 
@@ -50,15 +50,15 @@ class AgentCommands:
 
     # --- templates
 
-    async def fill_template(self, name: str, argument: str) -> bool:
-        """Put a template of this name into the draft, filled in; False if there is none."""
-        context = self._context
-        template = named_template(await known_templates(context.tabs, context.tab).read(), name)
-        if template is None:
-            return False
-        await self._prompts.write(template.with_arguments(argument))
-        await self._prompts.draft()
-        return True
+    async def templates(self) -> Mapping[str, Template]:
+        """The templates that are used, by name."""
+        return used_templates(await known_templates(self._context.tabs, self._context.tab).read())
+
+    async def use_template(self, template: Template, argument: str) -> None:
+        """Put a template into the draft, filled in, and read that; ask a side question."""
+        await self._context.do("templates", f"use {template.name} {argument}")
+        if not template.aside:
+            await self._prompts.draft()
 
     # --- how much is said
 

@@ -1,4 +1,4 @@
-"""Side questions: any question, a summary, the text of a pull request; none of them is saved."""
+"""Side questions: none of them is saved."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class LinearCommands:
     def __init__(self, context: LinearContext, narrator: Narrator, questions: Questions) -> None:
         self.context = context
         context.do = self.do_named
-        context.known = lambda name: command.name if (command := command_of(name)[0]) else ""
+        context.known = self._known
         self.questions = questions
         self.tabs: TabCommands = TabCommands(context, narrator, questions)
         self.prompts: PromptCommands = PromptCommands(context, self.act)
@@ -52,6 +52,11 @@ class LinearCommands:
         self.history: HistoryCommands = HistoryCommands(context, self.tabs, self.act)
         self.reading: ReadingCommands = ReadingCommands(context)
         self.agents: AgentCommands = AgentCommands(context, self.tabs, self.prompts)
+
+    async def _known(self, name: str) -> str:
+        if command := command_of(name)[0]:
+            return command.name
+        return name if name in await self.agents.templates() else ""
 
     def act(self, does: str, *, at: str | None = None, **given: object) -> Awaitable[None]:
         """Do an act of a name, ``given`` its arguments, in the tab that is read: at a message, or at its end."""
@@ -94,8 +99,13 @@ class LinearCommands:
                 if each.words == each.name:
                     verbs = ", ".join(verb.words.partition(" ")[2] for verb in verbs_of(each))
                     out.line(f"/{each.usage}: {each.summary}{verbs and f'; also {verbs}'}")
+            out.lines(
+                f"{each.usage}: {each.description}" for each in (await self.agents.templates()).values()
+            )
         elif found := command_of(*argument.removeprefix("/").split(maxsplit=1))[0]:
             out.lines(f"/{each.usage}: {each.summary}" for each in (found, *verbs_of(found)))
+        elif template := (await self.agents.templates()).get(argument.removeprefix("/")):
+            out.line(f"{template.usage}: {template.description}")
         else:
             self.context.say(f"There is no command {shown_name(argument)}; /help all lists them.")
 

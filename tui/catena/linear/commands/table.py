@@ -13,7 +13,7 @@ _ORDER = """
     edit retry stop wait allow reject send draft drop quote inputs queue continue unqueue attach detach clear
     fork versions tree follow lineage ask compare undo redo reflog checkpoint label checkpoints rewind
     history open new tabs tab next-question close rename pin archive delete takeover cd add-dir export
-    context chain usage files changes blame background stderr btw summary pr
+    context chain usage files changes blame background stderr btw
     agents agent model mode options login logout permissions mcp templates settings quit
 """.split()  # noqa: SIM905 - a line for each subject
 COMMANDS: tuple[FrontCommand, ...] = tuple(
@@ -34,6 +34,6 @@ def verbs_of(command: FrontCommand) -> list[FrontCommand]:
     return [each for each in COMMANDS if each.words.startswith(f"{command.name} ")]
 
 
-def unknown_text(name: str, announced: Sequence[str]) -> str:
-    """Why a command is not sent that neither Catena nor the agent has; ``announced`` are the agent's."""
-    return unknown_command(name, (*announced, *_BY_NAME), "Nothing was sent")
+def unknown_text(name: str, others: Sequence[str]) -> str:
+    """Why a command is not sent that is unknown; ``others`` are the names of templates and of the agent's commands."""
+    return unknown_command(name, (*others, *_BY_NAME), "Nothing was sent")

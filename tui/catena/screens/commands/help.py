@@ -13,7 +13,7 @@ from textual.content import Content
 from catena.keys.bindings import priority_bindings
 from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.screens.common.page import Fitted, PageScreen
-from catena.settings.templates import Template
+from catena.settings.templates import Template, used_templates
 from catena.widgets.commands import CommandWords
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import Subject
@@ -215,12 +215,11 @@ def _lines(
             verbs = (each for each in commands if each.words.startswith(f"{command.name} "))
             for each in (command, *verbs):
                 yield _pair(f"/{each.words} {each.argument}".rstrip(), each.summary, width)
-    used = {each.name: each for each in reversed(templates) if not each.refused}
-    if used:
+    if used := used_templates(templates):
         yield Content("")
         yield _title("Prompt templates")
-        for name, template in sorted(used.items()):
-            yield _pair(f"/{name} {template.hint}".rstrip(), template.description, width)
+        for _, template in sorted(used.items()):
+            yield _pair(template.usage, template.description, width)
         yield Content("")
     yield _paragraph("The agent's own commands follow these when you type /.", width).stylize("$faint")
     yield Content("")

@@ -10,7 +10,7 @@ from textual.binding import BindingType
 
 from catena.keys.bindings import priority_bindings
 from catena.screens.common.picker import Picker, fuzzy_match, words_match
-from catena.settings.templates import Template
+from catena.settings.templates import Template, used_templates
 from catena.widgets.commands import CommandWords
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, Tone, Word
@@ -27,7 +27,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 )
 _SHOWN = 3  # of the agent's commands, before the others are unfolded
 _FOLDED = "more"  # the key of the row that unfolds them
-_OWN, _AGENT, _TEMPLATE = "own:", "agent:", "template:"
+_OWN, _AGENT, _TEMPLATE, _ASIDE = "own:", "agent:", "template:", "aside:"
 _BROWSED = " while browsing"
 
 
@@ -91,12 +91,13 @@ class CommandPalette(Picker):
         if (key := self.chosen_key) == _FOLDED:
             self.take(key)
         elif key is not None:
-            self.dismiss(_AGENT + chosen_command(key)[0])
+            self.dismiss(_AGENT + key.partition(":")[2])
 
 
 def chosen_command(key: str) -> tuple[str, bool]:
     """The name of the command that a key of the palette stands for; True if it is to be run, and not to be written."""
-    return key.partition(":")[2], key.startswith(_OWN)
+    name = key.partition(":")[2]
+    return (f"templates use {name}", True) if key.startswith(_ASIDE) else (name, key.startswith(_OWN))
 
 
 def own_rows(own: Sequence[CommandWords], values: Mapping[str, str]) -> list[Row]:
@@ -121,17 +122,16 @@ def _own_row(command: CommandWords, values: Mapping[str, str], group: str = "") 
 
 def template_rows(templates: Sequence[Template], taken: Collection[str]) -> list[Row]:
     """The rows of the prompt templates, of each name the one that is used; not to be chosen where it is ``taken``."""
-    used = {each.name: each for each in reversed(templates) if not each.refused}
     return [
         Row(
-            _TEMPLATE + each.name,
+            (_ASIDE if each.aside else _TEMPLATE) + each.name,
             f"/{each.name}",
             note=each.description,
             detail="ours has the same name" if each.name in taken else each.hint,
             dim=each.name in taken,
             group="Prompt templates",
         )
-        for each in sorted(used.values(), key=lambda each: (not each.of_project, each.name))
+        for each in used_templates(templates).values()
     ]
 
 

@@ -93,7 +93,9 @@ def _sheet(value: object, tab: Tab | None, actions: SurfaceActions) -> Dialog[An
             from catena.screens.settings.templates import TemplatesScreen
 
             taken = {name for each in commands_of("screen") if each.by_name for name in each.names}
-            return TemplatesScreen(value, taken=taken, subject=subject)
+            return TemplatesScreen(
+                value, taken=taken, environment=context.screen.environment, subject=subject
+            )
         case ConversationRules():
             from catena.screens.settings.permissions import PermissionsScreen
 

@@ -163,15 +163,18 @@ class Chat:
         """True while a text on which Enter was pressed waits to go out."""
         return self.opened is not None and bool(self._outgoing.waiting())
 
-    def refusal(self, text: str) -> str:
-        """Why a text on which Enter was pressed is not taken; "" if it is, or if the commands are not known yet."""
+    def refusal(self, text: str, templates: Sequence[str]) -> str:
+        """Why a text on which Enter was pressed is not taken; "" if it is, or if the commands are not known yet.
+
+        ``templates`` are names that may have been meant.
+        """
         if self.opened is None:
             return ""
         from catena.screens.chat.commands.unknown_commands import refusal_of
 
         tab = self.opened.context.drafts.tab
         announced = tab.session.commands if tab is not None and tab.session is not None else None
-        return refusal_of(text, None if announced is None else [each.name for each in announced])
+        return refusal_of(text, None if announced is None else [each.name for each in announced], templates)
 
     def submit(self, text: str) -> None:
         """Submit a text that has left the composer."""

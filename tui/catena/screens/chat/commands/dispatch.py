@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 from operator import attrgetter
 from typing import TypeAlias, assert_never
 
+from catena.acts.table import FrontCommand
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.bars.composer_edges import EditLeft
 from catena.screens.chat.bars.find import FindBar
@@ -75,7 +76,7 @@ def open_chat(
     )
     context = ChatContext(screen, parts, tabs, pane, panes, presenter, drafts)
     actions = ChatActions(
-        context, commands=listed_commands(context.keys), do=lambda name: _action(name, "", actions)
+        context, commands=listed_commands(context.keys), do=lambda words: _action(*command(words), actions)
     )
     return actions
 
@@ -177,21 +178,23 @@ def _go(outgoing: OutgoingText, actions: ChatActions) -> None:
     if tab is not None and tab not in context.tabs.tabs:  # closed since: there is nowhere to show it
         context.drafts.restore_outgoing(outgoing)
     elif wanted and outgoing.send is None:
-        _do(wanted.name, argument, outgoing, tab, actions)
+        _do(wanted, argument, outgoing, tab, actions)
     elif tab is not None:
         outgoing.stage = Stage.STORING  # from now on: nobody else sends it, or restores it
         send = outgoing.send
         context.run(send(tab, outgoing) if send else actions.prompts.send(tab, text, outgoing=outgoing))
 
 
-def _do(name: str, argument: str, outgoing: OutgoingText, tab: Tab | None, actions: ChatActions) -> None:
+def _do(
+    wanted: FrontCommand, argument: str, outgoing: OutgoingText, tab: Tab | None, actions: ChatActions
+) -> None:
     """Do a command that was entered."""
     context = actions.context
     if tab is not context.tab:  # it would be done to another one
         context.drafts.restore_outgoing(outgoing)
         return
     outgoing.stage = Stage.HELD
-    context.run(_begun(_action(name, argument, actions), outgoing, context))
+    context.run(_begun(_action(wanted, argument, actions), outgoing, context))
     context.drafts.release()
 
 
@@ -201,11 +204,11 @@ async def _begun(act: Awaitable[None], outgoing: OutgoingText, context: ChatCont
     await act
 
 
-def _action(name: str, argument: str, actions: ChatActions) -> Awaitable[None]:
-    """What the command of this name does; the keys wait for it where it leads them elsewhere."""
-    context, wanted = actions.context, command(name)
+def _action(wanted: FrontCommand, argument: str, actions: ChatActions) -> Awaitable[None]:
+    """What a command does; the keys wait for it where it leads them elsewhere."""
+    context = actions.context
     if wanted.needs_argument and not argument:
-        context.drafts.prefix(f"/{wanted.words or name} ")
+        context.drafts.prefix(f"/{wanted.words or wanted.name} ")
         context.say(f"Add what is missing: /{wanted.usage}")
         return _nothing()
     act: Awaitable[None]
@@ -228,12 +231,12 @@ def _is_command(text: str) -> bool:
 def quits(text: str) -> bool:
     """True for the command that quits."""
     slash = split_slash(text)
-    return slash is not None and slash_command(slash[0]) is command("quit")
+    return slash is not None and slash_command(slash[0]) is command("quit")[0]
 
 
 def begins_to_quit(text: str) -> bool:
     """True for a text that may become the command that quits."""
-    wanted = command("quit")
+    wanted, _ = command("quit")
     return any(f"/{name}".startswith(text) for name in (wanted.name, *wanted.aliases))
 
 

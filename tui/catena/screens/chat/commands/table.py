@@ -18,9 +18,12 @@ def listed_commands(keys: KeyMap) -> tuple[FrontCommand, ...]:
     return tuple(replace(each, key=keys.fill(each.key)) for each in SLASH_COMMANDS)
 
 
-def command(name: str) -> FrontCommand:
-    """Return the command of a name or of a name with its verb, whether it is typed or done by a key."""
-    return _BY_NAME[name]
+def command(words: str) -> tuple[FrontCommand, str]:
+    """Return the command of a name or of a name with its verb, typed or done by a key, and what stands behind that."""
+    name, _, argument = words.partition(" ")
+    found, argument = command_with_rest(_BY_NAME, name, argument)
+    assert found is not None, words
+    return found, argument
 
 
 def slash_command(name: str) -> FrontCommand | None:

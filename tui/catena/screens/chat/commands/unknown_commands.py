@@ -9,13 +9,14 @@ from catena.screens.chat.commands.table import SLASH_COMMANDS, slash_command
 from catena_acp.continuity.routing.slash_commands import command_name
 
 
-def refusal_of(text: str, agent_commands: Sequence[str] | None) -> str:
+def refusal_of(text: str, agent_commands: Sequence[str] | None, templates: Sequence[str] = ()) -> str:
     """Why a text is not sent: it is a command that nobody has; "" for any other text.
 
     ``agent_commands`` are the names that the agent has announced; None before it has: then every text is sent.
+    ``templates`` are names that may have been meant.
     """
     name = command_name(text)
     if name is None or agent_commands is None or name in agent_commands or slash_command(name):
         return ""
     own = (name for each in SLASH_COMMANDS for name in each.names)
-    return unknown_command(name, (*agent_commands, *own), "Your text is kept")
+    return unknown_command(name, (*agent_commands, *templates, *own), "Your text is kept")

@@ -235,7 +235,7 @@ class PromptArea(Centred):
             return
         if self._fill_in(text):
             return
-        if refusal := self.chat.refusal(text):
+        if refusal := self.chat.refusal(text, [each.name for each in self.templates.known]):
             self.hints.say(refusal, wrong=True)
             return
         self.composer.load_text("")
@@ -278,7 +278,8 @@ class PromptArea(Centred):
     def _fill_in(self, text: str) -> bool:
         """Replace the name of a template by its text, to be read, changed and sent; False for any other text.
 
-        The next Enter sends it, but not one that came with the first: nobody has read the text by then.
+        The next Enter sends it, but not one that came with the first: nobody has read the text by then. A side question
+        is asked at once.
         """
         if self._filled_in is not None and self.composer.text == self._filled_in[0]:
             if self.composer.pressed_at - self._filled_in[1] < _READ_FOR:
@@ -293,6 +294,10 @@ class PromptArea(Centred):
         template = named_template(self.templates.known, slash[0])
         if template is None:
             return False
+        if template.aside:
+            self.composer.load_text("")
+            self.chat.submit(f"/templates use {text[1:]}")
+            return True
         self.composer.put(template.with_arguments(slash[1]))
         self._filled_in = (self.composer.text, self.composer.pressed_at)
         whose = "This project's prompt" if template.of_project else "Your prompt"
