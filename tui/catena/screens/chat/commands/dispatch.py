@@ -10,7 +10,13 @@ from catena.acts.table import FrontCommand
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.bars.composer_edges import EditLeft
 from catena.screens.chat.bars.find import FindBar
-from catena.screens.chat.commands.table import command, listed_commands, slash_command, typed_command
+from catena.screens.chat.commands.table import (
+    command,
+    listed_commands,
+    slash_command,
+    typed_command,
+    worded_command,
+)
 from catena.screens.chat.context import ChatContext, ChatHost, ScreenPanes
 from catena.screens.chat.drafts import Drafts
 from catena.screens.chat.panels.attachments import AttachmentBar
@@ -76,7 +82,9 @@ def open_chat(
     )
     context = ChatContext(screen, parts, tabs, pane, panes, presenter, drafts)
     actions = ChatActions(
-        context, commands=listed_commands(context.keys), do=lambda words: _action(*command(words), actions)
+        context,
+        commands=listed_commands(context.keys),
+        do=lambda words: _action(*worded_command(words), actions),
     )
     return actions
 
@@ -231,12 +239,12 @@ def _is_command(text: str) -> bool:
 def quits(text: str) -> bool:
     """True for the command that quits."""
     slash = split_slash(text)
-    return slash is not None and slash_command(slash[0]) is command("quit")[0]
+    return slash is not None and slash_command(slash[0]) is command("quit")
 
 
 def begins_to_quit(text: str) -> bool:
     """True for a text that may become the command that quits."""
-    wanted, _ = command("quit")
+    wanted = command("quit")
     return any(f"/{name}".startswith(text) for name in (wanted.name, *wanted.aliases))
 
 

@@ -18,10 +18,14 @@ def listed_commands(keys: KeyMap) -> tuple[FrontCommand, ...]:
     return tuple(replace(each, key=keys.fill(each.key)) for each in SLASH_COMMANDS)
 
 
-def command(words: str) -> tuple[FrontCommand, str]:
-    """Return the command of a name or of a name with its verb, typed or done by a key, and what stands behind that."""
-    name, _, argument = words.partition(" ")
-    found, argument = command_with_rest(_BY_NAME, name, argument)
+def command(name: str) -> FrontCommand:
+    """Return the command of a name or of a name with its verb, whether it is typed or done by a key."""
+    return _BY_NAME[name]
+
+
+def worded_command(words: str) -> tuple[FrontCommand, str]:
+    """Return the command that words begin with, and what stands behind it."""
+    found, argument = command_with_rest(_BY_NAME, *words.partition(" ")[::2])
     assert found is not None, words
     return found, argument
 
