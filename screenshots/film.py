@@ -173,7 +173,7 @@ async def story(film: Director) -> None:
     await film.enters("/tree", "all branches", stay=0.8)
     await film.press("enter", "2 branches", "Your next prompt here", stay=1.6)
     await film.press("up", "test_login_keeps_next", "Your next prompt here", stay=0.6)
-    await film.press("d", "Compare two branches", "evil.example", "without the change", stay=2.8)
+    await film.press("d", "Compare branches", "evil.example", "without the change", stay=2.8)
     await film.press("escape", "2 branches", "Your next prompt here", stay=0.3)
     await film.press("escape", "Both fail", "2/2", stay=0.5)
 

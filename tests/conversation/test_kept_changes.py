@@ -154,7 +154,9 @@ async def test_t03_two_kept_branches_are_compared_by_the_files_themselves(world:
             for leaf in leaves
         ]
     assert [changes.kept for changes in read] == [True, True]
-    assert not any("shared.txt" in path for path in found.left.files), "no agent reported what the shell did"
+    assert not any("shared.txt" in path for path in found.tails[0].files), (
+        "no agent reported what the shell did"
+    )
     own = [changed_files(changes, diffs_of_files(changes.files)) for changes in read]
     words = shared_part(found, str(project), own).plain
     assert words.splitlines()[2:] == [

@@ -13,6 +13,8 @@ from support.clients.command_line import Catena, newest
 from support.clients.conversing import converse, furnish
 from support.screen.pilot import at_the_screen
 
+_VERSIONS = (("Here", "Three"), ("Version 1", "One"), ("Version 2", "Two"))
+
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
@@ -46,6 +48,24 @@ async def test_w17_without_a_number_what_there_is_is_compared_on_every_surface(p
         await person.idle()
         await person.say("/compare")
         await person.sees("Version 1", "say One.", "say Two.")
+
+
+async def test_w17_all_answers_are_listed_and_compared_on_every_surface(project: Path) -> None:
+    script = ("▸say One.", "▸/edit", "▸say Two.", "▸/edit", "▸say Three.", "▸/compare")
+    told = await converse(script, project)
+    assert "All 3 answer the same" not in told and "They split at the first prompt." in told
+    said = told[told.index("They split") :]
+    places = [said.index(f"{name}, You: say {word}.") for name, word in _VERSIONS]
+    assert places == sorted(places), told
+    id = newest(Catena(project.parent))
+    async with at_the_screen(str(project), settings=load_settings(), conversation_id=id) as person:
+        await person.first_tab()
+        await person.idle()
+        await person.pilot.resize_terminal(120, 40)
+        await person.say("/compare")
+        await person.sees(
+            "They split at the first prompt.", "say One.", "say Two.", "say Three.", "C  Version 3"
+        )
 
 
 async def test_w17_without_a_prompt_the_draft_or_the_last_one_is_asked_on_every_surface(

@@ -84,11 +84,13 @@ async def opened_window(tx: Writer, *, window_id: str, act: Act = Act.FORK) -> N
     await _record(tx, window, act, {"windows": []}, {"windows": [window_id]})
 
 
-async def close_window(tx: Writer, *, window_id: str) -> None:
-    """Close a window; undone, it is open again with its draft and place. Raises NotFound."""
-    window = await _window(tx, window_id)
-    await windows.close(tx, window_id)
-    await _record(tx, window, Act.CLOSE, {"windows": [window_id]}, {"windows": []})
+async def close_windows(tx: Writer, *, window_ids: Sequence[str]) -> None:
+    """Close windows as one act; undone, they are open again with their drafts and places. Raises NotFound."""
+    for window_id in window_ids:
+        await windows.close(tx, window_id)
+    # That which undoing opens last is looked at, and finds the act to redo it.
+    window = await _window(tx, window_ids[-1])
+    await _record(tx, window, Act.CLOSE, {"windows": list(window_ids)}, {"windows": []})
 
 
 async def change_agent(tx: Writer, *, window_id: str, conversation_id: str, agent: str, profile: str) -> None:

@@ -1,4 +1,4 @@
-"""The tree of a family of conversations: its prompts as nodes, and two of its branches compared."""
+"""The tree of a family of conversations: its prompts as nodes, and some of its branches compared."""
 
 from __future__ import annotations
 
@@ -192,15 +192,20 @@ class FamilyTree:
 
 
 @dataclass(frozen=True, slots=True)
-class BranchComparison:
-    """Two branches below the last row that they share."""
+class BranchRows:
+    """The rows of a branch below the last row that it shares with others."""
 
-    shared: str | None  # the last row in both; None where they share nothing
+    newest: Sequence[Message]  # oldest first; all of them, if the limit allows
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class BranchComparison:
+    """Branches below the last row that all of them share."""
+
+    shared: str | None  # the last row in all; None where they share nothing
     shared_prompts: int
-    left: Sequence[Message]  # oldest first; the newest ones where there are more than the limit
-    right: Sequence[Message]
-    left_rows: int  # of the left branch below the shared row
-    right_rows: int
+    branches: Sequence[BranchRows]
 
 
 async def family_tree(r: Reader, conversation_id: str, leaf_id: str | None) -> FamilyTree:
@@ -274,19 +279,17 @@ async def _labels(r: Reader, conversation_ids: Sequence[str]) -> dict[str, list[
     return labels
 
 
-async def compare(r: Reader, left: str, right: str, *, limit: int) -> BranchComparison:
-    """The last row that two branches share, and at most ``limit`` of the newest rows of each below it."""
-    shared = await ancestry.meeting(r, left, right)
+async def compare(r: Reader, *leaves: str, limit: int) -> BranchComparison:
+    """The last row that all branches share, and at most ``limit`` of the newest rows of each below it."""
+    shared: str | None = leaves[0]
+    for leaf in leaves[1:]:
+        shared = None if shared is None else await ancestry.meeting(r, shared, leaf)
     above = 0 if shared is None else await depth(r, shared) + 1
-    left_rows, right_rows = await depth(r, left) + 1 - above, await depth(r, right) + 1 - above
-    return BranchComparison(
-        shared=shared,
-        shared_prompts=await _prompts_down_to(r, shared),
-        left=await _newest(r, left, left_rows, limit),
-        right=await _newest(r, right, right_rows, limit),
-        left_rows=left_rows,
-        right_rows=right_rows,
-    )
+    branches = []
+    for leaf in leaves:
+        count = await depth(r, leaf) + 1 - above
+        branches.append(BranchRows(await _newest(r, leaf, count, limit), count))
+    return BranchComparison(shared, await _prompts_down_to(r, shared), branches)
 
 
 async def rows_of_prompt(r: Reader, node: TreeNode) -> Sequence[Message]:

@@ -60,7 +60,7 @@ async def test_w17_two_agents_answer_one_prompt_at_once_as_branches_of_one_messa
         leaves = [(await each.branch())[-1].id for each in (desk, other)]
         found = await desk.conversation.tree.compare(*leaves)
         assert found.shared == point
-        for leaf, tail in zip(leaves, (found.left, found.right), strict=True):
+        for leaf, tail in zip(leaves, found.tails, strict=True):
             assert any(row.text.endswith("two") for row in tail.rows)
             assert sum(each.turns for each in tail.spent) == 1
             assert tail.seconds > 0

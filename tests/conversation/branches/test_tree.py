@@ -243,10 +243,10 @@ async def test_t03_two_branches_are_compared_from_where_they_part(tmp_path: Path
         await shop(db, tmp_path)
         found = await tree_of(db).compare("a3", "a2b")
     assert (found.shared, found.shared_prompts) == ("a1", 1)
-    assert [row.id for row in found.left.rows] == ["p2", "t0p2", "a2", "p3", "a3"]
-    assert [row.id for row in found.right.rows] == ["p2b", "t0p2b", "t1p2b", "a2b"]
-    assert {path: file.added for path, file in found.left.files.items()} == {"a.py": 1}
-    assert {path: file.added for path, file in found.right.files.items()} == {"a.py": 2, "b.py": 1}
+    assert [row.id for row in found.tails[0].rows] == ["p2", "t0p2", "a2", "p3", "a3"]
+    assert [row.id for row in found.tails[1].rows] == ["p2b", "t0p2b", "t1p2b", "a2b"]
+    assert {path: file.added for path, file in found.tails[0].files.items()} == {"a.py": 1}
+    assert {path: file.added for path, file in found.tails[1].files.items()} == {"a.py": 2, "b.py": 1}
 
 
 async def test_t03_the_page_has_prompts_answers_and_the_files_that_each_branch_touched(
@@ -257,20 +257,20 @@ async def test_t03_the_page_has_prompts_answers_and_the_files_that_each_branch_t
         found = await tree_of(db).compare("a3", "a2b")
     files = shared_part(found, str(tmp_path)).plain
     left, right = (
-        branch_part("A", "one", found.left, 80).plain,
-        branch_part("B", "two", found.right, 80).plain,
+        branch_part("A", "one", found.tails[0], 80).plain,
+        branch_part("B", "two", found.tails[1], 80).plain,
     )
     assert "Both start with the same prompt." in files
     assert "a.py\n    A  changed 1 time, +1\n    B  changed 1 time, +2" in files
     assert "b.py\n    A  not touched\n    B  changed 1 time, +1" in files
     assert left.startswith("A  one\n  2 prompts") and right.startswith("B  two\n  1 prompt")
-    assert [row.text for row in said_on(found.left)] == [
+    assert [row.text for row in said_on(found.tails[0])] == [
         "use a table",
         "a table it is",
         "add a test",
         "it passes",
     ]
-    assert [row.text for row in said_on(found.right)] == ["use a list", "a list it is"]
+    assert [row.text for row in said_on(found.tails[1])] == ["use a list", "a list it is"]
     assert not any("fix the login" in text for text in (files, left, right))
 
 
@@ -285,12 +285,12 @@ async def test_t03_branches_that_split_at_the_first_prompt_and_a_branch_that_end
         apart = await tree_of(db).compare("other", "a1")
         alike = await tree_of(db).compare("other", "again")
         above = await tree_of(db).compare("a1", "a2")
-    words = shared_part(apart, "").plain + branch_part("A", "x", apart.left, 80).plain
+    words = shared_part(apart, "").plain + branch_part("A", "x", apart.tails[0], 80).plain
     assert "They split at the first prompt." in words
     assert "\x1b" not in words
     assert "Both answer the same first prompt." in shared_part(alike, "").plain
     assert (apart.shared, apart.shared_prompts) == (None, 0)
-    assert "ends where the branches split" in branch_part("A", "x", above.left, 80).plain
+    assert "ends where the branches split" in branch_part("A", "x", above.tails[0], 80).plain
 
 
 async def test_t03_what_is_too_much_of_a_branch_is_left_out_and_said_to_be(tmp_path: Path) -> None:
@@ -300,8 +300,31 @@ async def test_t03_what_is_too_much_of_a_branch_is_left_out_and_said_to_be(tmp_p
         await say(tx, "aside", "m9", "another way")
         found = await compare(tx, leaf, "aside", limit=10)
     assert (found.shared, found.shared_prompts) == ("m9", 5)
-    assert [row.id for row in found.left] == [f"m{at}" for at in range(40, 50)]
-    assert (found.left_rows, found.right_rows) == (40, 1)
+    assert [row.id for row in found.branches[0].newest] == [f"m{at}" for at in range(40, 50)]
+    assert [each.count for each in found.branches] == [40, 1]
+
+
+async def test_t03_three_branches_are_compared_from_the_last_row_that_all_of_them_have(
+    tmp_path: Path,
+) -> None:
+    async with store(tmp_path) as db:
+        await shop(db, tmp_path)
+        async with db.write() as tx:
+            await say(tx, "p3b", "a2", "and \x1b[31mthis")
+        found = await tree_of(db).compare("a3", "p3b", "a2b")
+        nothing = await tree_of(db).compare("a3", "a2b", "a3")
+    assert (found.shared, found.shared_prompts) == ("a1", 1)
+    assert [[row.id for row in tail.rows] for tail in found.tails] == [
+        ["p2", "t0p2", "a2", "p3", "a3"],
+        ["p2", "t0p2", "a2", "p3b"],
+        ["p2b", "t0p2b", "t1p2b", "a2b"],
+    ]
+    words = shared_part(found, str(tmp_path)).plain
+    assert "All 3 start with the same prompt." in words
+    assert "b.py\n    A  not touched\n    B  not touched\n    C  changed 1 time, +1" in words
+    assert nothing.shared == "a1", "a branch may be there twice"
+    head, *_ = lines = branch_part("C", "the \x1b[31mthird " * 9, found.tails[2], 36).plain.split("\n")
+    assert head.startswith("C  the ") and max(map(len, lines)) <= 36 and "\x1b" not in "".join(lines)
 
 
 async def test_t04_a_quote_says_where_it_comes_from(tmp_path: Path) -> None:

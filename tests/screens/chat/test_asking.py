@@ -10,6 +10,7 @@ import pytest
 from catena.screens.comparison.screen import ComparisonScreen
 from catena.settings.settings import Settings
 from catena.settings.tables.agents import AgentSetting
+from catena.text.comparison_text import letter
 from catena.workspace.tab import Tab
 from support.screen.pilot import Person, at_the_screen
 
@@ -21,18 +22,19 @@ def _own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def others(place: Path) -> Settings:
-    """Two more agents, of which one wants a login first."""
+    """Three more agents, of which one wants a login first."""
 
     def agent(name: str, *flags: str) -> AgentSetting:
         command = (sys.executable, "-m", "catena_acp.rehearsal", "--name", name, *flags)
         return AgentSetting(name, command, name.title(), (("CATENA_REHEARSAL_HOME", str(place / name)),))
 
-    return Settings(agents={"second": agent("second"), "locked": agent("locked", "--auth=required")})
+    settings = {name: agent(name) for name in ("second", "third")}
+    return Settings(agents={**settings, "locked": agent("locked", "--auth=required")})
 
 
 def cue(place: Path, name: str) -> None:
-    """Let both agents go on that wait for a cue."""
-    for home in ("rehearsal", "second"):
+    """Let the agents go on that wait for a cue."""
+    for home in ("rehearsal", "second", "third"):
         cues = place / home / "cues"
         cues.mkdir(parents=True, exist_ok=True)
         (cues / name).touch()
@@ -108,10 +110,7 @@ async def test_w17_nobody_is_asked_before_all_can_be_and_in_80_columns_the_other
         other = person.tabs[2]
         await person.until(lambda: other.leaf_id and other.unread and over(person, other), "its answer")
         assert (person.tab, asked.leaf_id) == (asked, leaf), "the answer that was there stays"
-        await person.say("/compare")
-        await person.sees("Compare with")
-        await person.type("second")
-        await person.press("enter")
+        await person.say("/compare 3")
         await person.sees_dialog(ComparisonScreen)
         await person.sees("Both answer the same first prompt.", "A  Rehearsal")
         await person.press("a")
@@ -135,3 +134,94 @@ async def test_w17_versions_of_a_prompt_are_compared_where_no_other_branch_is_in
         await person.sees("Both answer the same first prompt.")
         await person.press("escape")
         await person.sees("2/2")
+
+
+async def ask_three(person: Person, place: Path, prompt: str) -> list[Tab]:
+    """Ask three agents a prompt that waits for the cue `all`."""
+    await person.answered("say first")
+    await person.say(f"/ask second third {prompt}")
+    await person.is_asked()
+    await person.press("enter")
+    await person.until(lambda: len(person.tabs) == 3, "a tab for each agent")
+    await person.until(lambda: all(tab.at_work for tab in person.tabs), "all to work at once")
+    return list(person.tabs)
+
+
+async def click(person: Person, word: str) -> None:
+    """Click on a word where it first stands on the screen."""
+    row, line = next((at, each) for at, each in enumerate(person.text.split("\n")) if word in each)
+    await person.pilot.click(offset=(line.index(word), row))
+
+
+def heads(person: Person) -> str:
+    """The letters of the branches that stand on the screen."""
+    columns = person.app.screen.query(".branch")
+    return "".join(letter(at) for at, column in enumerate(columns) if column.display)
+
+
+async def test_w17_all_answers_are_compared_at_once_and_the_tabs_of_all_others_are_closed_as_one_act(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path), size=(120, 40), settings=others(tmp_path)) as person:
+        asked, second, third = await ask_three(person, tmp_path, "cue all; edit! shared.txt; say it is done")
+        cue(tmp_path, "all")
+        await person.until(lambda: over(person, asked, second, third), "all answers")
+        await person.say("/compare")
+        await person.sees_dialog(ComparisonScreen)
+        await person.sees(
+            "All 3 start with the same prompt.", "A  Rehearsal · Tab 1", "B  Second", "C  Third"
+        )
+        await person.sees("a keep A", "b keep B", "c keep C")
+        assert heads(person) == "ABC"
+        assert "Answers" not in person.text, "nothing is hidden"
+        await person.press("d")
+        await person.press("b")
+        await person.until(lambda: person.tabs == [second], "the other tabs to be closed")
+        await person.looks_at(second)
+        await person.sees(
+            "Kept Second. The branches of Rehearsal and Third stay in /tree; /undo opens their tabs"
+        )
+        await person.say("/undo")
+        await person.until(lambda: len(person.tabs) == 3, "all tabs again")
+        await person.sees("Undone: closing 2 tabs.")
+        assert [tab.window_id for tab in person.tabs] == [each.window_id for each in (asked, second, third)]
+        assert person.tab is person.tabs[0], "where the user stood"
+        await person.say("/undo redo")
+        await person.until(lambda: person.tabs == [second], "the tabs to be closed again")
+        await person.sees("Redone: closing 2 tabs.")
+
+
+async def test_w17_answers_that_have_no_room_are_gone_to_by_keys_and_clicks(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(80, 24), settings=others(tmp_path)) as person:
+        asked, second, third = await ask_three(person, tmp_path, "cue all; say it is done")
+        await person.say("/compare")
+        await person.sees_dialog(ComparisonScreen)
+        await person.sees("Answers 1–2 of 3 ›", "still working", "b keep B", "←→ others")
+        assert heads(person) == "AB"
+        await person.press("right")
+        await person.sees("‹ Answers 2–3 of 3", "C  Third", "c keep C")
+        assert heads(person) == "BC"
+        await person.press("right")
+        assert heads(person) == "BC", "there is none behind the last"
+        await click(person, "‹")
+        await person.sees("Answers 1–2 of 3 ›")
+        await click(person, "›")
+        await person.sees("‹ Answers 2–3 of 3")
+        await person.pilot.resize_terminal(40, 10)
+        await person.sees("Answer 2 of 3", "b keep B", "←→ others", "close")
+        assert heads(person) == "B"
+        await person.press("right")
+        await person.sees("Answer 3 of 3")
+        await person.pilot.resize_terminal(200, 50)
+        await person.until(lambda: heads(person) == "ABC", "all of them")
+        await person.chat.context.tabs.close(third)
+        await person.press("c")
+        await person.sees("The tab of Third is closed: nothing else was.")
+        assert person.tabs == [asked, second]
+        await person.say("/compare")
+        await person.sees_dialog(ComparisonScreen)
+        await person.press("a")
+        await person.sees(
+            "Kept Rehearsal. Second was working and is stopped. The branch of Second stays in /tree"
+        )
+        assert person.tabs == [asked]

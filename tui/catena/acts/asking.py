@@ -1,4 +1,4 @@
-"""Acts on several agents: the same prompt for each of them at once, and the comparison of two branches."""
+"""Acts on several agents: the same prompt for each of them at once, and the comparison of branches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from catena.acts.surface import Cancelled, Done, Here, LiveReport, Question, Ref
 from catena.errors import CommandRefused
 from catena.settings.agents import leading_agents
 from catena.text.changes_text import shown_path
-from catena.text.formats import from_home, shortened
+from catena.text.comparison_text import shared_words
+from catena.text.formats import from_home, listed, shortened
 from catena.text.safe_text import safe_line
 from catena.workspace.tab import Tab
 from catena_acp.changes.hunks import FileDiff, diffs_of_files
@@ -43,11 +44,10 @@ class AskedBranch:
 
 @dataclass(frozen=True, slots=True)
 class AskedBranches:
-    """Two branches of a tab's conversation, from the left."""
+    """Branches of a tab's conversation, from the left."""
 
     of: Tab
-    left: AskedBranch
-    right: AskedBranch
+    branches: Sequence[AskedBranch]
 
 
 async def ask(on: Here, wish: str) -> Done:
@@ -103,12 +103,10 @@ async def _asking(on: Here, specs: Sequence[AgentSpec], typed: str) -> _Asking:
     if prompt is None:
         titles.insert(0, safe_line(tab.window.session.agent_title))
         priced.insert(0, (await price(tab.window)).words)
-    *most, last = titles
-    listed = f"{', '.join(most)} and {last}" if most else last
     where = safe_line(from_home(tab.conversation.record.cwd))
     await on.surface.ask(
         Question(
-            f"Ask {listed} {'the last prompt, too' if prompt else 'this prompt at once'}?",
+            f"Ask {listed(titles)} {'the last prompt, too' if prompt else 'this prompt at once'}?",
             "Ask",
             "; ".join(f"{title}: {words}" for title, words in zip(titles, priced, strict=True)),
             note=f"All of them work in {where}, and may change the same files.",
@@ -173,9 +171,9 @@ async def _make_all_ready(tabs: Sequence[Tab]) -> None:
 
 
 async def compare(on: Here, number: str) -> Done:
-    """Compare the branch with that of a tab, by its number, else with one that the user chooses.
+    """Compare the branch with those of all other tabs of its kin, or with that of a tab by its number.
 
-    If no other tab has one, with another version of the last prompt that has several.
+    If no other tab has one, compare the versions of the last prompt that has several.
     """
     tab, tabs = on.tab, on.tabs
     kin = [each for each in tabs.kin(tab) if each.leaf_id is not None]
@@ -188,8 +186,6 @@ async def compare(on: Here, number: str) -> Done:
         if other not in kin:
             raise Refused("These two share no beginning.")
         kin = [other]
-    elif (pane := tabs.panes.of(tab)) and (beside := tabs.panes.other(pane)) and beside.tab in kin:
-        kin = [beside.tab]
     if kin:
         branches = [
             AskedBranch(
@@ -198,53 +194,57 @@ async def compare(on: Here, number: str) -> Done:
             for at, each in enumerate(tabs.tabs, start=1)
             if each.leaf_id is not None and (each is tab or each in kin)
         ]
-        said = [each.name() for each in tabs.tabs if each in kin]
+        here = next((each for each in branches if each.tab is tab), None)
     else:
         await tab.conversation.settle()
-        versions = await tabs.branches.versions(tab)
         branches = [
             AskedBranch(
                 each.agent or f"Version {at}", f"Version {at}", each.leaf_id, each.here and tab.window.busy
             )
-            for at, each in enumerate(versions, start=1)
+            for at, each in enumerate(await tabs.branches.versions(tab), start=1)
         ]
-        said = [each.text for each in versions if not each.here]
-    here = next((each for each in branches if tab.leaf_id == each.leaf_id), None)
-    others = [each for each in branches if each is not here]
-    if here is None or not others:
+        here = next((each for each in branches if tab.leaf_id == each.leaf_id), None)
+    if here is None or len(branches) == 1:
         raise Refused("No prompt here has another version, and no other branch is open in a tab.")
-    rows = [
-        ReportRow(each.name, (safe_line(each.agent), shortened(words)))
-        for each, words in zip(others, said, strict=True)
-    ]
-    at = rows.index(await on.surface.choose("Compare with", rows, "compare")) if len(rows) > 1 else 0
-    left, right = (each for each in branches if each in (here, others[at]))
-    await asyncio.gather(*(each.tab.conversation.settle() for each in (left, right) if each.tab))
+    await asyncio.gather(*(each.tab.conversation.settle() for each in branches if each.tab))
 
     async def read() -> Report:
-        return await _comparison(tab, here, others[at])
+        return await _comparison(tab, [here, *(each for each in branches if each is not here)])
 
-    async def keep(which: str) -> Done:
-        kept, gone = (left.tab, right.tab) if which == "left" else (right.tab, left.tab)
-        if kept not in tabs.tabs or gone is None or gone not in tabs.tabs:
-            return Done()
-        title, stopped = safe_line(gone.window.session.agent_title), gone.window.at_work
-        await on.surface.go(tabs.close(gone), lambda _: kept, leaving=gone)
-        ended = f" {title} was working and is stopped." if stopped else ""
-        return Done(f"Kept.{ended} The branch of {title} stays in /tree; /undo opens its tab again.")
-
-    return Done(report=LiveReport(AskedBranches(tab, left, right), read, keep))
+    return Done(report=LiveReport(AskedBranches(tab, branches), read, partial(_keep, on, branches)))
 
 
-async def _comparison(tab: Tab, here: AskedBranch, other: AskedBranch) -> Report:
-    """Report where two branches part, and what each says and changes from there on."""
-    found = await tab.conversation.tree.compare(here.leaf_id, other.leaf_id)
+async def _keep(on: Here, branches: Sequence[AskedBranch], kept: AskedBranch) -> Done:
+    """Close the tabs of all branches but one, as far as they are still open."""
+    tabs, name = on.tabs, safe_line(kept.agent)
+    if kept.tab not in tabs.tabs:
+        raise Refused(f"The tab of {name} is closed: nothing else was. Its branch stays in /tree.")
+    gone = [each.tab for each in branches if each is not kept and each.tab in tabs.tabs and each.tab]
+    if not gone:
+        return Done("Kept. No other tab of the comparison is open.")
+    titles = [safe_line(each.window.session.agent_title) for each in gone]
+    stopped = [title for title, each in zip(titles, gone, strict=True) if each.window.at_work]
+    # The last one is what /undo shows: where the user stood, if that is closed.
+    gone.sort(key=lambda each: each is on.at)
+    await on.surface.go(tabs.close(*gone), lambda _: kept.tab, leaving=gone[-1])
+    one = len(gone) == 1
+    were, are = ("was", "is") if len(stopped) == 1 else ("were", "are")
+    ended = f" {listed(stopped)} {were} working and {are} stopped." if stopped else ""
+    stay = f"The {'branch' if one else 'branches'} of {listed(titles)} {'stays' if one else 'stay'} in /tree"
+    return Done(f"Kept {name}.{ended} {stay}; /undo opens {'its tab' if one else 'their tabs'} again.")
+
+
+async def _comparison(tab: Tab, branches: Sequence[AskedBranch]) -> Report:
+    """Report where branches part, and what each says and changes from there on; the first one is that of the tab."""
+    found = await tab.conversation.tree.compare(*(each.leaf_id for each in branches))
     scope, rows = ChangeScope(Since.CHECKPOINT, found.shared), list[ReportRow]()
-    for tail, branch, name in ((found.left, here, "Here"), (found.right, other, other.name)):
+    for tail, branch in zip(found.tails, branches, strict=True):
+        name = "Here" if branch is branches[0] else branch.name
         changes = await tab.conversation.changes.read(branch.leaf_id, scope)
         spoken = [row for row in tail.rows if row.kind in (Kind.USER, Kind.AGENT)]
+        works = ("still working",) if branch.works else ()
         files = f"{counted(len(changes.files), 'file')} changed"
-        rows.append(ReportRow(f"{name}: {counted(len(spoken), 'message')}, {files}"))
+        rows.append(ReportRow(f"{name}: {counted(len(spoken), 'message')}, {files}", works))
         for row in spoken:
             who = "You" if row.kind is Kind.USER else safe_line(branch.agent)
             rows.append(ReportRow(f"{name}, {who}: {shortened(row.text)}"))
@@ -255,7 +255,7 @@ async def _comparison(tab: Tab, here: AskedBranch, other: AskedBranch) -> Report
             rows.append(ReportRow(f"{name}: {counted(more, 'more file')}"))
         if tail.rows and changes.caveat:
             rows.append(ReportRow(f"{name}: {changes.caveat}"))
-    return Report("Comparison", "", rows, heading=f"Both share {counted(found.shared_prompts, 'prompt')}.")
+    return Report("Comparison", "", rows, heading=shared_words(found))
 
 
 def _size(diff: FileDiff, voice: Voice) -> Sequence[str]:

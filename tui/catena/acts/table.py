@@ -259,12 +259,12 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "compare",
-        "compare with the branch of another tab; keep one",
+        "compare all answers of /ask side by side; keep one",
         "catena.acts.asking:compare",
         takes="number",
         leads=True,
         screen=Front(),
-        lines=Front("", "[N]", "compare with the branch of another tab, or with another version"),
+        lines=Front("", "[N]", "compare with the branches of other tabs, or with other versions"),
     ),
     ActRow(
         "tree",

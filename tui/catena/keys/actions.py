@@ -219,7 +219,7 @@ _SHEET_PLACES: tuple[tuple[str, str, tuple[str, ...], bool], ...] = (  # name, t
     ("blame", "In who wrote a file", ("sheet", "everywhere"), False),
     ("page", "In help, diffs and other pages", _READING, False),
     ("context", "In the context of a turn", _READING, False),
-    ("comparison", "In the comparison of two branches", _READING, False),
+    ("comparison", "In the comparison of branches", _READING, False),
     ("aside", "In a side question", ("sheet", "everywhere"), False),
 )
 _SHEETS: Mapping[str, tuple[Row, ...]] = {
@@ -277,8 +277,12 @@ _SHEETS: Mapping[str, tuple[Row, ...]] = {
         ("act_undo", "u", "undo"),
     ),
     "comparison": (
-        ("keep_a", "a", "keep A, and close the tab of B"),
-        ("keep_b", "b", "keep B, and close the tab of A"),
+        ("answer_before", "left", "answer before, if not all are shown"),
+        ("answer_after", "right", "answer after, if not all are shown"),
+        *(
+            (f"keep_{each}", each, f"keep {each.upper()}, and close the tabs of the others")
+            for each in "abcdefghi"
+        ),
     ),
     "tree": (
         ("tree_go", "enter", "go there"),

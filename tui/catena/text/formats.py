@@ -175,6 +175,11 @@ def joined(*texts: str) -> str:
     return "\n".join(text for text in texts if text.strip())
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: `A`, `A and B`, `A, B and C`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
 def size_in_words(size: int) -> str:
     """A size as a person reads it, such as `3 kB`."""
     if size < 1_000:

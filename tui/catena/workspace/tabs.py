@@ -419,13 +419,15 @@ class OpenTabs:
                 for tab in tabs:
                     await history.mark_seen(tx, tab.conversation.id, tab.leaf_id)
 
-    async def close(self, tab: Tab) -> None:
-        """Close a tab: what runs in it goes on or is ended by its conversation, and an empty chat leaves no trace."""
+    async def close(self, *tabs: Tab) -> None:
+        """Close tabs as one act: what runs goes on or is ended by its conversation; an empty chat leaves no trace."""
         if not self._db.read_only:
-            await self.keep(tab)  # /undo brings it back as it is
+            for tab in tabs:
+                await self.keep(tab)  # /undo brings it back as it is
             async with self._db.write() as tx:
-                await journal.close_window(tx, window_id=tab.window_id)
-        await self.detach(tab)
+                await journal.close_windows(tx, window_ids=[tab.window_id for tab in tabs])
+        for tab in tabs:
+            await self.detach(tab)
 
     def kin(self, tab: Tab) -> list[Tab]:
         """The other tabs whose conversations have a beginning in common with a tab's, or were asked the same."""

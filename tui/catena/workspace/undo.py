@@ -206,7 +206,8 @@ def what(done: JournalLine) -> str:
         case Act.PIN:
             return f"pinning {name}" if after.get("pinned") else f"unpinning {name}"
         case Act.CLOSE:
-            return f"closing the tab {name}"
+            closed = len(done.entry.before.get("windows", ()))
+            return f"closing {closed} tabs" if closed > 1 else f"closing the tab {name}"
         case act:
             assert_never(act)
 

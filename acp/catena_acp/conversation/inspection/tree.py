@@ -1,4 +1,4 @@
-"""All branches of a conversation at once: the tree, two branches compared, and a search in all of them."""
+"""All branches of a conversation at once: the tree, branches compared, and a search in all of them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from catena_store.finding.search import TreeHits, find_in_family
 from catena_store.records import Expense, Message
 from catena_store.windows import windows
 
-_MOST_ROWS = 2_000  # of either branch that are compared
+_MOST_ROWS = 2_000  # of each branch that are compared
 
 
 @dataclass(frozen=True, slots=True)
 class BranchTail:
-    """What one of two branches has that the other has not."""
+    """What one of some branches has below the last row that all of them have."""
 
     rows: Sequence[Message]  # oldest first
     left_out: int  # older rows that were too many
@@ -31,16 +31,15 @@ class BranchTail:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two branches from where they part."""
+    """Branches from where they part."""
 
-    shared: str | None  # the last row that both have; None if they share nothing
+    shared: str | None  # the last row that all have; None if they share nothing
     shared_prompts: int
-    left: BranchTail
-    right: BranchTail
+    tails: Sequence[BranchTail]
 
 
 class ConversationTree:
-    """Every branch, two of them beside each other, and what was said in one."""
+    """Every branch, some of them beside each other, and what was said in one."""
 
     def __init__(self, conversation: LiveConversation) -> None:
         self._conversation = conversation
@@ -60,16 +59,12 @@ class ConversationTree:
         async with self._conversation.services.db.read_concurrently() as reader:
             return await find_in_family(reader, self._conversation.record.family, text)
 
-    async def compare(self, left: str, right: str) -> Comparison:
-        """Two branches, each by its leaf, from where they part."""
+    async def compare(self, *leaves: str) -> Comparison:
+        """Branches, each by its leaf, from where they part."""
         async with self._conversation.services.db.read() as reader:
-            found = await compare(reader, left, right, limit=_MOST_ROWS)
-            return Comparison(
-                found.shared,
-                found.shared_prompts,
-                await _tail(reader, found.left, found.left_rows),
-                await _tail(reader, found.right, found.right_rows),
-            )
+            found = await compare(reader, *leaves, limit=_MOST_ROWS)
+            tails = [await _tail(reader, each.newest, each.count) for each in found.branches]
+            return Comparison(found.shared, found.shared_prompts, tails)
 
     async def turn_messages(self, node: TreeNode) -> Sequence[Message]:
         """A prompt and everything that it brought, oldest first."""

@@ -11,7 +11,7 @@ from catena.linear import rows
 from catena.linear.context import LinearContext, ListRow
 from catena.settings.agent_choices import agent_choices
 from catena.settings.agents import default_agent, find_agent
-from catena.text.formats import from_home, time_or_day
+from catena.text.formats import from_home, listed, time_or_day
 from catena.text.names import conversation_name
 from catena.text.safe_text import safe_line
 from catena.workspace.directories import is_directory
@@ -271,7 +271,7 @@ class TabCommands:
         parts = []
         if working:
             agents = dict.fromkeys(safe_line(tab.agent_title) for tab in working)
-            parts.append(f"{' and '.join(agents)} {'is' if len(agents) == 1 else 'are'} at work.")
+            parts.append(f"{listed(list(agents))} {'is' if len(agents) == 1 else 'are'} at work.")
         if running:
             named = ", ".join(safe_line(task.title) for task in running[:2])
             parts.append(f"In the background: {named}.")

@@ -1,1 +1,1 @@
-"""Two branches side by side: what each says, what it changed in files, and what it took."""
+"""Branches side by side: what each says, what it changed in files, and what it took."""

@@ -1,4 +1,4 @@
-"""The screen that compares two branches from where they part: in two columns, or below each other."""
+"""The screen that compares branches from where they part: as many columns as can be read, of all that there are."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.events import Resize
+from textual.events import Click, Resize
 from textual.geometry import Size
+from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -23,6 +24,7 @@ from catena.screens.common.dialog import STYLES
 from catena.screens.common.page import PageScreen
 from catena.screens.common.reading_screen import ReadingPane
 from catena.text.changes_text import note_words, shown_path, size_words, state_words, touched_words
+from catena.text.comparison_text import letter, shared_words, shown_words
 from catena.text.formats import duration_text
 from catena.text.safe_text import safe_line
 from catena.text.usage import usage_text
@@ -39,13 +41,26 @@ from catena_acp.conversation.inspection.tree import BranchTail, Comparison, Conv
 from catena_acp.port.session_events import ToolDiff
 from catena_store.records import Kind, Message
 
-_WIDE = 120  # cells of a screen on which the branches stand side by side
+_COLUMN, _WIDEST = 40, 200  # cells of a screen for each branch, and in which branches stand
 _MOST_FILES = 20  # of a branch whose changes are shown
 _MOST_LINES = 200  # added and removed, of one file
-_KEEP = (SheetKey("{keep_a}", "keep A", "keep(0)"), SheetKey("{keep_b}", "keep B", "keep(1)"))
+_KEEP = (
+    "keep_a",
+    "keep_b",
+    "keep_c",
+    "keep_d",
+    "keep_e",
+    "keep_f",
+    "keep_g",
+    "keep_h",
+    "keep_i",
+)  # from the left
+_OTHERS = SheetKey("{answer_before answer_after}", "others")
+_STEP = "step"  # of a click
 
 _MARGIN = "  "
 _MOST_NAMED = 40  # that are listed
+_NO_FILES = Content.styled("No files read or changed on any branch.", "$faint")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,61 +91,115 @@ class BranchWords(Widget):
         return self._words(self.content_size.width)
 
 
-class ComparisonScreen(PageScreen):
-    """Two branches from where they part: what each says, changed in files, and took."""
+class ShownAnswers(Static):
+    """Which of the answers stand on the screen, between ways to those before and after."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*priority_bindings(keep_a="keep(0)", keep_b="keep(1)")]
+    DEFAULT_CSS = "ShownAnswers { display: none; height: 1; padding: 0 2; color: $muted; }"
+
+    def show(self, first: int, shown: int, of: int) -> None:
+        """Show which ones; nothing where all are."""
+        self.display = shown < of
+        self.update(
+            Content(" ").join(
+                [
+                    _way("‹", -1) if first else Content(" "),
+                    Content(shown_words(first, shown, of)),
+                    _way("›", 1) if first + shown < of else Content(" "),
+                ]
+            )
+        )
+
+    async def on_click(self, event: Click) -> None:
+        """Go the way that was clicked."""
+        if step := event.style.meta.get(_STEP):
+            event.stop()
+            await self.run_action(f"screen.step({step})")
+
+
+def _way(mark: str, step: int) -> Content:
+    return Content.styled(mark, "$foreground").stylize(Style.from_meta({_STEP: step}))
+
+
+class ComparisonScreen(PageScreen):
+    """Branches from where they part: what each says, changed in files, and took."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *priority_bindings(
+            answer_before="step(-1)",
+            answer_after="step(1)",
+            **{name: f"keep({at})" for at, name in enumerate(_KEEP)},
+        )
+    ]
     CSS_PATH = [STYLES, "comparison.tcss"]  # noqa: RUF012 - as Textual declares them
 
     def __init__(
         self,
         branches: ConversationTree,
         changes: ConversationChanges,
-        left: ComparedBranch,
-        right: ComparedBranch,
+        compared: Sequence[ComparedBranch],
         *,
         keep: Callable[[int], None] | None = None,
         subject: Subject | None = None,
     ) -> None:
-        """``keep`` is called with 0 or 1 where the person keeps one; without it neither can be kept."""
-        super().__init__("Compare two branches", Content(""), subject=subject)
+        """``keep`` is called with the place of the one that the person keeps; without it none can be kept."""
+        super().__init__("Compare branches", Content(""), subject=subject)
         self._branches = branches
         self._changes = changes
-        self._compared = (left, right)
+        self._compared = compared
         self._keep = keep
+        self._first = 0  # of the branches that are shown
+        self._shown = len(compared)  # that there is room for
 
     def compose(self) -> ComposeResult:
-        """Head, what both have, the two branches, keys."""
+        """Head, which are shown, what all have, the branches, keys."""
         yield from self.compose_head()
+        yield ShownAnswers(markup=False)
         with ReadingPane(id="text"):
             yield Static("", id="shared", markup=False)
             with Horizontal(id="branches"):
-                yield Vertical(classes="branch")
-                yield Vertical(classes="branch")
-        yield from self.compose_foot(*(_KEEP if self._keep else ()), *self.KEYS)
+                for _ in self._compared:
+                    yield Vertical(classes="branch")
+        yield from self.compose_foot(*self.KEYS)
 
     def on_mount(self) -> None:
-        """Read both branches."""
+        """Read the branches."""
         self.run_worker(self.attempt(self._read()))
 
     def on_resize(self, event: Resize) -> None:
-        """Let the branches stand side by side where there is room."""
-        self.set_class(event.size.width < _WIDE, "-below")
+        """Let as many branches stand side by side as there is room for."""
+        room = max(1, min(event.size.width, _WIDEST) // _COLUMN)
+        self._shown = min(room, len(self._compared))
+        self.action_step(0)
+
+    def action_step(self, step: int) -> None:
+        """Show the branch before or after the ones that are shown."""
+        count = len(self._compared)
+        self._first = first = max(0, min(self._first + step, count - self._shown))
+        shown = range(first, first + self._shown)
+        for at, column in enumerate(self.query(".branch")):
+            column.display = at in shown
+        self.query_one(ShownAnswers).show(first, self._shown, count)
+        keep = [
+            SheetKey(f"{{{_KEEP[at]}}}", f"keep {letter(at)}", f"keep({at})")
+            for at in shown
+            if at < len(_KEEP)
+        ]
+        others = [_OTHERS] if self._shown < count else []
+        self.show_keys(*(keep if self._keep else ()), *others, *self.KEYS)
 
     async def _read(self) -> None:
-        left, right = self._compared
-        found = await self._branches.compare(left.leaf_id, right.leaf_id)
+        found = await self._branches.compare(*(each.leaf_id for each in self._compared))
         scope = ChangeScope(Since.CHECKPOINT, found.shared)
         read = [await self._changes.read(branch.leaf_id, scope) for branch in self._compared]
         diffs = [await asyncio.to_thread(diffs_of_files, changes.files[:_MOST_FILES]) for changes in read]
-        directory, tails = read[0].directory, (found.left, found.right)
+        directory, tails = read[0].directory, found.tails
         kept = [changes.kept or not tail.rows for changes, tail in zip(read, tails, strict=True)]
         columns = self.query(".branch").results(Vertical)
         for at, (branch, tail, column) in enumerate(zip(self._compared, tails, columns, strict=True)):
-            words = partial(branch_part, "AB"[at], branch.title, tail, works=branch.works)
+            words = partial(branch_part, letter(at), branch.title, tail, works=branch.works)
             said = [MessagesBlock(rows), Static("")] if (rows := said_on(tail)) else [Static("")]
             drawn = _drawn(diffs[at], len(read[at].files), directory)
-            # Where nothing was kept, the head of the list says it for both.
+            # Where nothing was kept, the head of the list says it for all.
             caveat = [_note(read[at].caveat)] if any(kept) and tail.rows and read[at].caveat else []
             await column.mount(BranchWords(words), *said, *drawn, *caveat)
         own = [changed_files(*each) for each in zip(read, diffs, strict=True)] if all(kept) else None
@@ -138,7 +207,7 @@ class ComparisonScreen(PageScreen):
 
     def action_keep(self, which: int) -> None:
         """Keep one of the branches, where that was offered."""
-        if self._keep is not None:
+        if self._keep is not None and which < len(self._compared):
             self._keep(which)
             self.dismiss(None)
 
@@ -169,12 +238,12 @@ def _note(words: str) -> Static:
 
 
 def shared_part(comparison: Comparison, cwd: str, own: Sequence[Mapping[str, str]] | None = None) -> Content:
-    """What two branches have in common, and the files that each of them touched.
+    """What branches have in common, and the files that each of them touched.
 
     ``own`` are those that really differ, of each branch; without it they are as the agents reported them.
     """
     files = _reported_files(comparison, cwd) if own is None else _own_files(comparison, cwd, own)
-    first = Content.styled(_together(comparison), "$muted")
+    first = Content.styled(shared_words(comparison), "$muted")
     return Content("\n").join([first, Content(""), *files, Content("")])
 
 
@@ -186,50 +255,35 @@ def changed_files(changes: Changes, diffs: Sequence[FileDiff]) -> dict[str, str]
     }
 
 
-def _together(comparison: Comparison) -> str:
-    """Where two branches split, in words."""
-    if prompts := comparison.shared_prompts:
-        return f"Both start with the same {'prompt' if prompts == 1 else counted(prompts, 'prompt')}."
-    left, right = (_first_prompt(tail) for tail in (comparison.left, comparison.right))
-    if left is not None and left == right:
-        return "Both answer the same first prompt."
-    return "They split at the first prompt."
-
-
-def _first_prompt(tail: BranchTail) -> str | None:
-    """The text of a branch's first prompt; None where it is not known."""
-    return None if tail.left_out else next((row.text for row in tail.rows if row.kind is Kind.USER), None)
-
-
 def branch_part(letter: str, title: str, tail: BranchTail, width: int, *, works: bool = False) -> Content:
-    """What is to be known of what one of two branches has, in a width; ``works``: its turn goes on."""
-    head = Content.styled(f"{letter}  {safe_line(title)}", "bold")
+    """What is to be known of what one of the branches has, in a width; ``works``: its turn goes on."""
+    head = Content.styled(f"{letter}  {safe_line(title)}", "bold").wrap(max(8, width))
     rows = (row for words in _facts(tail, works=works) for row in words.wrap(max(8, width - len(_MARGIN))))
-    return Content("\n").join([head, *(Content.assemble(_MARGIN, row) for row in rows)])
+    return Content("\n").join([*head, *(Content.assemble(_MARGIN, row) for row in rows)])
 
 
 def said_on(tail: BranchTail) -> list[Message]:
-    """The prompts and answers that one of two branches has."""
+    """The prompts and answers that one of the branches has."""
     return [row for row in tail.rows if row.kind in (Kind.USER, Kind.AGENT)]
 
 
 def _own_files(comparison: Comparison, cwd: str, own: Sequence[Mapping[str, str]]) -> Iterator[Content]:
     """What became of files, by the files themselves, and how often the agents say that they read them."""
     told = [dict(each) for each in own]
-    for words, tail in zip(told, (comparison.left, comparison.right), strict=True):
+    for words, tail in zip(told, comparison.tails, strict=True):
         for touched in tail.files.values():
             path = os.path.normpath(os.path.join(cwd, touched.path))  # noqa: PTH118 - the path need not be one
             if touched.read:
                 words[path] = " · ".join(filter(None, [words.get(path), _read_words(touched)]))
-    paths = sorted({*told[0], *told[1]})
+    paths = sorted({path for each in told for path in each})
     if not paths:
-        yield Content.styled("No files read or changed on either branch.", "$faint")
+        yield _NO_FILES
         return
     yield Content.styled("Files", "bold")
     for path in paths[:_MOST_NAMED]:
         yield Content(f"  {shown_path(path, cwd)}")
-        for letter, words in zip("AB", told, strict=True):
-            yield Content.styled(f"    {letter}  {words.get(path, 'not touched')}", "$muted")
+        for at, words in enumerate(told):
+            yield Content.styled(f"    {letter(at)}  {words.get(path, 'not touched')}", "$muted")
     if more := len(paths) - _MOST_NAMED if len(paths) > _MOST_NAMED else 0:
         yield Content.styled(f"  … {counted(more, 'more file')}", "$faint")
 
@@ -239,17 +293,17 @@ def _read_words(touched: FileTouched) -> str:
 
 
 def _reported_files(comparison: Comparison, cwd: str) -> Iterator[Content]:
-    paths = list(dict.fromkeys([*comparison.left.files, *comparison.right.files]))
+    paths = list(dict.fromkeys(path for tail in comparison.tails for path in tail.files))
     if not paths:
-        yield Content.styled("No files read or changed on either branch.", "$faint")
+        yield _NO_FILES
         return
     yield Content.styled("Files, as reported by the agents", "bold")
     for path in paths:
         yield Content(f"  {shown_path(path, cwd)}")
-        for letter, tail in (("A", comparison.left), ("B", comparison.right)):
+        for at, tail in enumerate(comparison.tails):
             touched = tail.files.get(path)
             words = " · ".join(touched_words(touched)) if touched else "not touched"
-            yield Content.styled(f"    {letter}  {words}", "$muted")
+            yield Content.styled(f"    {letter(at)}  {words}", "$muted")
 
 
 def _facts(tail: BranchTail, *, works: bool) -> Iterator[Content]:

@@ -449,9 +449,9 @@ class TreeScreen(ListScreen[TreeChoice | None]):
             return
         from catena.screens.comparison.screen import ComparedBranch, ComparisonScreen
 
-        left, right = (ComparedBranch(branch_title(tree, node), node.end_id) for node in pair)
+        branches = [ComparedBranch(branch_title(tree, node), node.end_id) for node in pair]
         screen = ComparisonScreen(
-            self._branches, self._tab.conversation.changes, left, right, subject=self.subject
+            self._branches, self._tab.conversation.changes, branches, subject=self.subject
         )
         await self.app.push_screen(screen)
 

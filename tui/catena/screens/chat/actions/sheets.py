@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from catena.acts.asking import AskedBranches
+from catena.acts.asking import AskedBranch, AskedBranches
 from catena.acts.table import commands_of
 from catena.acts.tree import TreeView
 from catena.settings.settings import Settings
@@ -70,16 +70,19 @@ async def choose_on_sheet(value: object, tab: Tab | None, actions: SurfaceAction
             return await actions.context.app.push_screen_wait(_sheet(value, tab, actions))
 
 
-async def _compare(value: AskedBranches, context: ChatContext) -> str | None:
+async def _compare(value: AskedBranches, context: ChatContext) -> AskedBranch | None:
     from catena.screens.comparison.screen import ComparedBranch, ComparisonScreen
 
-    kept: list[str] = []
-    branches = [ComparedBranch(each.agent, each.leaf_id, each.works) for each in (value.left, value.right)]
+    kept: list[AskedBranch] = []
+    branches = [
+        ComparedBranch(" · ".join(dict.fromkeys((each.agent, each.name))), each.leaf_id, each.works)
+        for each in value.branches
+    ]
     screen = ComparisonScreen(
         value.of.conversation.tree,
         value.of.conversation.changes,
-        *branches,
-        keep=(lambda which: kept.append("right" if which else "left")) if value.left.tab else None,
+        branches,
+        keep=(lambda at: kept.append(value.branches[at])) if value.branches[0].tab else None,
         subject=context.subject,
     )
     await context.app.push_screen_wait(screen)
