@@ -278,3 +278,17 @@ def test_s04_a_command_is_called_as_it_calls_itself_where_a_person_switches_back
     command = shlex.join([sys.executable, "-m", "catena_acp.rehearsal"])
     said = Catena(tmp_path)("--linear", "--agent-command", command, stdin=typed).out
     assert said.count("Catena: Switched to Rehearsal.") == 2, said
+
+
+def test_u06_what_a_prompt_replays_is_said_before_it_once_and_not_where_an_act_has_said_it(
+    tmp_path: Path,
+) -> None:
+    catena, flags = Catena(tmp_path), "--no-load --no-resume --no-fork"
+    lines_told(catena, "say One.", CATENA_REHEARSAL_FLAGS=flags)
+    said = lines_told(catena, "/tab 1", "/read 1", "say Two.", "/tab 1", CATENA_REHEARSAL_FLAGS=flags)
+    priced = [line for line in said if "Your next prompt:" in line]
+    assert len(priced) == 1 and "2 messages replayed" in priced[0], said
+    assert said.index(priced[0]) < said.index("Rehearsal 4: Two.")
+    forked = lines_told(catena, "/tab 1", "/fork 2", "y", CATENA_REHEARSAL_FLAGS=flags)
+    behind = forked[next(at for at, line in enumerate(forked) if "Forked" in line) :]
+    assert sum("Your next prompt:" in line for line in behind) == 1, forked

@@ -85,7 +85,12 @@ class ScriptedLines(LineInput):
         self.client.interrupt()
 
     async def _until(self, *, ready: bool) -> None:
-        """Wait until nothing goes on, or only until all is said of what does."""
+        """Wait until nothing goes on, or only until all is said of what does, with the price of the next prompt."""
+        await self._come_to(ready=ready)
+        if self.client._pricing is not None:
+            await self.client._pricing
+
+    async def _come_to(self, *, ready: bool) -> None:
         if not ready:
             await self.client._narrator.catch_up()
             while self.context.here.window.in_turn and not self.client._narrator._running:

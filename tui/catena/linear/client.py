@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any
 
 from catena.errors import CommandRefused, ExitStatus
@@ -18,6 +19,7 @@ from catena.linear.questions import Questions
 from catena.linear.rows import spoken
 from catena.text.safe_text import safe_line
 from catena.text.shell_text import SIGN
+from catena.workspace.next_price import is_priced, read_next_price, shown_price
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.routing.slash_commands import command_name
@@ -45,6 +47,8 @@ class LinearClient:
         self._waits_for_line = False
         self._typed_behind = ""  # the marker that the newest line stands behind
         self._resting: asyncio.Task[None] | None = None  # waits until a prompt would go out at once
+        self._pricing: asyncio.Task[None] | None = None  # reads what that prompt would send besides itself
+        self._priced = ""  # the price that was said last
         self._asked_to_leave = False
         self._interrupted_at: float | None = None
         self.status = 0
@@ -83,6 +87,8 @@ class LinearClient:
         finally:
             if self._resting is not None:
                 self._tasks.add(self._resting)
+            if self._pricing is not None:
+                self._tasks.add(self._pricing)
             for task in (narrating, watching, *self._tasks):
                 task.cancel()
             await asyncio.gather(narrating, watching, *self._tasks, return_exceptions=True)
@@ -112,7 +118,10 @@ class LinearClient:
     # --- lines
 
     async def _next_line(self) -> InputLine | None:
-        context = self._context
+        context, tab = self._context, self._context.tab
+        if tab is not None and not context.echoes and tab.window.at_rest:  # no marker is waited for
+            await read_next_price(tab)
+            self._say_price(tab)
         self._waits_for_line, self._typed_behind = True, ""
         self._ready()
         try:
@@ -140,7 +149,11 @@ class LinearClient:
         if self._questions.open is not None:
             context.mark("Answer: ")
         elif tab is None or (tab.window.at_rest and all(item.held for item in tab.queue)):
-            context.mark(f"You {context.numbers.next}: ")
+            if tab is None or is_priced(tab):
+                self._say_price(tab)
+                context.mark(f"You {context.numbers.next}: ")
+            elif self._pricing is None or self._pricing.done():
+                self._pricing = asyncio.create_task(self._ready_at_its_price(tab))
         elif self._resting is None or self._resting.done():
             self._resting = asyncio.create_task(self._ready_at_rest(tab))
 
@@ -149,6 +162,20 @@ class LinearClient:
         self._resting = None
         if tab is self._context.tab and not self._context.tabs.events and not self._over:
             self._ready()
+
+    async def _ready_at_its_price(self, tab: Tab) -> None:
+        await read_next_price(tab)
+        self._pricing = None
+        if not self._over:
+            self._ready()
+
+    def _say_price(self, tab: Tab | None) -> None:
+        """Say what the next prompt sends besides itself, unless that has been said already."""
+        price = shown_price(tab) if tab is not None else None
+        words = replace(price, exact=True).words if price is not None else ""
+        before, self._priced = self._priced, words
+        if price is not None and words != before and not self._context.has_said(words):
+            self._context.say(f"Your next prompt: {price.words}.")
 
     async def _ready_for_line(self) -> None:
         """Where a file or a pipe is read, wait until the agent asks something, or has answered."""
@@ -175,6 +202,7 @@ class LinearClient:
 
     async def _take(self, line: InputLine) -> None:
         context, text = self._context, line.text
+        context.said.clear()
         if not text.startswith("/"):
             self._asked_to_leave = False
         asked = self._questions.open

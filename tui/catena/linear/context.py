@@ -72,6 +72,7 @@ class LinearContext:
         )
         self._unplaced = ""  # texts that answered nothing while no tab had a draft
         self._hinted: set[str] = set()
+        self.said: list[str] = []  # of our own words, since the last line that was typed
         self.leave: Callable[[], None] = lambda: None
         self.typed: tuple[int, str] | None = None  # the number of the marker that a prompt was typed behind
         self._tabs: OpenTabs | None = None
@@ -125,7 +126,12 @@ class LinearContext:
 
     def say(self, text: str) -> None:
         """Say something of our own."""
+        self.said.append(text)
         self.out.line(f"Catena: {spoken(text)}")
+
+    def has_said(self, price: str) -> bool:
+        """True if a price was said since the last line was typed, were it as one that is only probable."""
+        return any(price in text.replace("probably ", "") for text in self.said)
 
     def show(self, heading: str, rows: Iterable[ListRow], *, everywhere: bool = False) -> None:
         """Read a list; `/open` takes a number of it from now on, in this tab only unless it holds ``everywhere``."""

@@ -12,6 +12,7 @@ from catena.text.formats import joined
 from catena.text.names import conversation_name, names_apart
 from catena.text.safe_text import safe_line
 from catena.workspace.files_along import FilesAlong
+from catena.workspace.next_price import NextPrice
 from catena.workspace.questions.form_draft import FormDraft
 from catena.workspace.trouble import StandingTrouble, TabTrouble
 from catena_acp.continuity.conversation_events import (
@@ -151,6 +152,8 @@ class Tab:
     elsewhere: TurnsElsewhere | None = None  # where the conversation went on, while the tab stays
     added: int = 0  # turns from elsewhere that it went along with, and the person has not been told of
     cut: CutRestore | None = None  # a change of files that was cut off, and waits for a decision
+    heard: int = 0  # events but those of growing texts, on which the price of the next prompt may depend
+    next_price: NextPrice | None = None  # of the next prompt, as far as it was read
 
     @property
     def window_id(self) -> str:
@@ -358,6 +361,7 @@ class Tab:
         """Handle one event; ``seen``: the tab is on the screen and the terminal has the focus."""
         if isinstance(event, MessageAdded | MessageGrew | MessageChanged | SessionChanged | DoingChanged):
             self.heard_at = time.monotonic()
+        self.heard += not isinstance(event, MessageGrew)
         match event:
             case MessageAdded(message=message):
                 self._follow(message)

@@ -45,6 +45,11 @@ class Price(ContextSummary):
         return self._clauses()[0] + ("" if self.exact else "?")
 
     @property
+    def beside_prompt(self) -> bool:
+        """True if something is sent besides the prompt, or a session is copied for it."""
+        return not self.native or bool(self.copied) or self.before_logout
+
+    @property
     def least_words(self) -> str:
         """The price in one line, where others are higher."""
         return self._worded("from ")

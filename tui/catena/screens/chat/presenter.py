@@ -38,6 +38,7 @@ from catena.transcript.widget.browsing import is_prompt
 from catena.widgets.composer import Composer
 from catena.widgets.hint_line import HintLine
 from catena.workspace.files_along import FILES_STAY, cut_words
+from catena.workspace.next_price import shown_price
 from catena.workspace.panes import Pane
 from catena.workspace.questions.permission_words import title_words
 from catena.workspace.tab import STOP_PATIENCE, Editing, Tab
@@ -90,6 +91,7 @@ def status_of(tab: Tab, *, keys: KeyMap = DEFAULT_KEYS) -> Status:
             ways = keys.fill("{stop} again kills the agent's process")
     mode = mode_name(session)
     context, cost = meter(session.usage, used=not tab.untouched)
+    price = shown_price(tab)
     return Status(
         agent=session.agent_title,
         model=session.model or "",
@@ -99,6 +101,8 @@ def status_of(tab: Tab, *, keys: KeyMap = DEFAULT_KEYS) -> Status:
         context=context,
         cost=cost,
         directory=from_home(tab.conversation.record.cwd) if tab.untouched else "",
+        price=price.short_words if price else "",
+        price_in_brief=price.in_brief if price else "",
         doing=doing,
         ways=ways,
         busy=tab.busy,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from catena.acts.perform import body_of, carry_out
 from catena.acts.surface import Here
+from catena.screens.chat.actions.agent.next_price import NextPriceActions
 from catena.screens.chat.actions.agent.settings import SettingsActions
 from catena.screens.chat.actions.agent.trouble import TroubleActions
 from catena.screens.chat.actions.branching.branches import BranchActions
@@ -58,6 +59,7 @@ class ChatActions:
             do=lambda name: context.run(do(name)),
             choose_agent=lambda: do("agent"),
         )
+        self.next_price = NextPriceActions(context)
         self.changes = ChangesActions(context, self._open_prompt)
         self.along = AlongActions(context, self.changes)
         self.tabs.shown_first = self.along.look_for_cut

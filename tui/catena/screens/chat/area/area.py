@@ -428,6 +428,7 @@ class ChatArea(Vertical):
         self._hint()
         self.chat.actions.edits.price_anew()
         self.chat.actions.trouble.price()
+        self.chat.actions.next_price.renew()
         self.chat.actions.finding.renew()
         self.status.follow(tab)
         ask = self.panels.question

@@ -42,6 +42,8 @@ class Status:
     context: str = ""  # how much of it is used, where the agent reports that
     cost: str = ""
     directory: str = ""  # of an empty conversation
+    price: str = ""  # of the next prompt, where that sends more than itself,
+    price_in_brief: str = ""  # and the same where there is little room
     doing: str = ""  # in words, but for work
     ways: str = ""  # what can be done about it
     busy: bool = False
@@ -213,6 +215,12 @@ class ComposerEdges:
                 words.append(EdgeWord(Content.styled(stays, "$muted"), 0))
         if (files := self.files) is not None:
             words.append(_about_files(files))
+        if status.price and edit is None:
+            whole, least = (
+                Content.styled(safe_line(text), "$foreground")
+                for text in (f"Next prompt: {status.price}", f"Next: {status.price_in_brief}")
+            )
+            words.append(EdgeWord(whole, 4, short=least))
         if self.elsewhere is not None and edit is None:
             key = self._keys_in_effect().shown("follow")
             short = Content.styled(f"{self.elsewhere.count} later: {key}", "$asking")
