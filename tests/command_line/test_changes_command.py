@@ -74,6 +74,10 @@ def test_w29_changes_are_printed_as_one_difference_for_each_file(tmp_path: Path)
         {"text": "@@ -1,6 +1,6 @@\n 1\n 2\n-3\n+three\n 4\n 5\n 6\n", "seen": False, "by": "agent"}
     ]
 
+    assert catena("changes", "edits", "--turn", "x1", "--json").json == first
+    assert catena("changes", "edits", "--turn", "u1", "--json").json == first
+    assert catena("changes", "edits", "--turn", "nothing").status == 2
+
     refused = catena("changes", "edits", "--turn", "4")
     assert refused.status == 2 and "turn 4 does not exist: the branch has 3 turns" in refused.err
 

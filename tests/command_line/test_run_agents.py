@@ -88,6 +88,16 @@ def test_with_json_each_event_of_an_answer_names_the_agent_that_was_asked(catena
     assert {event["asked_agent"] for event in events} == {"one", "two"}
 
 
+def test_n01_the_same_agent_can_be_asked_twice_and_its_answers_are_told_apart(catena: Catena) -> None:
+    asked = catena("run", "--agents", "one,two,one", "say hello")
+
+    assert (asked.status, asked.err) == (0, "")
+    assert asked.out == "== one ==\nhello\n\n== two ==\nhello\n\n== one (2) ==\nhello\n"
+    rows = shown(catena, newest(catena))["messages"]
+    assert [row["text"] for row in rows if row["kind"] == "agent"] == ["hello"] * 3
+    assert len({row["link_id"] for row in rows if row["kind"] == "agent"}) == 3
+
+
 @pytest.mark.parametrize("agents", ["gone,one,two", "one,gone,two"])
 def test_an_agent_that_fails_decides_the_status_and_leaves_the_others_their_answers(
     catena: Catena, agents: str
@@ -114,7 +124,6 @@ def test_an_agent_that_is_not_installed_is_refused_before_anybody_is_asked(caten
     "wrong",
     [
         ["--agents", "one", "x"],
-        ["--agents", "one,one", "x"],
         ["--agents", "one,two", "/clear"],
     ],
 )

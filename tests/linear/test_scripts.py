@@ -292,3 +292,9 @@ def test_u06_what_a_prompt_replays_is_said_before_it_once_and_not_where_an_act_h
     forked = lines_told(catena, "/tab 1", "/fork 2", "y", CATENA_REHEARSAL_FLAGS=flags)
     behind = forked[next(at for at, line in enumerate(forked) if "Forked" in line) :]
     assert sum("Your next prompt:" in line for line in behind) == 1, forked
+
+
+def test_n01_an_agent_that_is_asked_twice_is_told_apart_by_its_number(tmp_path: Path) -> None:
+    said = lines_told(Catena(tmp_path), "/ask rehearsal say Hi.", "y", "/tabs")
+    assert any(line.startswith("Ask Rehearsal and Rehearsal (2) this prompt at once") for line in said), said
+    assert any("in tab 2" in line for line in said)

@@ -108,6 +108,24 @@ async def test_advanced_settings_are_folded_below_one_row_and_found_by_the_filte
         await person.back()
 
 
+async def test_u08_an_advanced_setting_that_the_file_sets_is_shown_above_those_that_are_folded(
+    tmp_path: Path, path: Path
+) -> None:
+    rewrite(path, 'half_rows = "off"\n')
+    async with at_the_screen(str(tmp_path), size=(120, 60)) as person:
+        sheet = await opened(person)
+        keys = [row.key for row in sheet.row_list.rows]
+        assert keys[-2:] == ["half_rows", "advanced"]
+        assert set(keys) & ADVANCED == {"half_rows"}
+        await person.sees(f"{len(ADVANCED) - 1} more")
+        await person.press("escape")
+        await person.back()
+        await person.say("/settings advanced")
+        sheet = await person.sees_dialog(SettingsScreen)
+        await person.until(lambda: sheet.chosen_key in ADVANCED, "the cursor to begin there")
+        assert {row.key for row in sheet.row_list.rows} > ADVANCED
+
+
 def test_advanced_settings_have_the_last_section_of_their_document() -> None:
     text = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
     first, _, advanced = text.partition("\n## Advanced\n")

@@ -322,3 +322,19 @@ async def test_a_theme_that_is_chosen_is_kept_in_the_settings(tmp_path: Path) ->
             lambda: settings_path().exists() and load_settings().theme == "catena-sepia", "it in the settings"
         )
         assert "To keep it" not in person.text
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+async def test_u09_the_cursor_on_the_hint_of_an_empty_composer_is_seen_on_every_ground(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    async with at_the_screen(str(tmp_path), settings=Settings(theme=name)) as person:
+        await person.sees("Ask Rehearsal")
+        segment = next(iter(person.composer.render_line(0)))
+        assert segment.text == "A" and segment.style is not None
+        ink, ground = segment.style.color, segment.style.bgcolor
+        assert segment.style.reverse and ink is not None and ink.triplet is not None
+        assert ground is not None and ground.triplet is not None
+        assert contrast(ink.triplet.hex, ground.triplet.hex) >= 4.5  # the letter on it
+        assert contrast(ink.triplet.hex, SHIPPED[name].ground) >= 4.5

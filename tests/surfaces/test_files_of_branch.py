@@ -81,3 +81,6 @@ async def test_g04_who_looks_for_the_way_back_of_a_file_is_told_of_rewind_on_eve
         await person.sees("Nothing to undo. /rewind restores files.")
         await person.say("/files changes")
         await person.sees("reported.txt", "/rewind restores files")
+        await person.sees("R /rewind restores files")
+        await person.press("R")
+        await person.sees("Checkpoints")

@@ -58,6 +58,8 @@ async def test_u06_a_conversation_that_is_opened_again_says_what_its_next_prompt
         await person.sees("  first", f"{WORDS}2 messages replayed, ~")
     async with at_the_screen(str(tmp_path), conversation_id=id, size=(40, 24)) as person:
         await person.sees("  first", "Next: 2 messages replayed")
+    async with at_the_screen(str(tmp_path), conversation_id=id, size=(40, 10)) as person:
+        await person.sees("  first", "replays 2")
 
 
 async def test_u06_what_an_edit_replays_stands_in_the_place_of_what_the_next_prompt_would(

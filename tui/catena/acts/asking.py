@@ -13,6 +13,7 @@ from catena.settings.agents import leading_agents
 from catena.text.changes_text import shown_path
 from catena.text.comparison_text import shared_words
 from catena.text.formats import from_home, listed, shortened
+from catena.text.names import numbered_again
 from catena.text.safe_text import safe_line
 from catena.workspace.tab import Tab
 from catena_acp.changes.hunks import FileDiff, diffs_of_files
@@ -103,6 +104,7 @@ async def _asking(on: Here, specs: Sequence[AgentSpec], typed: str) -> _Asking:
     if prompt is None:
         titles.insert(0, safe_line(tab.window.session.agent_title))
         priced.insert(0, (await price(tab.window)).words)
+    titles = numbered_again(titles)
     where = safe_line(from_home(tab.conversation.record.cwd))
     await on.surface.ask(
         Question(

@@ -120,12 +120,12 @@ async def queue(on: Here, wish: str) -> Done:
         rows = [
             ReportRow(
                 safe_line(item.text),
-                ["held until you continue" if item.held else ""],
+                ["waits for you" if item.held else ""],
                 partial(change_queued, on, item, "edit"),
             )
             for item in items
         ]
-        note = "/queue now N, first N, remove N or edit N; /queue send sends what was held."
+        note = "/queue now N, first N, remove N or edit N; /queue send sends those that wait for you."
         return Report("Queue", "Queue", rows, note, enter="edit one")
 
     return Done(report=LiveReport(on.tab.window.queue, read))

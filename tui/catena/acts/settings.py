@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import dataclass
 
 from catena.acts.surface import Done, Here, LiveReport, Refused, Report, ReportRow
 from catena.errors import InvalidSettings, SettingsNotWritten
@@ -11,10 +12,18 @@ from catena.settings.checks import check_names
 from catena.settings.effective import effective_settings, value_words
 from catena.settings.file.location import settings_path
 from catena.settings.file.writing import SettingChange, file_value, key_of, write_setting
-from catena.settings.settings import ADVANCED, definition_of
+from catena.settings.settings import ADVANCED, Settings, definition_of
 from catena.text.safe_text import safe_line
 
 _ADVANCED = "advanced"  # the word for those that are listed apart
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsView:
+    """The settings as a sheet shows them; ``advanced``: with those that are listed apart."""
+
+    settings: Settings
+    advanced: bool = False
 
 
 async def settings(on: Here, wish: str) -> Done:
@@ -47,4 +56,4 @@ async def settings(on: Here, wish: str) -> Done:
             rows.append(ReportRow("advanced", [f"/settings {_ADVANCED} lists {len(ADVANCED)} more"]))
         return Report("Settings", "Setting", rows)
 
-    return Done(report=LiveReport(on.settings, read))
+    return Done(report=LiveReport(SettingsView(on.settings, advanced=name == _ADVANCED), read))

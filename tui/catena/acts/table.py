@@ -354,7 +354,7 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "checkpoint",
-        "save a checkpoint here",
+        "save a checkpoint: a place to go back to",
         "catena.acts.checkpoints:checkpoint",
         takes="label",
         screen=Front(argument="LABEL"),
@@ -692,7 +692,7 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "continue",
-        "send queued prompts that were held",
+        "send the queued prompts that wait for you",
         lines=Front("prompts.go_on"),
         listed="queue send",
     ),

@@ -358,6 +358,7 @@ _SHEETS: Mapping[str, tuple[Row, ...]] = {
         ("changes_seen", "space", "mark as seen, and go on"),
         ("changes_quote", "q", "quote it into the composer"),
         ("changes_undo", "u", "quote as “Undo this change”"),
+        ("changes_rewind", "R", "choose a checkpoint, whose files /rewind restores"),
         ("side_by_side", "s", "both versions side by side"),
         ("copy_hunk", "y", "copy the hunk"),
         ("copy_patch", "Y", "copy everything as a patch"),

@@ -31,6 +31,16 @@ def names_apart(named: Sequence[tuple[str, str]]) -> list[str]:
     return apart
 
 
+def numbered_again(names: Sequence[str]) -> list[str]:
+    """The names of agents that are asked at once: behind one that stood before is its number, as in `claude (2)`."""
+    counts: Counter[str] = Counter()
+    numbered = []
+    for name in names:
+        counts[name] += 1
+        numbered.append(f"{name} ({counts[name]})" if counts[name] > 1 else name)
+    return numbered
+
+
 def fitting_names(names: Sequence[str], width: int) -> list[str]:
     """Different names in at most so many cells each: of those that would look alike, the part that differs stays."""
     cut = {name: truncate(name, width) for name in names}

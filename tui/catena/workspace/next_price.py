@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from catena.workspace.tab import NextPrice, Tab
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 
 if TYPE_CHECKING:
-    from catena.workspace.tab import Tab
     from catena_acp.conversation.inspection.price import Price
-
-
-@dataclass(frozen=True, slots=True)
-class NextPrice:
-    """What the next prompt of a tab needs, and what of the tab that depends on."""
-
-    price: Price | None  # None where only the prompt would be sent, or it is not known
-    depends_on: object
 
 
 def is_priced(tab: Tab) -> bool:

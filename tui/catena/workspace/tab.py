@@ -12,7 +12,6 @@ from catena.text.formats import joined
 from catena.text.names import conversation_name, names_apart
 from catena.text.safe_text import safe_line
 from catena.workspace.files_along import FilesAlong
-from catena.workspace.next_price import NextPrice
 from catena.workspace.questions.form_draft import FormDraft
 from catena.workspace.trouble import StandingTrouble, TabTrouble
 from catena_acp.continuity.conversation_events import (
@@ -56,6 +55,7 @@ from catena_store.records import Attachment, Kind, Message, MessageState, QueueI
 if TYPE_CHECKING:
     from catena_acp.conversation.branches.files import CutRestore
     from catena_acp.conversation.conversation import Conversation
+    from catena_acp.conversation.inspection.price import Price
     from catena_acp.conversation.inspection.todos import LeftOpen, Todo
     from catena_acp.conversation.prompts.window import Window
     from catena_acp.port.port import AgentSpec
@@ -87,6 +87,14 @@ class Editing:
     def differs(self) -> bool:
         """True if the text or the attachments of the prompt were changed."""
         return self.text != draft_of(self.prompt) or self.files != self.prompt_files
+
+
+@dataclass(frozen=True, slots=True)
+class NextPrice:
+    """What the next prompt of a tab needs, and what of the tab that depends on."""
+
+    price: Price | None  # None where only the prompt would be sent, or it is not known
+    depends_on: object
 
 
 @dataclass(frozen=True, slots=True)

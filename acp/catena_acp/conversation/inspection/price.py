@@ -45,6 +45,13 @@ class Price(ContextSummary):
         return self._clauses()[0] + ("" if self.exact else "?")
 
     @property
+    def in_a_word(self) -> str:
+        """The price of a prompt that sends more than itself, in as few cells as it takes."""
+        if self.native:
+            return "copied" if self.copied else "before logout"
+        return f"replays {self.told}" if self.told else "replays tools"
+
+    @property
     def beside_prompt(self) -> bool:
         """True if something is sent besides the prompt, or a session is copied for it."""
         return not self.native or bool(self.copied) or self.before_logout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Mapping
 
-from catena.cli.parser import Command, Parser, Unfitting, Values, add_conversation, count
+from catena.cli.parser import Command, Parser, Unfitting, Values, add_conversation
 
 _AT = (
     "At a prompt, files are as after all turns above it; at the last message of a turn, as they were after it. Files "
@@ -20,13 +20,17 @@ def _changes_parser() -> Parser:
         "each file.",
         examples=(
             ("catena changes ID", "all that agents changed, as text"),
+            ("catena changes ID --turn MESSAGE", "in the turn of this message"),
             ("catena changes ID --patch | git apply -R -", "undo it, and no line of yours"),
         ),
         statuses={0: "done", 1: "a file is left out of the patch; other error", 2: "usage, unknown id"},
+        values={"turn": Values.MESSAGE},
     )
     add_conversation(parser)
     which = parser.add_mutually_exclusive_group()
-    which.add_argument("--turn", type=count, metavar="N", help="only of the Nth turn of the branch")
+    which.add_argument(
+        "--turn", metavar="MESSAGE", help="only of the turn of this message: its id or the start of it"
+    )
     which.add_argument("--branch", action="store_true", help="of the whole branch (default)")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print one JSON object")

@@ -18,12 +18,23 @@ from catena_acp.changes.patch import hunk_text
 from catena_acp.changes.reading import Changes, ChangeScope, Since, read_changes
 from catena_acp.continuity.wording.counts import counted
 from catena_store import places
-from catena_store.conversations import conversations, directories
+from catena_store.chains import turns
+from catena_store.conversations import conversations, directories, messages
 from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Database, Reader, default_path
+from catena_store.errors import NotFound
 from catena_store.ids import utc_now
 from catena_store.records import ConversationRecord
 from catena_store.snapshots.repository import existing
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The branch and the scope that are asked for, and the number of the turn, if it is one."""
+
+    leaf: str | None
+    scope: ChangeScope
+    turn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +45,8 @@ class _Found:
     diffs: Sequence[FileDiff]
 
 
-def print_changes(named: str, *, turn: int | None, json: bool, patch: bool) -> int:
-    """Print the changes of a conversation's newest branch, or of one of its turns, counted from 1.
+def print_changes(named: str, *, turn: str | None, json: bool, patch: bool) -> int:
+    """Print the changes of a conversation's newest branch, or of the turn of a message.
 
     Raises NotFound, Ambiguous, and CommandRefused where there is no such turn.
     """
@@ -47,29 +58,49 @@ def print_changes(named: str, *, turn: int | None, json: bool, patch: bool) -> i
     return ExitStatus.ANSWERED
 
 
-async def _read(named: str, turn: int | None) -> _Found:
+async def _read(named: str, turn: str | None) -> _Found:
     async with Database.open(default_path()) as db, db.read() as reader:
         conversation = await conversations.find(reader, named)
         leaf = await places.of(reader, conversation.id)
-        scope = ChangeScope() if turn is None else await _turn(reader, leaf, turn)
+        asked = (
+            _Asked(leaf, ChangeScope()) if turn is None else await _turn(reader, conversation.id, leaf, turn)
+        )
         further = await directories.of_conversation(reader, conversation.id)
         snapshots = existing(db.path, conversation.cwd)
         changes = await read_changes(
-            reader, conversation.id, leaf, scope, (conversation.cwd, *further), snapshots, now=utc_now()
+            reader,
+            conversation.id,
+            asked.leaf,
+            asked.scope,
+            (conversation.cwd, *further),
+            snapshots,
+            now=utc_now(),
         )
     return _Found(
         conversation,
-        turn,
+        asked.turn,
         changes,
         [diff_of_file(file) for each in changes.files if (file := each.read()) is not None],
     )
 
 
-async def _turn(reader: Reader, leaf: str | None, number: int) -> ChangeScope:
-    prompts = await prompts_of_branch(reader, leaf)
-    if not 0 < number <= len(prompts):
-        raise CommandRefused(f"turn {number} does not exist: the branch has {counted(len(prompts), 'turn')}")
-    return ChangeScope(Since.TURN, prompts[number - 1][0])
+async def _turn(reader: Reader, conversation_id: str, leaf: str | None, named: str) -> _Asked:
+    """The turn of a message, on whichever branch it is; a number, as scripts had it before, counts on the newest."""
+    prompts = [id for id, _ in await prompts_of_branch(reader, leaf)]
+    if named.isdecimal() and 0 < int(named) <= len(prompts):
+        return _Asked(leaf, ChangeScope(Since.TURN, prompts[int(named) - 1]), int(named))
+    try:
+        row = await messages.find(reader, conversation_id, named)
+    except NotFound as error:
+        if not named.isdecimal():
+            raise
+        counted_turns = counted(len(prompts), "turn")
+        raise CommandRefused(f"turn {named} does not exist: the branch has {counted_turns}") from error
+    turn = await turns.get(reader, row.turn_id) if row.turn_id else None
+    end = (turn.last_id if turn else None) or row.id
+    above = [id for id, _ in await prompts_of_branch(reader, end)]
+    newest = prompts[: len(above)] == above  # its files went on from there
+    return _Asked(leaf if newest else end, ChangeScope(Since.TURN, row.id), len(above))
 
 
 def _lines(found: _Found) -> Iterator[str]:

@@ -149,8 +149,9 @@ class _HeadlessRun:
         request = self._request
         existing = await self._existing(db)
         several = named_agents(request.agents, settings)
-        spec = next(iter(several.values()), None) or await self._agent(db, settings, existing)
-        for each in (spec, *several.values()):
+        specs = [agent.spec for agent in several.values()]
+        spec = specs[0] if specs else await self._agent(db, settings, existing)
+        for each in (spec, *specs):
             require_command(each)
         policy = request.permissions or settings.permissions
         terminal = Terminal.find() if policy is Permissions.ASK else None

@@ -11,9 +11,10 @@ from catena.cli.run.branch import PromptTarget, open_window
 from catena.cli.run.interrupts import Interrupts
 from catena.cli.run.output import JsonOutput, Output, PlainOutput, Stream, Streams
 from catena.cli.run.turn import HeadlessTurn, TurnRules
-from catena.errors import CommandRefused, ExitStatus
+from catena.errors import ExitStatus
 from catena.settings.agents import find_agent
 from catena.settings.settings import Settings
+from catena.text.names import numbered_again
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.conversation.prompts.window import Window
@@ -26,12 +27,18 @@ from catena_store.records import Attachment
 from catena_store.windows import windows
 
 
-def named_agents(names: Sequence[str], settings: Settings) -> dict[str, AgentSpec]:
-    """The agents of `--agents`, by the names that were given. Raises AgentMissing, CommandRefused."""
-    specs = {name: find_agent(name, settings) for name in names}
-    if len({(spec.name, spec.profile) for spec in specs.values()}) < len(names):
-        raise CommandRefused("--agents: each agent can be named once")
-    return specs
+@dataclass(frozen=True, slots=True)
+class NamedAgent:
+    """An agent of `--agents`, and the name that was given."""
+
+    name: str
+    spec: AgentSpec
+
+
+def named_agents(names: Sequence[str], settings: Settings) -> dict[str, NamedAgent]:
+    """The agents of `--agents`, by name; one that is named again has its number behind it. Raises AgentMissing."""
+    agents = [NamedAgent(name, find_agent(name, settings)) for name in names]
+    return dict(zip(numbered_again(names), agents, strict=True))
 
 
 class _Group:
@@ -116,9 +123,9 @@ class _Answers:
 class SeveralTurns:
     """One prompt to several agents, in a window for each."""
 
-    def __init__(self, specs: Mapping[str, AgentSpec], streams: Streams, interrupts: Interrupts) -> None:
-        self._specs = specs
-        self._answers = _Answers(list(specs), streams)
+    def __init__(self, agents: Mapping[str, NamedAgent], streams: Streams, interrupts: Interrupts) -> None:
+        self._agents = agents
+        self._answers = _Answers(list(agents), streams)
         self._interrupts = interrupts
         self._turns: dict[str, HeadlessTurn] = {}
         self._statuses: dict[str, int] = {}
@@ -131,11 +138,11 @@ class SeveralTurns:
     @property
     def status(self) -> int:
         """The exit status of the first agent, in their order, that did not answer; 0 if all did."""
-        return next((status for name in self._specs if (status := self._statuses.get(name, 0))), 0)
+        return next((status for name in self._agents if (status := self._statuses.get(name, 0))), 0)
 
     def end(self, status: int) -> None:
         """Report what ended while the conversation was closed, with the exit status of the run."""
-        for name in self._specs:
+        for name in self._agents:
             turn = self._turns.get(name)
             self._answers.end(name, turn.ended if turn else None, self._statuses.get(name, status))
 
@@ -155,7 +162,7 @@ class SeveralTurns:
         conversation, edited = target.conversation, target.branch.edited_id if target.branch else None
         async with AsyncExitStack() as stack:
             opened: dict[str, Window] = {}
-            for name in self._specs:
+            for name in self._agents:
                 own = not opened
                 window_id = (
                     target.window_id
@@ -175,7 +182,7 @@ class SeveralTurns:
                     for name, window in opened.items():
                         if self._interrupts.status is not None:
                             break
-                        turn, spec = self._turns[name], self._specs[name]
+                        turn, spec = self._turns[name], self._agents[name].spec
                         send: Awaitable[None]
                         if prompt_id is not None:
                             send = window.retry(agent=spec, prompt_id=prompt_id)
@@ -198,7 +205,7 @@ class SeveralTurns:
 
     async def _followed(self, name: str, turn: HeadlessTurn) -> None:
         ended = await turn.follow(self._interrupts)
-        ended = turn.ended = _with_login_command(ended, name)
+        ended = turn.ended = _with_login_command(ended, self._agents[name].name)
         status = self._statuses[name] = self._interrupts.status or turn.status_of(ended)
         self._answers.end(name, ended, status)
 
@@ -207,7 +214,7 @@ class SeveralTurns:
         name = next((name for name in opened if self._statuses.get(name) == ExitStatus.ANSWERED), None)
         if name is None:
             return
-        await opened[name].set_agent(self._specs[name])
+        await opened[name].set_agent(self._agents[name].spec)
         async with db.write() as tx:
             stands = await windows.get(tx, opened[name].id)
             leaf_id = stands.leaf_id if stands else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 from typing import ClassVar, Protocol
 
@@ -32,7 +33,7 @@ from catena_store.snapshots.repository import work_tree
 
 _BATCH = 100  # files that are compared between two drawings of the list
 
-_WAY_BACK = SheetKey("/rewind", "restores files")
+_WAY_BACK = SheetKey("{changes_rewind}", "/rewind restores files", "rewind")
 _FILE_KEYS = (
     SheetKey("{changes_enter}", "hunks", "enter"),
     SheetKey("{changes_seen}", "seen", "mark"),
@@ -82,6 +83,12 @@ _MORE_KEYS = (
 )
 
 
+class ReviewEnd(Enum):
+    """What the person goes on to from the review."""
+
+    REWIND = "rewind"
+
+
 class ChangesReader(Protocol):
     """What the changes are read from, and where it is kept what was seen."""
 
@@ -101,7 +108,7 @@ class ReviewActs:
     blame: Callable[[str, int], Awaitable[None]]  # show who wrote it, from a line on; raises EditRefused
 
 
-class ChangesScreen(Dialog[TurnPrompt | None]):
+class ChangesScreen(Dialog[TurnPrompt | ReviewEnd | None]):
     """The changed files and the hunks of one of them; the keys are with the files or with the hunks."""
 
     CSS_PATH = [STYLES, "changes.tcss"]  # noqa: RUF012 - as Textual declares them
@@ -126,6 +133,7 @@ class ChangesScreen(Dialog[TurnPrompt | None]):
             changes_seen="mark",
             changes_quote="quote",
             changes_undo="quote_undo",
+            changes_rewind="rewind",
             side_by_side="side_by_side",
             copy_hunk="copy_hunk",
             copy_patch="copy_patch",
@@ -326,6 +334,11 @@ class ChangesScreen(Dialog[TurnPrompt | None]):
             self.action_files()
         else:
             self.dismiss(None)
+
+    def action_rewind(self) -> None:
+        """Go on to the checkpoints, whose files can be restored; from a plan there is no way back yet."""
+        if self._asked.since is not Since.PLANNED:
+            self.dismiss(ReviewEnd.REWIND)
 
     def action_scope(self) -> None:
         """Go from this branch to its newest turn, to what came since the last look, and back."""

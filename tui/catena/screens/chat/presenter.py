@@ -103,6 +103,7 @@ def status_of(tab: Tab, *, keys: KeyMap = DEFAULT_KEYS) -> Status:
         directory=from_home(tab.conversation.record.cwd) if tab.untouched else "",
         price=price.short_words if price else "",
         price_in_brief=price.in_brief if price else "",
+        price_in_a_word=price.in_a_word if price else "",
         doing=doing,
         ways=ways,
         busy=tab.busy,

@@ -13,6 +13,7 @@ from catena.text.safe_text import safe_line
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Word
 from catena.widgets.sheet_head import Subject
+from catena.workspace.undo import NOTHING
 from catena_acp.conversation.access.permission_rules import ConversationRules
 from catena_acp.permissions.rule import Rule, RuleScope, rule_text
 
@@ -95,7 +96,7 @@ class PermissionsScreen(ListScreen[str | None]):
         if self._undoing:
             self._change(self._undoing.pop()(), "Undone.")
         else:
-            self.say("Nothing to undo.")
+            self.say(NOTHING)
 
     def _change(self, work: Awaitable[None], said: str) -> None:
         async def change() -> None:

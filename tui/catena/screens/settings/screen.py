@@ -67,9 +67,17 @@ class SettingsScreen(ListScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = list_bindings(KEYS)
 
     def __init__(
-        self, settings: Settings, *, environment: Mapping[str, str], subject: Subject | None = None
+        self,
+        settings: Settings,
+        *,
+        environment: Mapping[str, str],
+        subject: Subject | None = None,
+        advanced: bool = False,
     ) -> None:
-        """``settings``: those that hold, which are shown where the file has an error."""
+        """``settings``: those that hold, which are shown where the file has an error.
+
+        ``advanced``: begin at those that are folded.
+        """
         super().__init__(subject)
         self._settings = settings
         self._environment = environment
@@ -79,7 +87,7 @@ class SettingsScreen(ListScreen[None]):
         self._wrong: InvalidSettings | None = None  # the error of the file
         self._cursor_key: str | None = None  # of the row that was spoken of
         self._edited: ListedSetting | None = None  # in the field
-        self._opened = False  # the advanced settings
+        self._opened = self._begins_at_advanced = advanced  # the advanced settings
 
     def compose_filter(self) -> Iterator[Widget]:
         """The filter."""
@@ -96,10 +104,16 @@ class SettingsScreen(ListScreen[None]):
     def on_mount(self) -> None:
         """Read the settings."""
         self._read()
+        if self._begins_at_advanced:
+            self._show(self._first_advanced)
 
     @property
     def _filter(self) -> SafeInput:
         return self.query_one("#filter", SafeInput)
+
+    @property
+    def _first_advanced(self) -> str | None:
+        return next((each.name for each in self._listed if each.group is Group.ADVANCED), None)
 
     @property
     def _chosen(self) -> ListedSetting | None:
@@ -132,8 +146,13 @@ class SettingsScreen(ListScreen[None]):
         shown = words_match(self._filter.value, rows)
         fold: list[Row] = []
         if not (self._filter.value.strip() or self._opened):
-            shown = [row for row in rows if row.group != Group.ADVANCED.value]
-            fold = [Row(_ADVANCED, Group.ADVANCED.value, note=f"{len(rows) - len(shown)} more", group=" ")]
+            hidden = {each.name for each in self._listed if each.folds}
+            shown = [row for row in rows if row.key not in hidden]
+            more = f"{len(hidden)} more"
+            if any(row.group == Group.ADVANCED.value for row in shown):
+                fold = [Row(_ADVANCED, more, group=Group.ADVANCED.value)]
+            else:
+                fold = [Row(_ADVANCED, Group.ADVANCED.value, note=more, group=" ")]
         every, some = len(rows), len(shown)
         self.show_head(count=f"{every:,}" if some == every else f"{some:,} of {every:,}")
         self.row_list.show([*shown, *fold], keep=keep or self.chosen_key)
@@ -206,7 +225,7 @@ class SettingsScreen(ListScreen[None]):
         """Change the setting under the cursor, in the way of its kind; open the advanced at their row."""
         if self.chosen_key == _ADVANCED:
             self._opened = True
-            self._show(next(each.name for each in self._listed if each.group is Group.ADVANCED))
+            self._show(self._first_advanced)
             return
         setting = self._chosen
         if setting is None or self._edited is not None:
@@ -327,6 +346,11 @@ class ListedSetting:
     variable: str | None = None
     definition: SettingDefinition | None = None
     applies: Applies = Applies.START
+
+    @property
+    def folds(self) -> bool:
+        """True for an advanced setting that nobody has set."""
+        return self.group is Group.ADVANCED and self.line is None and self.variable is None
 
     @property
     def written(self) -> bool:

@@ -185,6 +185,15 @@ _LINE_KEYS: Sequence[BindingType] = bindings(
 class SafeTextArea(TextArea, inherit_bindings=False):
     """A text area that draws whatever is in it without harm."""
 
+    DEFAULT_CSS = """
+    SafeTextArea {
+        &:light .text-area--cursor, &:dark .text-area--cursor, &:ansi .text-area--cursor {
+            color: $input-cursor-foreground;
+            background: $input-cursor-background;
+            text-style: reverse;
+        }
+    }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [*TEXT_KEYS]
 
     def __init__(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from catena.acts.asking import AskedBranch, AskedBranches
+from catena.acts.settings import SettingsView
 from catena.acts.table import commands_of
 from catena.acts.tree import TreeView
-from catena.settings.settings import Settings
 from catena.settings.templates import KnownTemplates
 from catena.text.blame_text import FileLines
 from catena.workspace.tab import Tab
@@ -52,7 +52,7 @@ async def choose_on_sheet(value: object, tab: Tab | None, actions: SurfaceAction
     """Show the sheet of a value until it is closed; return what was chosen there."""
     match value:
         case ChangeScope() if tab is not None:
-            return await actions.changes.review(tab, value)
+            return await _review(value, tab, actions)
         case FileLines() if tab is not None:
             return await actions.changes.blame(tab, value.path, value.first)
         case AskedBranches():
@@ -68,6 +68,16 @@ async def choose_on_sheet(value: object, tab: Tab | None, actions: SurfaceAction
             return None
         case _:
             return await actions.context.app.push_screen_wait(_sheet(value, tab, actions))
+
+
+async def _review(value: ChangeScope, tab: Tab, actions: SurfaceActions) -> object:
+    from catena.screens.changes.screen import ReviewEnd
+
+    chosen = await actions.changes.review(tab, value)
+    if chosen is ReviewEnd.REWIND:
+        await actions.checkpoints.show()
+        return None
+    return chosen
 
 
 async def _compare(value: AskedBranches, context: ChatContext) -> AskedBranch | None:
@@ -103,10 +113,11 @@ def _sheet(value: object, tab: Tab | None, actions: SurfaceActions) -> Dialog[An
             from catena.screens.settings.permissions import PermissionsScreen
 
             return PermissionsScreen(value, apply=actions.prompts.apply_rules, subject=subject)
-        case Settings():
+        case SettingsView(settings, advanced):
             from catena.screens.settings.screen import SettingsScreen
 
-            return SettingsScreen(value, environment=context.screen.environment, subject=subject)
+            environment = context.screen.environment
+            return SettingsScreen(settings, environment=environment, subject=subject, advanced=advanced)
         case Window():
             from catena.screens.background.screen import BackgroundScreen
 

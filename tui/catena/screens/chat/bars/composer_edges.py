@@ -43,7 +43,8 @@ class Status:
     cost: str = ""
     directory: str = ""  # of an empty conversation
     price: str = ""  # of the next prompt, where that sends more than itself,
-    price_in_brief: str = ""  # and the same where there is little room
+    price_in_brief: str = ""  # the same where there is little room,
+    price_in_a_word: str = ""  # and where there is none beside the text
     doing: str = ""  # in words, but for work
     ways: str = ""  # what can be done about it
     busy: bool = False
@@ -197,8 +198,8 @@ class ComposerEdges:
         self._box.lower.show(*self._whom())
         self._box.behind.show(self._behind())
 
-    def _what(self) -> list[EdgeWord]:
-        """What the composer does, or what goes on."""
+    def _what(self, *, in_one_row: bool = False) -> list[EdgeWord]:
+        """What the composer does, or what goes on; ``in_one_row``: without what has a place of its own there."""
         status, edit = self.status, self.edit
         words = []
         if self._shell:
@@ -215,7 +216,7 @@ class ComposerEdges:
                 words.append(EdgeWord(Content.styled(stays, "$muted"), 0))
         if (files := self.files) is not None:
             words.append(_about_files(files))
-        if status.price and edit is None:
+        if status.price and edit is None and not in_one_row:
             whole, least = (
                 Content.styled(safe_line(text), "$foreground")
                 for text in (f"Next prompt: {status.price}", f"Next: {status.price_in_brief}")
@@ -307,7 +308,7 @@ class ComposerEdges:
 
     def _behind(self) -> list[EdgeWord]:
         """What is behind the field of a composer of one row."""
-        words = self._what()[:1]
+        words = self._what(in_one_row=True)[:1]
         if self._browsed[0]:
             words = self._mode_word()
         elif self.files is not None:  # with the edit that they go along with
@@ -315,6 +316,8 @@ class ComposerEdges:
             words = [*([] if self.edit is None else words), files]
         elif not words:
             words = [*([self._vim_word()] if self._vim_mode else []), *self._mode()]
+        if self.status.price and self.edit is None:
+            words.append(EdgeWord(Content.styled(self.status.price_in_a_word, "$foreground"), 4))
         if self._line:
             words.insert(0, EdgeWord(Content.styled(self._line, "$muted"), 8))
         if self._others.cell_length:

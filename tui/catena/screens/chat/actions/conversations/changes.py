@@ -19,7 +19,7 @@ from catena_store.chains.turn_prompts import TurnPrompt
 from catena_store.errors import StoreError
 
 if TYPE_CHECKING:  # neither screen is needed before there is one
-    from catena.screens.changes.screen import ChangesReader, ChangesScreen
+    from catena.screens.changes.screen import ChangesReader, ChangesScreen, ReviewEnd
 
 
 class ChangesActions:
@@ -54,17 +54,18 @@ class ChangesActions:
 
         reader = PlannedChanges(plan, tab.conversation.record.cwd)
         review = self._screen(tab, reader, ChangeScope(Since.PLANNED))
-        if (prompt := await self._context.app.push_screen_wait(review)) is not None:
+        prompt = await self._context.app.push_screen_wait(review)
+        if isinstance(prompt, TurnPrompt):
             await self._open_prompt(prompt.conversation_id, prompt.prompt_id)
 
-    async def review(self, tab: Tab, scope: ChangeScope) -> TurnPrompt | None:
-        """Review the changes of a scope; the prompt that the person wants to go to."""
+    async def review(self, tab: Tab, scope: ChangeScope) -> TurnPrompt | ReviewEnd | None:
+        """Review the changes of a scope; the prompt that the person wants to go to, or what they go on to."""
         review = self._screen(tab, tab.conversation.changes, scope)
-        prompt = await self._context.app.push_screen_wait(review)
+        chosen = await self._context.app.push_screen_wait(review)
         if review.looked_at is not None:
             with contextlib.suppress(StoreError):  # the next look begins where the last one did
                 await tab.conversation.changes.note_look(review.looked_at)
-        return prompt
+        return chosen
 
     def _screen(self, tab: Tab, reader: ChangesReader, scope: ChangeScope) -> ChangesScreen:
         """The review of what a reader tells; its result is the prompt that was chosen by its blame."""
