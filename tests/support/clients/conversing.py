@@ -87,7 +87,7 @@ class ScriptedLines(LineInput):
     async def _until(self, *, ready: bool) -> None:
         """Wait until nothing goes on, or only until all is said of what does, with the price of the next prompt."""
         await self._come_to(ready=ready)
-        if self.client._pricing is not None:
+        while self.client._pricing is not None:  # what came meanwhile is priced again
             await self.client._pricing
 
     async def _come_to(self, *, ready: bool) -> None:
