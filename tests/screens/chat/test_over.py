@@ -74,7 +74,7 @@ async def test_u06_a_long_silence_says_for_how_long_but_not_while_a_tool_runs(tm
         await person.press("escape")
         await person.idle()
         await person.say("begin execute waiting; hang")
-        await person.sees("waiting")
+        await person.sees("Run     waiting")  # and not the prompt, which has the word before its turn begins
         person.tab.heard_at = person.tab.since = time.monotonic() - 130
         person.chat.context.presenter.refresh()
         await person.sees("2 min 1")
