@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from catena.screens.chat.prompt import mention_completion
 from catena.settings.settings import Settings
 from catena.settings.tables.agents import AgentSetting
 from support.clients.protocol import heard, spec
@@ -241,7 +242,11 @@ async def test_w04_a_click_takes_a_file_and_its_letters_are_bold(tmp_path: Path,
         assert person.draft == "@src/app.py "
 
 
-async def test_w04_letters_at_once_are_completed_to_what_they_mean(tmp_path: Path, shop: Path) -> None:
+async def test_w04_letters_at_once_are_completed_to_what_they_mean(
+    tmp_path: Path, shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A key waits for the files only so long; here for as long as the machine takes to look at five.
+    monkeypatch.setattr(mention_completion, "_PATIENCE", 30)
     async with at_the_screen(str(shop), agent=spec(tmp_path)) as person:
         await person.writing()
         await person.type_at_once("@app")

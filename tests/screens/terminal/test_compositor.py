@@ -17,10 +17,13 @@ from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.widgets import Static
 
 from catena.terminal.compositor import _divided
 from catena.themes.catalog import DARK, LIGHT, TERMINAL
+from support.screen.messages import taken_in
 from support.screen.pilot import Person, at_the_screen
+from support.screen.themed import ThemedApp
 
 Lines = Counter[Widget]
 LONG = "say " + " ".join(f"**word{number}** of `many`" for number in range(300))
@@ -53,6 +56,21 @@ def seen(strip: Strip, width: int) -> list[tuple[str, str]]:
         (cell, f"on {style.bgcolor} {style.reverse}" if cell.isspace() and not style.reverse else str(style))
         for cell, style in cells[:width]
     ]
+
+
+async def test_what_changes_twice_is_as_high_as_what_it_shows_then_though_it_was_laid_out_between() -> None:
+    words = Static("one")
+    app = ThemedApp()
+    async with app.run_test() as pilot:
+        await app.screen.mount(words)
+        await taken_in(pilot)
+        words.update("one\ntwo")
+        mounted = app.screen.mount(Static("four"))
+        app.screen._refresh_layout()  # for the other, before the screen hears of the change
+        words.update("one\ntwo\nthree")
+        await mounted
+        await taken_in(pilot)
+        assert words.size.height == 3
 
 
 async def test_a_key_asks_for_the_line_that_it_changes_and_a_row_of_an_answer_for_that_row(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from textual.app import App
+from textual.screen import Screen
 from textual.theme import BUILTIN_THEMES, Theme
 
+from catena.terminal.compositor import SparingCompositor
 from catena.themes.catalog import DARK, ThemeCatalog
 from catena.themes.depth import ColourDepth
 
@@ -18,6 +20,12 @@ class ThemedApp(App[None]):
         for name in self._catalog.names:
             self.register_theme(self._catalog.theme(name))
         self.theme = theme
+
+    def get_default_screen(self) -> Screen[object]:
+        """A screen that lays out as those of Catena do."""
+        screen = super().get_default_screen()
+        screen._compositor = SparingCompositor()
+        return screen
 
     def get_theme(self, theme_name: str) -> Theme | None:
         theme = super().get_theme(theme_name)

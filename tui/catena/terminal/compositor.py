@@ -1,4 +1,7 @@
-"""The compositor of our screens: asks the widgets for the lines of a frame that are seen and changed, and no others."""
+"""The compositor of our screens: asks the widgets for the lines of a frame that are seen and changed, and no others.
+
+And it measures what has changed: Textual may keep a size from before.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import cast
 
-from textual._compositor import ChopsUpdate, Compositor
-from textual.geometry import Region
+from textual._compositor import ChopsUpdate, Compositor, ReflowResult
+from textual.geometry import Region, Size
 from textual.strip import Strip
+from textual.widget import Widget
 
 _Span = tuple[int, int, int]  # line, first column, column behind the last
 
@@ -18,6 +22,18 @@ class SparingCompositor(Compositor):
 
     A line of a widget is rendered where some of it is drawn anew and no widget in front covers it.
     """
+
+    def reflow(self, parent: Widget, size: Size) -> ReflowResult:
+        """Lay out what a screen has, each widget that has changed by what it shows now.
+
+        Of changes that come before a widget has told its screen of the first, or before it is mounted, Textual 8.2
+        counts one: laid out between two of them, it would keep the size that it had then.
+        """
+        for changed in parent.screen._layout_widgets.values():
+            for widget in changed:
+                widget.clear_cached_dimensions()
+                widget._layout_updates += 1
+        return super().reflow(parent, size)
 
     def render_partial_update(self) -> ChopsUpdate | None:
         """The pieces of lines that are drawn anew; None if there are none."""
