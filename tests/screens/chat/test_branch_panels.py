@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 from pathlib import Path
 
 import pytest
@@ -374,6 +376,36 @@ async def test_f01_a_fork_in_place_shows_its_price_and_wants_enter(world: World)
     assert world.prompts()[-1] == ["say gamma"], "nothing was replayed"
 
 
+@pytest.mark.parametrize("seed", range(4))
+async def test_f02_words_that_begin_with_a_key_of_the_question_fork_nothing(world: World, seed: int) -> None:
+    """The words of the next prompt, in any order, at any pace, behind a question that opens or stands."""
+    chance = random.Random(seed)
+    words = ["say x", "so what", "show me", "stop", "s s s"]
+    chance.shuffle(words)
+    async with at_the_screen(str(world.project)) as person:
+        await say(person, "alpha")
+        for number, text in enumerate(words):
+            await person.browse()
+            await person.press("F")
+            await person.is_asked()
+            if number % 2:  # typed in one write, after a look at the question
+                await person.apart()
+                await person.type_at_once(text)
+            else:  # typed on, key by key, from where the question comes
+                await person.sees("in a new tab?")
+                for character in text:
+                    await person.type_at_once(character)
+                    await asyncio.sleep(chance.uniform(0.03, 0.15))
+            assert person.area.panels.fork.open and len(person.tabs) == 1 and not person.draft
+            await person.press("escape")
+        await person.browse()
+        await person.press("F")
+        await person.is_asked()
+        await person.apart()
+        await person.type("s")
+        await person.sees("Forked in this tab")
+
+
 async def test_f02_words_typed_blind_behind_the_key_of_a_fork_answer_nothing(world: World) -> None:
     async with at_the_screen(str(world.project)) as person:
         await say(person, "alpha")
@@ -466,6 +498,7 @@ async def test_u08_a_fork_side_by_side_is_asked_about_where_its_context_would_be
         await person.say("/fork side")
         await person.is_asked()
         await person.sees("Fork this branch in a new tab?", "2 messages replayed", "s       Fork in this tab")
+        await person.apart()
         await person.press("s")
         await person.sees("Forked in this tab")
         await person.done()

@@ -117,7 +117,7 @@ class KeyGate:
     def _enter(self, event: events.Event) -> None:
         self._entered = target = self._target
         if isinstance(event, events.Key):
-            self.pace.came(event)
+            self.pace.came(event, self._held[0] if self._held else None)
         if self._writes(event, target):
             self._written, self._entered = target, None
         elif _moves_nothing(event):

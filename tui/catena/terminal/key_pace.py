@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-from textual.events import Key
+from textual.events import Event, Key
 
 JUST_ASKED = "This was asked just now. Read it, then press again."
 APART = 0.3  # seconds between two printable keys of which the second can be meant for itself
@@ -17,7 +17,7 @@ def read_at(key: Key) -> float:
 
 
 class KeyPace:
-    """Knows whether the key that came last came alone: apart from what was typed before it."""
+    """Knows whether the key that came last came alone: apart from what was typed before it and behind it."""
 
     def __init__(self, clock: Callable[[Key], float] = read_at) -> None:
         self._clock = clock
@@ -28,20 +28,23 @@ class KeyPace:
 
     @property
     def alone(self) -> bool:
-        """True unless a printable key came shortly before the key that came last."""
+        """True unless a printable key came shortly before the key that came last, or waits right behind it."""
         return self._alone
 
     def apart_from(self, now: float) -> bool:
         """True if a printable key that comes now comes alone."""
         return self._last is None or now - self._last >= APART
 
-    def came(self, key: Key) -> None:
-        """Record a key when it is handled."""
+    def came(self, key: Key, behind: Event | None = None) -> None:
+        """Record a key when it is handled; ``behind`` is what was read since and waits for it."""
         now = self.read_at = self._clock(key)
-        self._alone = self.apart_from(now)
+        self._alone = self.apart_from(now) and not self._goes_on(now, behind)
         self.printable = key.is_printable
         if key.is_printable:
             self._last = now
+
+    def _goes_on(self, now: float, behind: Event | None) -> bool:
+        return isinstance(behind, Key) and behind.is_printable and self._clock(behind) - now < APART
 
 
 class Standing:

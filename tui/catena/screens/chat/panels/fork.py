@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +13,7 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from catena.keys.bindings import bindings, keys_of
-from catena.terminal.key_pace import KeyPace
+from catena.terminal.key_pace import JUST_ASKED, KeyPace, Standing
 from catena.widgets.band import Band, BandWords, Choice
 
 ENTER = "enter"
@@ -56,7 +57,8 @@ class ForkQuestion:
 class ForkPanel(Band, can_focus=True):
     """The question before a fork or retry, focused while it is open; a click on an option acts like its key.
 
-    A letter of a word decides nothing, nor does Enter right behind words: they were typed before the question was read.
+    A letter decides nothing as part of a word, or before the question has stood for a moment, nor does Enter right
+    behind words: they were typed before the question was read.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -90,6 +92,7 @@ class ForkPanel(Band, can_focus=True):
         self._question: ForkQuestion | None = None
         self._answer: asyncio.Future[str | None] | None = None
         self.had_keys = False  # the focus, when it was closed
+        self.standing = Standing()
         self.pace = KeyPace()  # of the keys, wherever they went
         self._words_came = False  # letters that mean nothing here, since it was opened
 
@@ -110,8 +113,15 @@ class ForkPanel(Band, can_focus=True):
         self._answer = answer
         self._words_came = False
         self._show(question)
+        self.standing.changed()
+        self.call_after_refresh(self._stand, answer)
         self.screen.set_focus(self)
         return await answer
+
+    def _stand(self, answer: asyncio.Future[str | None]) -> None:
+        """Begin to count how long the question stands: it is drawn now."""
+        if answer is self._answer:
+            self.standing.drawn(time.monotonic())
 
     def say_anew(self, question: ForkQuestion) -> None:
         """Ask the open question in other words: more of it is known."""
@@ -181,15 +191,20 @@ class ForkPanel(Band, can_focus=True):
 
     def action_decide(self, key: str) -> None:
         """Answer with the key, if the question offers it and the key was meant for itself."""
-        if self._offers(key) and not self.pace.alone and self._may_be_typed(key):
+        why_not = self._why_not(key) if self._offers(key) else ""
+        if why_not:
             self._words_came = True
-            self.post_message(self.Mistyped(_TOO_FAST))
+            self.post_message(self.Mistyped(why_not))
         else:
             self._decide(key)
 
-    def _may_be_typed(self, key: str) -> bool:
-        """True for a letter, and for Enter behind words; nobody types a function key by mistake."""
-        return self._words_came if key == ENTER else self.pace.printable
+    def _why_not(self, key: str) -> str:
+        """Say why a letter, or Enter behind words, decides nothing; nobody types a function key by mistake."""
+        if not (self._words_came if key == ENTER else self.pace.printable):
+            return ""
+        if not self.pace.alone:
+            return _TOO_FAST
+        return "" if key == ENTER or self.standing.holds(self.pace.read_at) else JUST_ASKED
 
     def _offers(self, key: str) -> bool:
         question = self._question
