@@ -197,6 +197,13 @@ def git_back(project: Path, patch: str) -> None:
     )
 
 
+async def test_g04_a_file_of_which_no_snapshot_was_kept_is_not_restored(project: Path) -> None:
+    async with reviewing(project) as (person, _):
+        await person.press("x")
+        await person.sees("long.txt stays as it is: no snapshots were kept of these changes.")
+        assert (project / "long.txt").read_text() == AFTER
+
+
 async def test_w29_files_are_filtered_and_a_text_is_found_in_all_of_them(project: Path) -> None:
     async with reviewing(project) as (person, review):
         await person.press("slash")

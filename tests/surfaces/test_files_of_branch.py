@@ -72,7 +72,7 @@ async def test_g04_who_looks_for_the_way_back_of_a_file_is_told_of_rewind_on_eve
     told = (await converse(script, project)).splitlines()
     assert told.count("Catena: Nothing to undo.") == 1
     assert told.count("Catena: Nothing to undo. /rewind restores files.") == 2
-    assert told.count("Note: /rewind restores files.") == 1
+    assert told.count("Note: /files restore FILE restores one, /rewind all.") == 1
 
     id = newest(Catena(project.parent))
     async with at_the_screen(str(project), settings=load_settings(), conversation_id=id) as person:
@@ -81,6 +81,6 @@ async def test_g04_who_looks_for_the_way_back_of_a_file_is_told_of_rewind_on_eve
         await person.sees("Nothing to undo. /rewind restores files.")
         await person.say("/files changes")
         await person.sees("reported.txt", "/rewind restores files")
-        await person.sees("R /rewind restores files")
+        await person.sees("x restore", "R /rewind restores files")
         await person.press("R")
         await person.sees("Checkpoints")

@@ -30,15 +30,24 @@ from catena_acp.changes.changed_file import (
 )
 from catena_acp.changes.on_disk import FilesOnDisk
 from catena_acp.changes.reported import AS_REPORTED, ReportedChanges
-from catena_acp.snapshots.restoring import Alongside, RestorePlan, alongside, paired, whose_change
+from catena_acp.errors import FilesNotKept
+from catena_acp.snapshots.restoring import (
+    Alongside,
+    RestorePlan,
+    alongside,
+    counted_plan,
+    paired,
+    whose_change,
+)
 from catena_store import ancestry
 from catena_store.conversations import messages
 from catena_store.conversations.seen_changes import last_look, seen_hunks
 from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Reader
 from catena_store.snapshots import turns
-from catena_store.snapshots.merging import without_turns
+from catena_store.snapshots.merging import WithoutTurns, without_turns
 from catena_store.snapshots.repository import SnapshotRepository
+from catena_store.snapshots.restoring import RestoreStep
 from catena_store.snapshots.trees import LeftOutFile, TreeChange, TreeEntry, is_among
 from catena_store.snapshots.turns import TurnFiles
 
@@ -76,6 +85,15 @@ class Changes:
     caveat: str = ""
     kept: bool = False  # the files' own differences; else what the agents reported
     source: PatchSource = field(default_factory=ReportedChanges)
+
+    def plan_without(self, path: str) -> RestorePlan:
+        """What taking these changes out of a file would write; no steps where nothing would be different.
+
+        What others changed in other lines stays. Blocks. Raises FilesNotKept, which says why it cannot be done.
+        """
+        if not isinstance(self.source, _KeptChanges):
+            raise FilesNotKept("no snapshots were kept of these changes")
+        return self.source.plan_without(path)
 
 
 async def read_changes(
@@ -239,24 +257,10 @@ class _KeptChanges:
 
     def patch(self, paths: Collection[str] | None = None) -> Patch:
         """What is there now against what would be there without these turns. Blocks. Raises SnapshotFailed."""
-        repository = self._repository
-        taken = repository.capture(day=self._day)
-        pairs = paired(repository, self._kept, taken.tree, self._beside)
-        lacking = {
-            each.path for each in (*taken.left_out, *(each for turn in self._kept for each in turn.left_out))
-        }
-        prefix = f"{repository.root}/".replace("//", "/")
-        lacking |= {path.removeprefix(prefix) for path in self._reported_paths if path.startswith(prefix)}
-        found = without_turns(repository, pairs, taken.tree, unkept=lacking)
-
-        wanted = {path for path in (*found.entries, *found.left) if paths is None or prefix + path in paths}
-        for source, target in found.renamed:
-            wanted |= {source} if target in wanted else set()
-        entries = {path: entry for path, entry in found.entries.items() if path in wanted}
-        content = repository.patch(repository.tree_with(taken.tree, entries), taken.tree, renames=True)
-        left = [
-            NotInPatch(prefix + path, str(why)) for path, why in sorted(found.left.items()) if path in wanted
-        ]
+        repository, prefix = self._repository, self._prefix
+        now, found = self._without(paths)
+        content = repository.patch(repository.tree_with(now, found.entries), now, renames=True)
+        left = [NotInPatch(prefix + path, str(why)) for path, why in sorted(found.left.items())]
         if self._reported is not None:
             alone = (
                 self._reported_paths
@@ -266,6 +270,40 @@ class _KeptChanges:
             reported = self._reported.patch(alone if paths is None else alone & {*paths})
             content, left = content + reported.content, [*left, *reported.left_out]
         return Patch(content, str(repository.root), tuple(left))
+
+    def plan_without(self, path: str) -> RestorePlan:
+        """What taking these turns out of a file would write. Blocks. Raises FilesNotKept, SnapshotFailed."""
+        if path in self._reported_paths or not path.startswith(self._prefix):
+            raise FilesNotKept("it is in no snapshot of every turn")
+        now, found = self._without({path})
+        if found.left:
+            raise FilesNotKept(next(iter(found.left.values())).value)
+        there = self._repository.entries(now)
+        steps = [RestoreStep(each, there.get(each), wanted) for each, wanted in sorted(found.entries.items())]
+        only = tuple(step.path for step in steps)
+        return counted_plan(self._repository, steps, now, (), only=only)
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self._repository.root}/".replace("//", "/")
+
+    def _without(self, paths: Collection[str] | None) -> tuple[str, WithoutTurns]:
+        """The tree of now, and what would be different in these paths without the turns; with their older names."""
+        repository, prefix = self._repository, self._prefix
+        taken = repository.capture(day=self._day)
+        pairs = paired(repository, self._kept, taken.tree, self._beside)
+        lacking = {
+            each.path for each in (*taken.left_out, *(each for turn in self._kept for each in turn.left_out))
+        }
+        lacking |= {path.removeprefix(prefix) for path in self._reported_paths if path.startswith(prefix)}
+        found = without_turns(repository, pairs, taken.tree, unkept=lacking)
+        wanted = {path for path in (*found.entries, *found.left) if paths is None or prefix + path in paths}
+        for source, target in found.renamed:
+            wanted |= {source} if target in wanted else set()
+        entries = {path: entry for path, entry in found.entries.items() if path in wanted}
+        return taken.tree, WithoutTurns(
+            entries, {path: why for path, why in found.left.items() if path in wanted}
+        )
 
     def _files(self, disk: FilesOnDisk) -> list[_KeptFile]:
         # What a snapshot lacks may have been there.

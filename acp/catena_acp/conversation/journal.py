@@ -64,17 +64,34 @@ async def files_followed(tx: Writer, *, window_id: str, files: FilesMoved) -> No
     await _record(tx, window, Act.FILES, {**place, "files": before}, {**place, "files": after})
 
 
+async def files_restored(tx: Writer, *, window_id: str, files: FilesMoved) -> None:
+    """Some files were restored, and nothing went anywhere. Raises NotFound."""
+    stood = await files_place.of_window(tx, window_id)
+    before, after = await files_moved(tx, files, window_id, stood)
+    if files.done:
+        await _record(tx, await _window(tx, window_id), Act.FILES, {"files": before}, {"files": after})
+
+
 async def files_moved(
     tx: Writer, files: FilesMoved, window_id: str, stood: tuple[str, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Let files stand where they came, and end the note of it; how they were and are as acts have it.
 
-    ``stood``: where they stood before, for that window. Raises NotFound.
+    ``stood``: where they stood before, for that window; there they stand still if only some were restored. Raises
+    NotFound.
     """
     window = await _window(tx, window_id)
-    await files_place.move(tx, FilesPlace(window.conversation_id, window_id, files.stands))
     await unfinished.end(tx, files.note_id)
-    before = {"root": files.root, "tree": files.before, "moved_at": tx.now(), "stood": stood}
+    before: dict[str, Any] = {
+        "root": files.root,
+        "tree": files.before,
+        "moved_at": tx.now(),
+        "stood": stood,
+    }
+    if files.only:
+        before["only"] = files.only
+        return before, {**before, "tree": files.after}
+    await files_place.move(tx, FilesPlace(window.conversation_id, window_id, files.stands))
     return before, {**before, "tree": files.after, "stood": files.stands}
 
 

@@ -53,6 +53,7 @@ class RestorePlan:
     wanted: str  # and of afterwards, with every step
     stands: tuple[str, ...]  # the rows at which they stand afterwards
     kept_later: bool = False  # the end of a turn: its changes may be the person's
+    only: tuple[str, ...] = ()  # it is about these paths alone: where files stand is as before
 
     @property
     def free(self) -> tuple[RestoreStep, ...]:
@@ -106,6 +107,7 @@ class FilesMoved:
     done: tuple[RestoreStep, ...]
     left: tuple[RestoreStep, ...]  # someone else's change was in the way
     stands: tuple[str, ...]  # the rows at which they stand now
+    only: tuple[str, ...] = ()  # it was about these paths alone: where files stand is as before
 
 
 def whose_change(steps: Iterable[RestoreStep]) -> str:
@@ -217,17 +219,18 @@ async def plan_return(
     stood_then: Sequence[str],
     stood_since: Sequence[str],
     stand: Sequence[str],
+    only: Sequence[str] = (),
     day: int,
     now: datetime,
 ) -> RestorePlan:
     """What taking back an act would change that made the tree ``since`` of the tree ``then``.
 
     It took files from where they ``stood_then`` to where they ``stood_since``. The turns that are in the files since,
-    where they ``stand`` now, are left with it. Raises StoreError.
+    where they ``stand`` now, are left with it, unless it was about ``only`` some paths. Raises StoreError.
     """
     async with db.read() as reader:
         after: list[turns.TurnFiles] = []
-        for leaf_id in stand:
+        for leaf_id in stand if not only else ():
             meetings = [await _shared(reader, leaf_id, each) for each in stood_since]
             depth = max([await _depth(reader, each) for each in meetings], default=-1)
             found = await turns.of_each(reader, leaf_id, depth, None)
@@ -236,7 +239,10 @@ async def plan_return(
         after = await turns.in_order(reader, after)
         beside = await alongside(reader, repository, after, now)
     act = turns.TurnFiles("", str(repository.root), then, since)
-    return await asyncio.to_thread(_planned, repository, [act, *after], [], beside, day, tuple(stood_then))
+    stands = tuple(stood_then)
+    return await asyncio.to_thread(
+        _planned, repository, [act, *after], [], beside, day, stands, only=tuple(only)
+    )
 
 
 async def alongside(
@@ -265,6 +271,7 @@ def _planned(
     day: int,
     stands: tuple[str, ...],
     stayed: Sequence[turns.TurnFiles] = (),
+    only: tuple[str, ...] = (),
 ) -> RestorePlan:
     taken, between = repository.capture(day=day), (*left, *entered)
     now = taken.tree
@@ -283,10 +290,25 @@ def _planned(
             if step.path not in known
         ]
         steps.sort(key=lambda step: step.path)
+    if only:
+        steps = [step for step in steps if step.path in only]
+    kept_later = any(turn.certain is not None for turn in between)
+    return counted_plan(repository, steps, now, stands, kept_later=kept_later, only=only)
+
+
+def counted_plan(
+    repository: SnapshotRepository,
+    steps: Sequence[RestoreStep],
+    now: str,
+    stands: tuple[str, ...],
+    *,
+    kept_later: bool = False,
+    only: tuple[str, ...] = (),
+) -> RestorePlan:
+    """The plan of steps, with the lines that they change counted. Blocks. Raises SnapshotFailed."""
     possible = {step.path: step.wanted for step in steps if step.possible}
     wanted = repository.tree_with(now, possible) if possible else now
-    kept_later = any(turn.certain is not None for turn in between)
-    found = RestorePlan(repository, tuple(steps), now, wanted, stands, kept_later)
+    found = RestorePlan(repository, tuple(steps), now, wanted, stands, kept_later, only)
     found.line_counts()
     return found
 
@@ -327,7 +349,9 @@ async def bring(
     if refused:
         after = await asyncio.to_thread(kept, done)
     stayed = tuple(step for step in plan.steps if step.conflict is not None and step not in steps)
-    return FilesMoved(note.id, str(repository.root), plan.now, after, done, (*refused, *stayed), plan.stands)
+    return FilesMoved(
+        note.id, str(repository.root), plan.now, after, done, (*refused, *stayed), plan.stands, plan.only
+    )
 
 
 async def take_back(

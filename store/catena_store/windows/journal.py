@@ -5,7 +5,7 @@ of what the act changed:
 
 * ``conversation_id`` and ``leaf_id``: what its window shows,
 * ``files``: a directory (``root``) and its files as a tree, where these went along, when they did (``moved_at``), and
-  the leaves where they ``stood``,
+  the leaves where they ``stood``; where ``only`` some paths were restored, these,
 * ``windows``: those of the windows that it opened or closed which are open,
 * ``agent`` and ``profile``, ``cwd``, ``title``, ``archived``, ``deleted``: of the conversation,
 * ``conversations``: the same and ``pinned``, by conversation, of an act on any number of them.
@@ -45,7 +45,7 @@ class Act(StrEnum):
     REWIND = "rewind"
     SIBLING = "sibling"
     GO_TO = "go_to"
-    FILES = "files"  # went where the window stands
+    FILES = "files"  # went where the window stands, or some of them were restored
     PICK = "pick"  # an older link to go on from
     AGENT = "agent"
     DIRECTORY = "directory"

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 
-from catena.acts.surface import Done, Here, LiveReport, Refused, Report, ReportRow, Voice
+from catena.acts.surface import Done, Here, LiveReport, Question, Refused, Report, ReportRow, Voice
 from catena.text.blame_text import FileLines, full_words
 from catena.text.changes_text import (
-    WAY_BACK,
+    WAYS_BACK,
     line_sentence,
     note_words,
     scope_words,
@@ -19,6 +19,8 @@ from catena.text.changes_text import (
     state_facts,
     touched_words,
 )
+from catena.text.safe_text import safe_line
+from catena.workspace.files_along import lines_words, moved_words
 from catena_acp.blame.authorship import BlamedFile, Block
 from catena_acp.blame.reading import blame as read_blame
 from catena_acp.changes.changed_file import UnreadFile
@@ -26,6 +28,7 @@ from catena_acp.changes.hunks import diff_of_file
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.file_changes import FileTouched
+from catena_acp.errors import FilesNotKept
 from catena_store.chains.turn_prompts import TurnPrompt
 from catena_store.errors import StoreError
 from catena_store.ids import utc_now
@@ -83,7 +86,7 @@ async def _changes(on: Here, scope: ChangeScope) -> Done:
                 await conversation.changes.note_look(tab.leaf_id)
         title = f"Changes {scope_words(scope)}"
         heading = counted(len(rows), "file")
-        note = f"{found.caveat} {WAY_BACK}".lstrip()
+        note = f"{found.caveat} {WAYS_BACK}".lstrip()
         return Report(title, title, rows, note, heading, enter="read it")
 
     return Done(report=LiveReport(scope, read, partial(_visit, on)))
@@ -92,6 +95,47 @@ async def _changes(on: Here, scope: ChangeScope) -> Done:
 async def _visit(on: Here, prompt: TurnPrompt) -> Done:
     await on.surface.visit(prompt.conversation_id, prompt.prompt_id)
     return Done()
+
+
+async def restore(on: Here, named: str) -> Done:
+    """Take the changes on this branch out of a file, after asking; the conversation stays where it is."""
+    if not named:
+        raise Refused("/files restore FILE restores one file; /files changes lists those that were changed.")
+    return Done(await restored_file(on, named, ChangeScope()))
+
+
+async def restored_file(on: Here, named: str, scope: ChangeScope) -> str:
+    """Take the changes of a scope out of a file, after asking; return what became of it, in words."""
+    tab, conversation = on.tab, on.tab.conversation
+    await conversation.settle()
+    found = await conversation.changes.read(tab.leaf_id, scope)
+    names = {named, str(PurePath(named.removeprefix("@")))}
+    named_files = (
+        each for each in found.files if names & {each.path, shown_path(each.path, found.directory)}
+    )
+    if (file := next(named_files, None)) is None:
+        raise Refused(f"{safe_line(named)}: no changes {scope_words(scope)}; /files changes lists the files.")
+    shown = shown_path(file.path, found.directory)
+    try:
+        plan = await asyncio.to_thread(found.plan_without, file.path)
+    except FilesNotKept as error:
+        raise Refused(f"{shown} stays as it is: {error}.") from error
+    if not plan.steps:
+        raise Refused(f"{shown} is as it was before.")
+    deletes = all(step.wanted is None for step in plan.steps)
+    verb = "delete" if deletes else "restore"
+    counts = plan.line_counts()
+    size = lines_words(sum(each.added or 0 for each in counts), sum(each.removed or 0 for each in counts))
+    await on.surface.ask(
+        Question(
+            f"{verb.capitalize()} {shown}?",
+            verb,
+            size,
+            note=f"This takes back the changes {scope_words(scope)}. The conversation stays; /undo takes this back.",
+            no="cancel",
+        )
+    )
+    return moved_words(await tab.window.restore_files(plan))
 
 
 def _file_row(file: UnreadFile, directory: str) -> ReportRow:

@@ -1029,9 +1029,20 @@ ACTS: tuple[ActRow, ...] = (
     ActRow("permissions remove", "remove a rule", shell=Front("catena.cli.settings.arguments", "RULE")),
     ActRow(
         "files restore",
-        "restore files as they were at a message",
-        aliases=("files --restore",),
-        shell=Front("catena.cli.files.arguments", "ID --at MESSAGE"),
+        "restore one file as it was before this branch; the conversation stays",
+        "catena.acts.files:restore",
+        takes="named",
+        leads=True,
+        needs_argument=True,
+        screen=Front(argument="FILE"),
+        lines=Front(argument="FILE"),
+        shell=Front(
+            "catena.cli.files.arguments",
+            "ID --at MESSAGE",
+            "restore files as they were at a message",
+            aliases=("files --restore",),
+        ),
+        listed="",  # /files changes names it
     ),
     ActRow(
         "files finish",

@@ -362,6 +362,7 @@ _SHEETS: Mapping[str, tuple[Row, ...]] = {
         ("side_by_side", "s", "both versions side by side"),
         ("copy_hunk", "y", "copy the hunk"),
         ("copy_patch", "Y", "copy everything as a patch"),
+        ("changes_restore", "x", "restore the file as it was before these changes"),
         ("changes_blame", "b", "who wrote the lines"),
         ("changes_editor", "o", "open the file in your editor"),
         ("changes_read", "r", "read the changes again"),

@@ -13,6 +13,7 @@ from catena_acp.conversation.inspection.file_changes import FileTouched
 from catena_acp.diff import DiffLine
 
 WAY_BACK = "/rewind restores files."
+WAYS_BACK = "/files restore FILE restores one, /rewind all."
 
 
 def scope_words(scope: ChangeScope) -> str:

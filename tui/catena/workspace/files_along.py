@@ -213,10 +213,11 @@ def _size(
     paths = {step.path for step in steps}
     counts = [each for each in plan.line_counts() if each.path in paths]
     added, removed = sum(each.added or 0 for each in counts), sum(each.removed or 0 for each in counts)
-    return f", {(size or _lines)(added, removed)}" if added or removed else ""
+    return f", {(size or lines_words)(added, removed)}" if added or removed else ""
 
 
-def _lines(added: int, removed: int) -> str:
+def lines_words(added: int, removed: int) -> str:
+    """How many lines are added and removed: `+12 −40 lines`."""
     from catena.text.changes_text import size_words
 
     return f"{size_words(added, removed)} {'line' if added + removed == 1 else 'lines'}"

@@ -189,7 +189,8 @@ def what(done: JournalLine) -> str:
         case Act.GO_TO:
             return "the jump to another branch"
         case Act.FILES:
-            return "restoring files"
+            only = after.get("files", {}).get("only", ())
+            return f"restoring {safe_line(only[0])}" if len(only) == 1 else "restoring files"
         case Act.PICK:
             return "continuing from an older session"
         case Act.AGENT:

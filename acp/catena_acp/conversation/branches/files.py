@@ -13,7 +13,7 @@ from typing import Any
 from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import LeafMoved, Remarked
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.conversation.journal import files_followed, files_moved, move_window
+from catena_acp.conversation.journal import files_followed, files_moved, files_restored, move_window
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.errors import FilesHalfMoved, FilesNotKept
 from catena_acp.process_group import is_running
@@ -115,6 +115,7 @@ class BranchFiles:
             stood_then=_stood(wanted),
             stood_since=_stood(present),
             stand=stand,
+            only=wanted["files"].get("only", ()),
             day=snapshots.today(),
             now=self._conversation.services.clock(),
         )
@@ -170,6 +171,16 @@ class BranchFiles:
                     await self._note_behind(tx, window_id, leaf, moved)
         return moved
 
+    async def restore(self, window_id: str, plan: RestorePlan) -> FilesMoved:
+        """Restore the files of a plan that is about them alone, as an act of its own.
+
+        Raises FilesHalfMoved, StoreError.
+        """
+        await self.refuse_cut()
+        async with self._brought(plan, plan.free, window_id, None) as moved, self._conversation.write() as tx:
+            await files_restored(tx, window_id=window_id, files=moved)
+        return moved
+
     async def _note_behind(self, tx: Writer, window_id: str, leaf_id: str | None, moved: FilesMoved) -> None:
         """Write files that came along later into the act that took the window here, or as an act of their own."""
         stood = await files_place.of_window(tx, window_id)
@@ -188,7 +199,7 @@ class BranchFiles:
     ) -> AsyncIterator[FilesMoved]:
         services, snapshots = self._conversation.services, self._conversation.services.snapshots
         assert snapshots is not None  # there is a plan
-        stands = FilesPlace(self._conversation.id, window_id, plan.stands)
+        stands = None if plan.only else FilesPlace(self._conversation.id, window_id, plan.stands)
         note = RestoreNote(
             services.new_id(), self._conversation.id, services.owner, move, stands, snapshots.today()
         )

@@ -102,7 +102,7 @@ class ConversationUndo:
                 await self._tell_moved(step.moved)
             return step
 
-        window_id = entry.window_id if "conversation_id" in entry.before else None
+        window_id = entry.window_id if entry.before.keys() & {"conversation_id", "files"} else None
         live = next((each for each in self._live.live if window_id in each.windows), None)
         return await live.window(window_id).run_between_turns(work) if live and window_id else await work()
 
@@ -153,7 +153,9 @@ async def _put(
         await journal.mark_undone(tx, entry.id, after=present)
     else:
         await journal.mark_undone(tx, entry.id, False, before=present)
-    if _without_files(present) == _without_files(wanted) and not (moved and moved.done):
+    # That a file is left that it was all about is said: else an older act would go in its place.
+    told = moved is not None and (moved.done or (moved.only and moved.left))
+    if _without_files(present) == _without_files(wanted) and not told:
         return None
     if "conversation_id" in wanted and entry.window_id is not None:
         if await conversations.get(tx, wanted["conversation_id"]) is None:

@@ -36,7 +36,7 @@ from catena_acp.conversation.prompts.steering import can_be_steered, may_stop_fo
 from catena_acp.errors import AgentError, GivenUp, SessionGone, StillAtWork
 from catena_acp.port.port import AgentSpec
 from catena_acp.port.session_events import ModelRetried
-from catena_acp.snapshots.restoring import FileChoice, FilesMoved
+from catena_acp.snapshots.restoring import FileChoice, FilesMoved, RestorePlan
 from catena_acp.trouble.troubles import Trouble
 from catena_store import places
 from catena_store.errors import StoreError
@@ -400,6 +400,10 @@ class Window:
         None where there is nothing to bring. Raises StillAtWork while the turn runs, FilesNotKept, StoreError.
         """
         return await self.run_exclusively(lambda: self.files.follow(self.id, choice))
+
+    async def restore_files(self, plan: RestorePlan) -> FilesMoved:
+        """Restore the files of a plan that is about them alone. Raises StillAtWork while the turn runs, StoreError."""
+        return await self.run_exclusively(lambda: self.files.restore(self.id, plan))
 
     async def end_cut(self, cut: CutRestore, *, finished: bool) -> list[RestoreStep] | None:
         """Finish a change of files that was cut off, or take it back; the steps that somebody is in the way of.

@@ -34,10 +34,12 @@ from catena_store.snapshots.repository import work_tree
 _BATCH = 100  # files that are compared between two drawings of the list
 
 _WAY_BACK = SheetKey("{changes_rewind}", "/rewind restores files", "rewind")
+_RESTORE = SheetKey("{changes_restore}", "restore", "restore")
 _FILE_KEYS = (
     SheetKey("{changes_enter}", "hunks", "enter"),
     SheetKey("{changes_seen}", "seen", "mark"),
     _WAY_BACK,
+    _RESTORE,
     SheetKey("{changes_quote}", "quote", "quote"),
     SheetKey("{changes_scope}", "scope", "scope"),
     SheetKey("{changes_filter}", "filter", "filter"),
@@ -74,6 +76,7 @@ _MORE_KEYS = (
     ("{previous_file next_file}", "previous, next file"),
     ("{changes_seen}", "mark the hunk or the file as seen, and go on"),
     ("{changes_undo}", "quote as “Undo this change”"),
+    ("{changes_restore}", "restore the file as it was before these changes"),
     ("{changes_find}", "find in all changes"),
     ("{side_by_side}", "both versions side by side (from 120 columns)"),
     ("{copy_hunk copy_patch}", "copy the hunk, or everything, as a patch"),
@@ -105,6 +108,7 @@ class ReviewActs:
 
     quote: Callable[[str], None]  # into the prompt
     edit: Callable[[str, int], Awaitable[None]]  # a file, from a line on; raises EditRefused
+    restore: Callable[[str, ChangeScope], Awaitable[str]]  # a file, after asking: in words what became of it
     blame: Callable[[str, int], Awaitable[None]]  # show who wrote it, from a line on; raises EditRefused
 
 
@@ -139,6 +143,7 @@ class ChangesScreen(Dialog[TurnPrompt | ReviewEnd | None]):
             copy_patch="copy_patch",
             changes_editor="edit",
             changes_read="read",
+            changes_restore="restore",
             changes_blame="blame",
             changes_filter="filter",
         ),
@@ -204,7 +209,7 @@ class ChangesScreen(Dialog[TurnPrompt | ReviewEnd | None]):
     def _file_keys(self) -> tuple[SheetKey, ...]:
         """The keys among the files: what is only planned is not restored yet."""
         planned = self._asked.since is Since.PLANNED
-        return tuple(key for key in _FILE_KEYS if not (planned and key is _WAY_BACK))
+        return tuple(key for key in _FILE_KEYS if not (planned and key in (_RESTORE, _WAY_BACK)))
 
     @property
     def help_keys(self) -> Iterator[tuple[str, str]]:
@@ -447,6 +452,16 @@ class ChangesScreen(Dialog[TurnPrompt | ReviewEnd | None]):
             self.say(str(refused))
         else:
             await self.attempt(self._read())
+
+    def action_restore(self) -> None:
+        """Restore the file as it was before these changes, after asking."""
+        if (path := self._panes.path) is not None and self._asked.since is not Since.PLANNED:
+            self.run_worker(self.attempt(self._restore(path)), group="edit", exclusive=True)
+
+    async def _restore(self, path: str) -> None:
+        if words := await self._acts.restore(path, self._scope):
+            await self._read()
+            self.say(words)
 
     def action_blame(self) -> None:
         """Show which prompts wrote the file, at the hunk."""

@@ -60,7 +60,7 @@ class ChatActions:
             choose_agent=lambda: do("agent"),
         )
         self.next_price = NextPriceActions(context)
-        self.changes = ChangesActions(context, self._open_prompt)
+        self.changes = ChangesActions(context, self._open_prompt, self._here)
         self.along = AlongActions(context, self.changes)
         self.tabs.shown_first = self.along.look_for_cut
         self.edits = EditActions(context, self.along)
@@ -84,15 +84,16 @@ class ChatActions:
 
         ``way`` is what is written meanwhile, if it leads elsewhere.
         """
-        context, surface = self.context, ScreenSurface(self, way)
-        on = Here(
-            context.tabs,
-            context.tab,
-            surface,
-            context.settings,
-            self.edits.here() if at is None else at or None,
-        )
+        surface = ScreenSurface(self, way)
+        on = self._here(surface, self.edits.here() if at is None else at or None)
         return surface.done(carry_out(body_of(does)(on, **given), surface))
+
+    def _here(self, surface: ScreenSurface | None = None, message_id: str | None = None) -> Here:
+        """Return where an act is done: in the active tab."""
+        context = self.context
+        return Here(
+            context.tabs, context.tab, surface or ScreenSurface(self, None), context.settings, message_id
+        )
 
     @cached_property
     def images(self) -> ImageActions:

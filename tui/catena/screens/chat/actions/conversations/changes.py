@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from catena.acts.surface import Cancelled, Here
 from catena.mentions.roots import leads_inside, resolved_roots
 from catena.screens.chat.context import ChatContext
 from catena.terminal.programs import EditorFailed, edit_file
@@ -25,9 +27,15 @@ if TYPE_CHECKING:  # neither screen is needed before there is one
 class ChangesActions:
     """Sheets on what agents changed in files, and on who wrote them."""
 
-    def __init__(self, context: ChatContext, open_prompt: Callable[[str, str], Awaitable[None]]) -> None:
-        """``open_prompt`` opens a conversation at a prompt."""
+    def __init__(
+        self,
+        context: ChatContext,
+        open_prompt: Callable[[str, str], Awaitable[None]],
+        here: Callable[[], Here],
+    ) -> None:
+        """``open_prompt`` opens a conversation at a prompt; ``here`` is where acts are done."""
         self._context = context
+        self._here = here
         self._open_prompt = open_prompt
 
     async def blame(self, tab: Tab, path: Path, line: int) -> TurnPrompt | None:
@@ -69,6 +77,7 @@ class ChangesActions:
 
     def _screen(self, tab: Tab, reader: ChangesReader, scope: ChangeScope) -> ChangesScreen:
         """The review of what a reader tells; its result is the prompt that was chosen by its blame."""
+        from catena.acts.files import restored_file
         from catena.screens.changes.screen import ChangesScreen, ReviewActs
 
         async def edit(path: str, line: int) -> None:
@@ -78,12 +87,18 @@ class ChangesActions:
             if (prompt := await self._blame(tab, path, line)) is not None:
                 review.dismiss(prompt)
 
+        async def restore(path: str, scope: ChangeScope) -> str:
+            try:
+                return await restored_file(replace(self._here(), at=tab), path, scope)
+            except Cancelled:
+                return ""
+
         review = ChangesScreen(
             reader,
             scope,
             leaf=lambda: tab.leaf_id,
             directory=tab.conversation.record.cwd,
-            acts=ReviewActs(lambda text: self._context.quote_into(tab, text), edit, blame),
+            acts=ReviewActs(lambda text: self._context.quote_into(tab, text), edit, restore, blame),
             subject=self._context.subject,
         )
         return review
