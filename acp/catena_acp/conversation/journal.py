@@ -95,6 +95,14 @@ async def files_moved(
     return before, {**before, "tree": files.after, "stood": files.stands}
 
 
+async def cleared(tx: Writer, *, window_id: str, leaf_id: str | None) -> None:
+    """A window that stood on ``leaf_id`` stands on a barrier below it. Raises NotFound."""
+    window = await _window(tx, window_id)
+    before = WindowPlace(window.conversation_id, leaf_id).as_mapping()
+    after = WindowPlace(window.conversation_id, window.leaf_id).as_mapping()
+    await _record(tx, window, Act.CLEAR, before, after)
+
+
 async def opened_window(tx: Writer, *, window_id: str, act: Act = Act.FORK) -> None:
     """A window was opened by an act, a fork side by side: undone, it is closed. Raises NotFound."""
     window = await _window(tx, window_id)

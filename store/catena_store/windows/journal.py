@@ -46,6 +46,7 @@ class Act(StrEnum):
     SIBLING = "sibling"
     GO_TO = "go_to"
     FILES = "files"  # went where the window stands, or some of them were restored
+    CLEAR = "clear"
     PICK = "pick"  # an older link to go on from
     AGENT = "agent"
     DIRECTORY = "directory"

@@ -58,6 +58,31 @@ async def test_k11_a_title_an_agent_and_a_move_are_taken_back_one_after_the_othe
         assert await undoing.redo(tab) is None
 
 
+async def test_k11_a_cleared_context_is_undone_before_any_older_act_and_sent_on_again(world: World) -> None:
+    async with room(world) as here:
+        tab = await here.tab("say one")
+        undoing, window = here.tabs.undoing, tab.conversation.window(tab.window_id)
+        await tab.conversation.rename("The play", by=tab.window_id)
+        before = tab.leaf_id
+        await window.clear()
+        await here.tabs.reload(tab)
+        barrier = tab.leaf_id
+        taken = await undoing.undo(tab)
+        assert taken and undone(taken) == (
+            "Undone: clearing the context. /undo again for: the title “The play”. /undo redo to redo."
+        )
+        assert (tab.leaf_id, tab.conversation.record.title) == (before, "The play")
+        await undoing.redo(tab)
+        assert tab.leaf_id == barrier
+        await here.say(tab, "say two")  # the agent hears nothing of what is above
+        await undoing.undo(tab)
+        assert tab.leaf_id == before, "what was said below it stays on its own branch"
+        await here.say(tab, "say three")
+        assert await here.texts(tab) == ["say one", "say three"]
+        assert not any("say one" in block for block in world.prompts()[1]), "it was cleared"
+        assert not any("say two" in block for block in world.prompts()[2]), "it is on another branch"
+
+
 async def test_k11_an_edit_that_was_sent_and_undone_leaves_both_branches(world: World) -> None:
     async with room(world) as here:
         tab = await here.tab("say one", "say two")

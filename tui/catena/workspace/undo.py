@@ -191,6 +191,8 @@ def what(done: JournalLine) -> str:
         case Act.FILES:
             only = after.get("files", {}).get("only", ())
             return f"restoring {safe_line(only[0])}" if len(only) == 1 else "restoring files"
+        case Act.CLEAR:
+            return "clearing the context"
         case Act.PICK:
             return "continuing from an older session"
         case Act.AGENT:

@@ -10,6 +10,7 @@ from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.conversation_events import LeafMoved, MessageAdded
 from catena_acp.continuity.turns.endings import is_said_error
 from catena_acp.continuity.turns.turn import RunningTurn
+from catena_acp.conversation import journal
 from catena_acp.conversation.branches.branches import WindowLeaf
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.port.port import AgentSpec
@@ -130,6 +131,12 @@ class PromptRows:
                 return prompt
             return await self.add(tx, prompt.text, await attachments.of_message(tx, prompt.id))
 
+    async def add_clear(self, tx: Writer) -> Message:
+        """Add the barrier of a person's `/clear`: undone, the window stands above it again."""
+        row = await self.add_barrier(tx)
+        await journal.cleared(tx, window_id=self._window_id, leaf_id=row.parent_id)
+        return row
+
     async def add_barrier(
         self, tx: Writer, text: str = "context cleared", more: Mapping[str, Any] | None = None
     ) -> Message:
@@ -153,7 +160,7 @@ class PromptRows:
     async def add(self, tx: Writer, text: str, files: Sequence[Attachment] = ()) -> Message:
         """A prompt with what is attached to it, below the window's leaf."""
         if clears(text):
-            return await self.add_barrier(tx)
+            return await self.add_clear(tx)
         leaf = await self._stands_on(tx)
         # Said again as it was, a prompt that was refused is the same row: the sessions that heard it still fit.
         data = {"attachments": [each.described() for each in files]} if files else {}

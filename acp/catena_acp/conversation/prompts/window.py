@@ -254,7 +254,7 @@ class Window:
 
     async def _clear(self) -> None:
         async with self._conversation.write() as tx:
-            row = await self.rows.add_barrier(tx)
+            row = await self.rows.add_clear(tx)
         self._conversation.publish(MessageAdded(self.id, row))
         self._conversation.clear_carrier(self.id)
 
