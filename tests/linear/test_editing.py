@@ -97,6 +97,28 @@ def test_u11_what_is_pasted_is_one_text_and_answers_nothing(tmp_path: Path) -> N
     assert "Answered: Allow" not in terminal.seen
 
 
+def test_u02_a_long_paste_says_its_size_and_is_not_read_back_whole(tmp_path: Path) -> None:
+    lines = ["say Begun."] + [f"say Line {number}." for number in range(2, 401)]
+    with drawing(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.wait_for(PASTES)
+        terminal.type("say One.; cue on\n")
+        terminal.wait_for("Rehearsal 2: One.")
+        terminal.type("\x1b[200~" + "\n".join(lines) + "\x1b[201~\n")
+        terminal.wait_for("Catena: Pasted 400 lines.")
+        terminal.wait_for("Queued: 1: ")
+        give_cue(tmp_path, "on")
+        terminal.wait_for("Done: ", times=2)
+        terminal.wait_for("You 5: ")
+        terminal.type("/quit\n")
+        assert terminal.status() == 0
+    seen = terminal.seen.replace("\r\n", "\n")
+    assert seen.count("Pasted 400 lines.") == 1
+    read = seen[seen.rindex("You 3: say Begun.") :]
+    assert "say Line 5.\nNote: 395 lines more; /show 3 reads all.\n" in read
+    assert "say Line 6." not in read
+
+
 def test_u11_ctrl_z_a_new_size_and_a_hang_up_leave_the_line_and_the_terminal_whole(tmp_path: Path) -> None:
     with drawing(tmp_path, "--agent", "rehearsal") as terminal:
         terminal.wait_for("You 1: ")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from support.clients.command_line import Catena, turns_kept, wait_until
 from support.clients.on_terminal import OnTerminal, on_terminal
+from support.transcripts.homes import Home
 
 
 @contextmanager
@@ -228,3 +229,18 @@ def test_s04_what_is_pasted_is_one_prompt_and_answers_nothing(tmp_path: Path) ->
         terminal.wait_for("To continue: ")
         terminal.status()
     assert "Answered: Allow" not in terminal.seen
+
+
+def test_u05_the_first_start_says_that_other_tools_have_sessions_here_and_which_command_lists_them(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "project").mkdir()
+    Home(tmp_path / "home").with_all(str((tmp_path / "project").resolve()))
+    patient = "import sys; from catena.linear.commands import tabs; tabs._COUNTING_SECONDS = 60"
+    with dumb(tmp_path, first=patient) as terminal:
+        terminal.wait_for(" here: /history here all-sources lists them.")
+        terminal.wait_for("Choose: which agent?")
+        terminal.type("/history here all-sources\n")
+        terminal.wait_for("History: ")
+        terminal.type("/quit\n")
+        assert terminal.status() == 0

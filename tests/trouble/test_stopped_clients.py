@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 from contextlib import AsyncExitStack
@@ -106,6 +107,49 @@ def test_ctrl_z_waits_for_the_end_of_a_transaction(tmp_path: Path, surface: tupl
         shell.write("fg\r")
         shell.wait_for(r"(?m)^ *(?:Rehearsal 2: )?over")
     finally:
+        shell.close()
+
+
+@pytest.mark.parametrize("arguments", [("--linear",), ("--screen-reader",)], ids=["edited", "plain"])
+def test_u11_ctrl_z_gives_the_terminal_back_while_a_locked_database_is_opened(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    place = Place(tmp_path)
+    store = place.data / "catena.db"
+
+    async def create() -> None:
+        async with Database.open(store):
+            pass
+
+    asyncio.run(create())
+    program = tmp_path / "patient.py"
+    program.write_text(_IMPATIENT.replace("0.5", "60"))
+    environment = place.environment | {"PS1": "$ ", "TERM": "xterm"}
+    shell = Terminal(("sh", "-im"), environment=environment, cwd=place.project, columns=100, rows=30)
+    locking = sqlite3.connect(store, isolation_level=None)
+    try:
+        locking.execute("PRAGMA locking_mode = EXCLUSIVE")
+        locking.execute("BEGIN EXCLUSIVE")
+        locking.execute("CREATE TABLE held (id)")
+        shell.wait_for(r"\$")
+        shell.write(shlex.join([sys.executable, str(program), *arguments, "--agent", "rehearsal"]) + "\r")
+        shell.wait_for("linear mode")
+        if arguments == ("--linear",):
+            shell.wait_until(lambda: b"\x1b[?2004h" in shell.output, "the line to be edited")
+        shell.pump(1)
+        shell.write(KEYS["ctrl+z"])
+        shell.wait_for("Stopped")
+        shell.write("stty -a | grep -c -- -icanon; echo asked\r")
+        shell.wait_for(r"(?m)^asked")
+        assert re.search(r"(?m)^0$", shell.text), shell.text
+        locking.execute("ROLLBACK")
+        locking.close()
+        shell.write("fg\r")
+        shell.wait_for("You 1:")
+        shell.write("say over" + KEYS["enter"])
+        shell.wait_for(r"(?m)^Rehearsal 2: over")
+    finally:
+        locking.close()
         shell.close()
 
 

@@ -17,11 +17,12 @@ from catena_store.database.database import Database
 
 @contextlib.asynccontextmanager
 async def stopping_between_transactions(
-    db: Database, aside: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext
+    db: Database | None, aside: Callable[[], AbstractAsyncContextManager[None]] = contextlib.nullcontext
 ) -> AsyncIterator[None]:
     """Let SIGTSTP stop the process between two transactions, within the block; an ignored one stays ignored.
 
-    It is stopped ``aside``: in a block in which the terminal is as other programs want it.
+    ``db`` is None before it is open. The process is stopped ``aside``: in a block in which the terminal is as other
+    programs want it.
     """
     if signal.getsignal(signal.SIGTSTP) is signal.SIG_IGN:
         yield
@@ -30,7 +31,7 @@ async def stopping_between_transactions(
     stopping: set[asyncio.Task[None]] = set()
 
     async def stop() -> None:
-        async with db.between_transactions(), aside():
+        async with contextlib.nullcontext() if db is None else db.between_transactions(), aside():
             loop.remove_signal_handler(signal.SIGTSTP)
             os.kill(os.getpid(), signal.SIGTSTP)  # returns when the process goes on
             loop.add_signal_handler(signal.SIGTSTP, begin)

@@ -26,6 +26,7 @@ from catena.text.call_text import (
 from catena.text.changes_text import line_sentence
 from catena.text.formats import duration_parts, size_in_words
 from catena.text.image_text import image_facts
+from catena.text.long_text import hidden_range, is_long, size_of_text
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.spoken.blocks import PlanStep
@@ -140,13 +141,17 @@ def set_in(line: str, agent: str = AGENT) -> str:
     return f"  {line.lstrip()}" if alike else line
 
 
-def prompt_lines(message: Message, number: int, versions: str = "") -> Iterator[str]:
-    """A prompt, with what goes along with it."""
-    first, *more = safe(message.text).split("\n")
+def prompt_lines(message: Message, number: int, versions: str = "", *, whole: bool = False) -> Iterator[str]:
+    """A prompt, with what goes along with it; of a long one only its beginning, unless it is read ``whole``."""
+    text = safe(message.text)
+    end = len(text) if whole or not is_long(text) else hidden_range(text)[0]
+    first, *more = text[:end].split("\n")
     version = f" ({versions})" if versions else ""
     notes = "".join(f" ({note})" for note in Prompt.of(message).notes)
     yield f"You {number}:{version}{notes} {first}".rstrip()
     yield from (set_in(line) for line in more if line.strip())
+    if left := text[end:]:
+        yield f"Note: {size_of_text(left)} more; /show {number} reads all."
     yield from attached_lines(message)
 
 

@@ -169,6 +169,7 @@ async def _serve(
         context.out.line(f"Note: {text}")
 
     async with (
+        stopping_between_transactions(None, aside),  # the database may be locked while it is opened
         Database.open(default_path()) as db,
         stopping_between_transactions(db, aside),
         serve_conversations(db, start.settings, chosen=start.agent, tools=True, tell=tell) as conversations,

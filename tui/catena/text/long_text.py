@@ -25,6 +25,11 @@ def size_of_text(text: str) -> str:
     return f"{lines:,} lines" if lines > 1 and len(text) < lines * _LINE else f"{len(text):,} characters"
 
 
+def pasted_words(text: str) -> str:
+    """What is said of a long paste."""
+    return f"pasted {size_of_text(text)}"
+
+
 def hidden_range(text: str) -> tuple[int, int]:
     """The range of a long text that is left out while it is folded: its first and last lines stay if they are short."""
     start = 0

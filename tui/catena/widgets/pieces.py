@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from textual.document._document import EditResult, Location
 
-from catena.text.long_text import Pastes, size_of_text
+from catena.text.long_text import Pastes, pasted_words
 from catena.widgets.fields.text_fields import EditedText
 
 _FIRST, _MOST = 0xD800, 0x400  # a mark begins with half of a surrogate pair, which no text from outside has
@@ -48,7 +48,7 @@ class ComposedText(EditedText):
                 self._pieces.append(parts[at])
             if parts[at] in self._pieces:
                 number = self._pieces.index(parts[at])
-                parts[at] = f"{chr(_FIRST + number)}pasted {size_of_text(parts[at])}]"
+                parts[at] = f"{chr(_FIRST + number)}{pasted_words(parts[at])}]"
         return "".join(parts)
 
     def get_text_range(self, start: Location, end: Location) -> str:

@@ -44,7 +44,9 @@ class HistoryCommands:
         """
         context, tabs = self._context, self._context.tabs
         words = argument.split()
-        scope = HistoryScope.HERE if _HERE in words else HistoryScope.EVERYWHERE
+        here, tools = _HERE in words, _TOOLS in words
+        narrow = HistoryScope.HERE if here else HistoryScope.EVERYWHERE
+        scope = HistoryScope.ALL_SOURCES if tools else narrow
         text = " ".join(word for word in words if word not in (_HERE, _TOOLS))
         query = HistoryQuery.parse(text, now=utc_now().astimezone())
         for each in query.problems:
@@ -52,10 +54,12 @@ class HistoryCommands:
         listing = HistoryListing(directory=tabs.directory)
         reader = HistoryReader(tabs.store, listing, lives=lives(tabs.host, utc_now))
         others = OtherTools(tabs.store, tabs.foreign, context.settings)
-        if _TOOLS in words:
+        if tools:
             async for _ in others.read_into(listing):
                 pass
         found = await answers(reader, MessageFinder(tabs.store, listing), query, scope, limit=_LISTED)
+        if here:
+            found = [each for each in found if each.entry.cwd == tabs.directory]
         shown = found[:_LISTED]
         await reader.read([each.entry.key for each in shown if each.entry.outlined])
         shown = [replace(each, entry=listing.get(each.entry.key) or each.entry) for each in shown]

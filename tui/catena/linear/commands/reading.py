@@ -78,9 +78,8 @@ class ReadingCommands:
             case Kind.USER:
                 siblings = await context.tabs.branches.siblings(context.here, row.id)
                 place = siblings.get(row.id)
-                out.lines(
-                    rows.prompt_lines(row, number, f"version {place.position} of {place.of}" if place else "")
-                )
+                version = f"version {place.position} of {place.of}" if place else ""
+                out.lines(rows.prompt_lines(row, number, version, whole=whole))
             case Kind.TOOL:
                 directory = context.here.conversation.record.cwd
                 call = Call.of(row)

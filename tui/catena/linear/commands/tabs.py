@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from catena.workspace.tabs import READ_ONLY
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.port.port import AgentSpec
 from catena_store.conversations import messages
+from catena_store.errors import StoreError
 from catena_store.ids import utc_now
 from catena_store.records import Kind, Message
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from catena.linear.questions import Questions
 
 _LISTED = 3  # conversations, at the start of a directory without tabs
+_COUNTING_SECONDS = 3.0  # of other tools' sessions
 _ANSWER_LINES = 12  # of the last answer, when a conversation is opened
 _LAST_ROWS = 80  # among which the last exchange is looked for
 
@@ -66,6 +69,8 @@ class TabCommands:
     async def _first(self) -> None:
         """Open the first tab: with the agent of the settings, else with the one that the person chooses."""
         context, settings = self._context, self._context.settings
+        if context.input.terminal:
+            await self._say_other_tools()
         last_used = await context.tabs.last_used_agent()
         if settings.agent is not None or not context.input.terminal or not context.tabs.workspace_is_ours:
             await self.show(await context.tabs.open_new(default_agent(settings, last_used)))
@@ -74,6 +79,17 @@ class TabCommands:
         spec = await self.choose_agent("Choose: which agent?", last_used, first=True)
         if spec is not None:
             await self.show(await context.tabs.open_new(spec))
+
+    async def _say_other_tools(self) -> None:
+        """Say that other tools have sessions here, unless it takes long to count them."""
+        from catena.history.sessions_here import sessions_here
+
+        tabs = self._context.tabs
+        with contextlib.suppress(StoreError, TimeoutError):
+            async with asyncio.timeout(_COUNTING_SECONDS):
+                here = await sessions_here(tabs.store, self._context.settings, tabs.directory)
+            if here:
+                self._context.say(f"{here}: /history here all-sources lists them.")
 
     async def _say_recent(self) -> None:
         newest, count = await self._context.tabs.newest_here(_LISTED)
