@@ -85,6 +85,7 @@ class LineInput:
         self._arrived = asyncio.Event()
         self._part = b""
         self._closed = False
+        self._gathering = False  # a line was read, and others may belong to it
         self._assembly = TextAssembly()
 
     def start(self) -> None:
@@ -148,11 +149,13 @@ class LineInput:
 
     @property
     def typed_ahead(self) -> bool:
-        """True if a line waits that was typed at a terminal before it was asked for."""
+        """True if a line that was typed at a terminal is not returned yet, maybe since nobody has asked for it."""
         if not self.terminal or self._closed:
             return False
-        return bool(self._waiting) or (
-            self.editor is None and bool(select.select([self._descriptor], [], [], 0)[0])
+        return (
+            self._gathering
+            or bool(self._waiting)
+            or (self.editor is None and bool(select.select([self._descriptor], [], [], 0)[0]))
         )
 
     def put_back(self, text: str) -> None:
@@ -172,7 +175,11 @@ class LineInput:
         """A text with the lines that came together with it: what is pasted is one prompt, not many."""
         lines = [text]
         while True:
-            await asyncio.sleep(_TOGETHER)
+            self._gathering = True
+            try:
+                await asyncio.sleep(_TOGETHER)
+            finally:
+                self._gathering = False
             if not self._waiting or self._waiting[0] is None:
                 whole = "\n".join(lines).rstrip("\n")
                 return InputLine(whole, pasted=len(lines) > 1 or (self.editor is not None and "\n" in whole))
