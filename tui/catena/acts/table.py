@@ -1028,7 +1028,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow("permissions add", "add a rule", shell=Front("catena.cli.settings.arguments", "KIND PATTERN")),
     ActRow("permissions remove", "remove a rule", shell=Front("catena.cli.settings.arguments", "RULE")),
     ActRow(
-        "files restore",
+        "restore-file",
         "restore one file as it was before this branch; the conversation stays",
         "catena.acts.files:restore",
         takes="named",
@@ -1036,13 +1036,13 @@ ACTS: tuple[ActRow, ...] = (
         needs_argument=True,
         screen=Front(argument="FILE"),
         lines=Front(argument="FILE"),
-        shell=Front(
-            "catena.cli.files.arguments",
-            "ID --at MESSAGE",
-            "restore files as they were at a message",
-            aliases=("files --restore",),
-        ),
-        listed="",  # /files changes names it
+        listed="files restore",
+    ),
+    ActRow(
+        "files restore",
+        "restore files as they were at a message",
+        aliases=("files --restore",),
+        shell=Front("catena.cli.files.arguments", "ID --at MESSAGE"),
     ),
     ActRow(
         "files finish",
