@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from textual.app import ComposeResult
 
 from catena.screens.chat.commands.table import SLASH_COMMANDS
@@ -88,3 +89,59 @@ async def test_u01_what_arrives_later_puts_enter_where_a_pause_would_have_put_it
                 learning.offer_files(files, f"{word}v")
                 learning.offer_files(list(reversed(files)), f"{word}v")
                 assert learning.chosen_file == files[-1]
+
+
+@pytest.mark.parametrize(
+    ("typed", "first", "meant"),
+    [
+        ("/clear", "own:clear", True),
+        ("/CLEAR", "own:clear", True),
+        ("/reset", "own:clear", True),
+        ("/delete", "own:delete", True),
+        ("/logout", "own:login out", True),
+        ("/login out", "own:login out", True),
+        ("/redo", "own:undo redo", True),
+        ("/editor", "own:editor", True),
+        ("/hist", "own:history", True),
+        ("/undo r", "own:undo r", True),
+        ("/login o", "own:login o", True),
+        ("/code-", "agent:code-review", True),
+        ("/plann", "template:planning", True),
+        ("/quest", "aside:question", True),
+        # what discards is completed first
+        ("/cle", "own:clear", False),
+        ("/d", "own:delete", False),
+        ("/rew", "own:rewind", False),
+        # half an alias
+        ("/res", "own:clear", False),
+        ("/rest", "own:rewind", False),
+        ("/logou", "own:login out", False),
+        # letters inside
+        ("/foo", "own:tree end", False),
+        ("/go", "own:login out", False),
+        ("/undoo", "own:undo redo", False),
+        ("/tok", "own:history takeover", False),
+        ("/istory", "own:history", False),
+        ("/derev", "agent:code-review", False),
+        ("/estion", "aside:question", False),
+        # nothing is named
+        ("/", "own:new", False),
+    ],
+)
+async def test_u01_enter_runs_a_whole_name_or_the_beginning_of_a_listed_one_and_completes_any_other(
+    typed: str, first: str, meant: bool
+) -> None:
+    agent = [AgentCommand("code-review", "", None)]
+    own = [template("planning"), Template("question", "say so", aside="yes")]
+    async with Lists().run_test() as pilot:
+        offered = pilot.app.query_one("#knowing", CompletionList)
+        offered.offer(typed, agent, ".", own)
+        assert offered.chosen is not None
+        assert (offered.chosen.key, offered.is_meant) == (first, meant)
+        offered.move(1)
+        assert offered.is_meant, "a person who moves to a row means it"
+
+
+def test_u01_a_row_that_is_found_by_another_name_says_by_which() -> None:
+    labels = {typed: completions(typed, SLASH_COMMANDS, ())[0].label for typed in ("/res", "/redo", "/cle")}
+    assert labels == {"/res": "/clear = reset", "/redo": "/undo redo = redo", "/cle": "/clear"}

@@ -56,3 +56,25 @@ def test_u01_enter_takes_the_best_match_of_the_whole_word_at_any_pace(place: Pla
         ):  # the last one is answered without a word, which ends a session
             typed(terminal, f"{word}\r", pace)
             terminal.wait_for(rf"▌ {word} +\d\d:\d\d")  # in the transcript: a row of the list has no time
+
+
+@pytest.mark.parametrize("pace", PACES)
+def test_u01_enter_on_a_part_of_a_name_that_was_not_meant_completes_it_at_any_pace(
+    place: Place, pace: float
+) -> None:
+    with place.catena("--agent", "rehearsal") as terminal:
+        terminal.wait_for("Understudy")
+        terminal.wait_for(EMPTY_BOX + r"[^\n]*@ files")
+        for word, completed in (("/res", "/clear"), ("/rew", "/rewind"), ("/logou", "/login out")):
+            typed(terminal, f"{word}\r", pace)
+            terminal.wait_for(rf"│ {completed} ")
+            terminal.press("ctrl+c")
+            terminal.wait_for(EMPTY_BOX)
+        typed(
+            terminal, "/istory\r\r", 0.0
+        )  # the second Enter is of somebody who has not read what the first did
+        terminal.wait_for_words("to run this.")
+        terminal.wait_for(r"│ /history ")
+        terminal.pump(0.4)
+        terminal.write("\r")
+        terminal.wait_for("╭ History")

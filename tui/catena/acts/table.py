@@ -47,6 +47,7 @@ class ActRow:
     lines: Front | None = None
     shell: Front | None = None
     stays: bool = False  # it moves to another tab, and this one stays as it is
+    discards: bool = False  # it takes away what is here: Enter on a part of its name only completes that
     listed: str | None = None  # by which words, if not by its name: a command and a verb of it; "" in no list
 
 
@@ -67,6 +68,7 @@ class FrontCommand:
     needs_argument: bool = False
     by_name: bool = True
     stays: bool = False
+    discards: bool = False
     words: str = ""  # by which it is listed: its name, or a command and a verb; "" if it stands in no list
 
     @property
@@ -101,6 +103,7 @@ def commands_of(name: FrontName) -> Iterator[FrontCommand]:
                 act.needs_argument,
                 act.by_name,
                 act.stays,
+                act.discards,
                 words if act.by_name and words.partition(" ")[0] in there else "",
             )
 
@@ -211,6 +214,7 @@ ACTS: tuple[ActRow, ...] = (
         aliases=("reset",),
         screen=Front(),
         lines=Front(),
+        discards=True,
     ),
     ActRow(
         "retry",
@@ -332,6 +336,7 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front(argument="[everywhere]"),
         lines=Front("", "[everywhere]", "delete this conversation, also at the agent"),
         shell=Front("catena.cli.conversations.arguments", "ID", "delete a conversation"),
+        discards=True,
     ),
     ActRow(
         "pin",
@@ -393,6 +398,7 @@ ACTS: tuple[ActRow, ...] = (
             "", "[N|LABEL]", "go back to a message or a checkpoint, newest or by label; restores files too"
         ),
         aliases=("restore",),
+        discards=True,
     ),
     ActRow(
         "stop",
@@ -476,6 +482,7 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front(),
         lines=Front(summary="log out of the agent"),
         shell=Front("catena.cli.agents.arguments", "[AGENT]", "log out of an agent"),
+        discards=True,
         listed="login out",
     ),
     ActRow(

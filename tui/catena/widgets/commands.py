@@ -29,6 +29,10 @@ class CommandWords(Protocol):
         """Its name, or a command and a verb of that, by which it is listed; "" if it stands in no list."""
 
     @property
+    def discards(self) -> bool:
+        """True if it takes away what is here."""
+
+    @property
     def aliases(self) -> tuple[str, ...]:
         """Other names of the command."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,6 +62,7 @@ def path_rows(text: str, directory: str) -> list[Row]:
 _OWN = "own:"
 _AGENT = "agent:"
 _TEMPLATE = "template:"
+_ASIDE = "aside:"  # a template that is asked at once
 _PATH = "path:"
 _FILE = "file:"
 
@@ -165,6 +167,30 @@ class CompletionList(RowList):
         """Hide it, until something else is typed."""
         self.remove_class("-open")
 
+    @property
+    def is_meant(self) -> bool:
+        """True if Enter may run the chosen row: the person moved to it, typed it in full, or as its beginning.
+
+        What discards is not run for a beginning, and nothing is for letters inside a name or half an alias.
+        """
+        row = self.chosen
+        if row is None or self.taken_up:
+            return row is not None
+        typed = self._typed[1:].rstrip().casefold()
+        if not typed:
+            return False
+        if row.key.startswith(_OWN):
+            name = row.key.removeprefix(_OWN)
+            command = next((each for each in self._commands if name == (each.words or each.name)), None)
+            if command is None or typed in (
+                each.casefold() for each in (name, command.name, *command.aliases)
+            ):
+                return True  # no command: one with the beginning of a verb, as it is typed
+            return not command.discards and name.casefold().startswith(typed)
+        if row.key.startswith((_AGENT, _ASIDE)):
+            return row.key.partition(":")[2].casefold().startswith(typed)
+        return True  # a template only becomes text, and a path is what was typed
+
     def completed(self) -> tuple[str, bool] | None:
         """The text that the chosen row stands for, and whether it can be sent as it is."""
         row = self.chosen
@@ -173,12 +199,10 @@ class CompletionList(RowList):
         if row.key.startswith(_PATH):
             path = row.key.removeprefix(_PATH)
             return path, not path.endswith("/")
-        for kind in (_AGENT, _TEMPLATE):
+        for kind in (_AGENT, _TEMPLATE, _ASIDE):
             if row.key.startswith(kind):
                 name = f"/{row.key.removeprefix(kind)}"
-                takes_more = row.label != name and not (
-                    kind == _TEMPLATE and row.label.startswith(f"{name} [")
-                )
+                takes_more = row.label != name and not (kind != _AGENT and row.label.startswith(f"{name} ["))
                 return name + (" " if takes_more else ""), not takes_more
         # Ours ask for what is missing, so that they can all be sent at once.
         command = row.key.removeprefix(_OWN)
@@ -243,9 +267,14 @@ def _ranked(
     fits = Fits(typed)
     for names, row in candidates:
         # Whoever begins to type another name than the one in the list sees it behind those that begin so.
-        rank = min((fit, group, name != names[0], loose) for name in names for fit, loose in (fits(name),))
+        rank, name = min(
+            ((fit, group, name != names[0], loose), name) for name in names for fit, loose in (fits(name),)
+        )
         if rank[0] is not Fit.NONE:
-            yield rank, row
+            yield (
+                rank,
+                row if name == names[0] or not names[0] else replace(row, label=f"{row.label} = {name}"),
+            )
 
 
 def _own_row(command: CommandWords) -> Row:
@@ -257,11 +286,10 @@ def _own_row(command: CommandWords) -> Row:
 def _template_row(template: Template, *, hidden_by: str) -> Row:
     whose = "project's" if template.of_project else "Catena's" if template.shipped else "your"
     detail = f"{whose} {'side question' if template.aside else 'prompt'}"
+    key = (_ASIDE if template.aside else _TEMPLATE) + template.name
     if hidden_by:
-        return Row(
-            _TEMPLATE + template.name, template.usage, detail=detail, note=_hidden(hidden_by), dim=True
-        )
-    return Row(_TEMPLATE + template.name, template.usage, detail=detail, note=template.description)
+        return Row(key, template.usage, detail=detail, note=_hidden(hidden_by), dim=True)
+    return Row(key, template.usage, detail=detail, note=template.description)
 
 
 def _agent_row(command: AgentCommand, *, hidden_by: str) -> Row:

@@ -30,6 +30,7 @@ HINTS: dict[str, tuple[Hint, ...]] = {  # where there is no room, the first ones
         ("{send}", "run"),
         ("{stop}", "close"),
     ),
+    "guessing": (("{text_up} {text_down}", "choose"), ("{complete} {send}", "complete"), ("{stop}", "close")),
     "shell": (("{send}", "run"),),
     "running": (("{stop}", "stop the command"), _HELP),
     "mentioning": (("{text_up} {text_down}", "choose"), ("{send}", "take"), ("{stop}", "close")),

@@ -47,6 +47,11 @@ class Completions:
         return self._made is not None and self._made.is_open
 
     @property
+    def is_meant(self) -> bool:
+        """True if Enter may run what is chosen, as `CompletionList.is_meant` has it."""
+        return self._made is not None and self._made.is_meant
+
+    @property
     def chosen_file(self) -> str | None:
         """The path of the chosen row, where that is a file to be mentioned."""
         return self._made.chosen_file if self._made is not None else None

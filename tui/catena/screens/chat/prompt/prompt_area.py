@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 _WONDERED_AT = 0.5  # seconds after Enter without an effect
 _PATIENCE = 0.8  # seconds that a key waits for the agent's commands; the gate waits a second
-_READ_FOR = 0.3  # seconds at least between the Enter that fills in a template and the one that sends it
+_READ_FOR = 0.3  # seconds at least from the Enter that fills in a template or completes a command to one that sends it
 
 
 class PromptArea(Centred):
@@ -87,6 +87,7 @@ class PromptArea(Centred):
         self._announced: Sequence[AgentCommand] | None = None  # the agent's commands
         self._known = asyncio.Event()  # they are, or nobody waits for them any more
         self._filled_in: tuple[str, float] | None = None  # the text of a template, and when it came
+        self._completed: tuple[str, float] | None = None  # a command that Enter completed, and when
         self.attached = AttachmentBar(id="attached")
         self.shell = ShellPanel(id="shell")
         self.completion = Completions(keys, mount=lambda made: self.mount(made, before=self.box))
@@ -185,9 +186,11 @@ class PromptArea(Centred):
 
     @property
     def place(self) -> str:
-        """What the composer is used for while it has the keys: completing, mentioning, shell, editing, composer."""
+        """What the composer is used for while it has the keys, as its hints are called."""
         if self.completion.is_open:
-            return "mentioning" if self.mentions.active else "completing"
+            if self.mentions.active:
+                return "mentioning"
+            return "completing" if self.completion.is_meant else "guessing"
         if self.shell_command is not None:
             return "shell"
         if self.edges.edit is not None:
@@ -233,6 +236,12 @@ class PromptArea(Centred):
         if (shell := self.shell_command) is not None:
             self._run_shell(shell, text)
             return
+        if self._completed is not None and text == self._completed[0]:
+            pressed, before = self.composer.pressed_at, self._completed[1]
+            self._completed = (text, pressed)
+            if pressed - before < _READ_FOR:
+                self.hints.say(self._keys.said("Press {Send} again to run this."))
+                return
         if self._fill_in(text):
             return
         if refusal := self.chat.refusal(text, [each.name for each in self.templates.known]):
@@ -484,9 +493,10 @@ class PromptArea(Centred):
         """Choose another completion."""
         event.stop()
         self.completion.move(event.step)
+        self.post_message(self.HintsStale())
 
     async def on_composer_completion_taken(self, event: Composer.CompletionTaken) -> None:
-        """Take a completion; with Enter it is run at once, if it is complete."""
+        """Take a completion; with Enter it is run at once, if it is complete and was meant."""
         event.stop()
         if not await self._all_known():
             return
@@ -510,7 +520,7 @@ class PromptArea(Centred):
             if self.mentions.take(path) and self.chat.tab is not None:
                 self.chat.tab.taken_paths.add(path)
             return
-        completed = self.completion.completed()
+        completed, meant = self.completion.completed(), self.completion.is_meant
         self.close_completions()
         if completed is not None:
             text, whole = completed
@@ -518,7 +528,9 @@ class PromptArea(Centred):
                 whole or text.rstrip() == self.composer.text
             )  # its arguments are the person's to leave out
             self.composer.put(text)
-            if run and whole:
+            if run and not meant:
+                self._completed = (text.rstrip(), self.composer.pressed_at)
+            elif run and whole:
                 self.composer.submit()
 
     # Mentioning files.
