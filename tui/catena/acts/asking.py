@@ -229,11 +229,13 @@ async def _keep(on: Here, branches: Sequence[AskedBranch], kept: AskedBranch) ->
     # The last one is what /undo shows: where the user stood, if that is closed.
     gone.sort(key=lambda each: each is on.at)
     await on.surface.go(tabs.close(*gone), lambda _: kept.tab, leaving=gone[-1])
-    one = len(gone) == 1
     were, are = ("was", "is") if len(stopped) == 1 else ("were", "are")
     ended = f" {listed(stopped)} {were} working and {are} stopped." if stopped else ""
-    stay = f"The {'branch' if one else 'branches'} of {listed(titles)} {'stays' if one else 'stay'} in /tree"
-    return Done(f"Kept {name}.{ended} {stay}; /undo opens {'its tab' if one else 'their tabs'} again.")
+    if len(gone) > 1:
+        stay = "The other branches stay in /tree; /undo opens their tabs again."
+    else:
+        stay = f"The branch of {titles[0]} stays in /tree; /undo opens its tab again."
+    return Done(f"Kept {name}.{ended} {stay}")
 
 
 async def _comparison(tab: Tab, branches: Sequence[AskedBranch]) -> Report:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from catena.linear.questions import Questions
 
 _LISTED = 3  # conversations, at the start of a directory without tabs
-_COUNTING_SECONDS = 3.0  # of other tools' sessions
+_COUNTING_SECONDS = 1.0  # of other tools' sessions; the first tab waits for it
 _ANSWER_LINES = 12  # of the last answer, when a conversation is opened
 _LAST_ROWS = 80  # among which the last exchange is looked for
 

@@ -34,7 +34,7 @@ from catena_store.snapshots.repository import work_tree
 _BATCH = 100  # files that are compared between two drawings of the list
 
 _WAY_BACK = SheetKey("{changes_rewind}", "/rewind restores files", "rewind")
-_RESTORE = SheetKey("{changes_restore}", "restore", "restore")
+_RESTORE = SheetKey("{changes_restore}", "restore this file", "restore")
 _FILE_KEYS = (
     SheetKey("{changes_enter}", "hunks", "enter"),
     SheetKey("{changes_seen}", "seen", "mark"),
