@@ -231,10 +231,11 @@ async def _keep(on: Here, branches: Sequence[AskedBranch], kept: AskedBranch) ->
     await on.surface.go(tabs.close(*gone), lambda _: kept.tab, leaving=gone[-1])
     were, are = ("was", "is") if len(stopped) == 1 else ("were", "are")
     ended = f" {listed(stopped)} {were} working and {are} stopped." if stopped else ""
-    if len(gone) > 1:
-        stay = "The other branches stay in /tree; /undo opens their tabs again."
-    else:
+    if len(gone) == 1:
         stay = f"The branch of {titles[0]} stays in /tree; /undo opens its tab again."
+    else:
+        which = f"branches of {listed(titles)}" if len({*titles}) == len(titles) else "other branches"
+        stay = f"The {which} stay in /tree; /undo opens their tabs again."
     return Done(f"Kept {name}.{ended} {stay}")
 
 
