@@ -70,11 +70,9 @@ def test_u01_enter_on_a_part_of_a_name_that_was_not_meant_completes_it_at_any_pa
             terminal.wait_for(rf"│ {completed} ")
             terminal.press("ctrl+c")
             terminal.wait_for(EMPTY_BOX)
-        typed(
-            terminal, "/istory\r\r", 0.0
-        )  # the second Enter is of somebody who has not read what the first did
-        terminal.wait_for_words("to run this.")
-        terminal.wait_for(r"│ /history ")
+        # The second Enter is of somebody who has not read what the first did.
+        typed(terminal, "/istory\r\r", 0.0)
+        terminal.wait_for(r"enter run[^\n]*\n│ /history ")
         terminal.pump(0.4)
         terminal.write("\r")
         terminal.wait_for("╭ History")

@@ -97,9 +97,11 @@ class Composer(SafeTextArea):
     class CompletionTaken(Message):
         """Tab, or Enter on an unfinished command, while completions are shown."""
 
-        def __init__(self, *, run: bool) -> None:
+        def __init__(self, *, run: bool, pressed_at: float) -> None:
+            """``pressed_at``: seconds of the clock of events."""
             super().__init__()
             self.run = run
+            self.pressed_at = pressed_at
 
     class Wanted(Message):
         """One of the keys that open something: inputs, editor, quit."""
@@ -237,7 +239,7 @@ class Composer(SafeTextArea):
     def action_send(self) -> None:
         """Send the text, take a completion, or report that the composer is empty."""
         if self.completing:
-            self.post_message(self.CompletionTaken(run=True))
+            self.post_message(self.CompletionTaken(run=True, pressed_at=self._pressed_at))
         elif self.piece is not None:
             self._unfold(*self.piece)
         elif self.blank:
@@ -284,7 +286,7 @@ class Composer(SafeTextArea):
     def action_complete(self) -> None:
         """Take a completion, if there is one."""
         if self.completing:
-            self.post_message(self.CompletionTaken(run=False))
+            self.post_message(self.CompletionTaken(run=False, pressed_at=self._pressed_at))
         else:
             self.post_message(self.Wanted("tab"))
 

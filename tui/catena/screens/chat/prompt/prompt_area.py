@@ -237,11 +237,9 @@ class PromptArea(Centred):
             self._run_shell(shell, text)
             return
         if self._completed is not None and text == self._completed[0]:
-            pressed, before = self.composer.pressed_at, self._completed[1]
-            self._completed = (text, pressed)
-            if pressed - before < _READ_FOR:
-                self.hints.say(self._keys.said("Press {Send} again to run this."))
-                return
+            if self.composer.pressed_at - self._completed[1] < _READ_FOR:
+                return  # the list says what the next Enter does
+            self._completed = None
         if self._fill_in(text):
             return
         if refusal := self.chat.refusal(text, [each.name for each in self.templates.known]):
@@ -501,7 +499,7 @@ class PromptArea(Centred):
         if not await self._all_known():
             return
         if self.completion.is_open:
-            self._complete(run=event.run)
+            self._complete(enter=event.pressed_at if event.run else None)
         elif event.run and not self.composer.blank:
             self.close_completions()
             self.composer.submit()
@@ -509,13 +507,14 @@ class PromptArea(Centred):
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """Take the completion that was clicked."""
         event.stop()
-        self._complete(run=False)
+        self._complete(enter=None)
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         """Keep the cursor of the completions to this area."""
         event.stop()
 
-    def _complete(self, *, run: bool) -> None:
+    def _complete(self, *, enter: float | None) -> None:
+        """Complete what is typed, and run it if it was Enter that was pressed, and when."""
         if (path := self.completion.chosen_file) is not None:
             if self.mentions.take(path) and self.chat.tab is not None:
                 self.chat.tab.taken_paths.add(path)
@@ -528,9 +527,9 @@ class PromptArea(Centred):
                 whole or text.rstrip() == self.composer.text
             )  # its arguments are the person's to leave out
             self.composer.put(text)
-            if run and not meant:
-                self._completed = (text.rstrip(), self.composer.pressed_at)
-            elif run and whole:
+            if enter is not None and not meant:
+                self._completed = (text.rstrip(), enter)
+            elif enter is not None and whole:
                 self.composer.submit()
 
     # Mentioning files.
