@@ -25,6 +25,7 @@ from textual.binding import BindingType
 from textual.geometry import Offset
 from textual.screen import Screen
 from textual.theme import BUILTIN_THEMES, Theme
+from textual.timer import Timer, TimerCallback
 from textual.worker import WorkerFailed
 
 from catena.app.attention import Attention
@@ -44,6 +45,7 @@ from catena.terminal.driver import BackgroundReported, ClipboardRead, TerminalDr
 from catena.terminal.images import TerminalImages
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.output import write_within
+from catena.terminal.timers import call_after
 from catena.text.safe_text import safe
 from catena.text.strips.safe_strips import SafeStrips
 from catena.themes.catalog import DARK, LIGHT, ThemeCatalog
@@ -227,6 +229,17 @@ class CatenaApp(App[None], inherit_bindings=False):
         if self._demo is not None:
             self._show_keys()
         self.call_after_refresh(self._first_frame)
+
+    def set_timer(
+        self,
+        delay: float,
+        callback: TimerCallback | None = None,
+        *,
+        name: str | None = None,
+        pause: bool = False,
+    ) -> Timer:
+        """Call a function after some seconds, without fail: Textual lays out a resized terminal so."""
+        return call_after(self, delay, callback, name=name, pause=pause)
 
     async def on_event(self, event: events.Event) -> None:
         """Keys, pastes and the mouse pass the gate."""

@@ -13,11 +13,13 @@ from textual import events
 from textual.app import App, ComposeResult
 from textual.content import Content
 from textual.pilot import Pilot
+from textual.timer import Timer, TimerCallback
 from textual.widgets import Static
 
 from catena.films.recording import Recording, rows_of
 from catena.films.timeline import ReplayTimeline, Step, View
 from catena.terminal.driver import BackgroundReported, TerminalDriver
+from catena.terminal.timers import call_after
 from catena.text.safe_text import safe, safe_line
 from catena.text.strips.safe_strips import SafeStrips
 from catena.themes.catalog import DARK, LIGHT, ThemeCatalog
@@ -118,6 +120,17 @@ class ReplayApp(App[None], inherit_bindings=False):
         """The filters of every line of every widget."""
         dim = [self._dim_steps] if has_dim_steps(self.current_theme) else []
         return [*dim, *super().get_line_filters(), self._safe_strips]
+
+    def set_timer(
+        self,
+        delay: float,
+        callback: TimerCallback | None = None,
+        *,
+        name: str | None = None,
+        pause: bool = False,
+    ) -> Timer:
+        """Call a function after some seconds, without fail: Textual lays out a resized terminal so."""
+        return call_after(self, delay, callback, name=name, pause=pause)
 
     def compose(self) -> ComposeResult:
         """Transcript, composer, keys."""

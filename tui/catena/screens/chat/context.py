@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 from textual.app import App
-from textual.timer import Timer
 from textual.widget import Widget
 
 from catena.acts.surface import Refused
@@ -131,9 +130,6 @@ class ChatHost(Protocol):
 
     def set_focus(self, widget: Widget) -> None:
         """Focus a widget, from the next key on."""
-
-    def set_timer(self, delay: float, callback: Callable[[], None]) -> Timer:
-        """Call back after some seconds."""
 
     def run_worker(self, work: Coroutine[Any, Any, None], *, group: str) -> object:
         """Run work in the background for as long as the area is on the screen."""

@@ -29,6 +29,7 @@ from catena.screens.chat.panels.queue import QueueList, note_of
 from catena.screens.chat.panels.shell import ShellPanel
 from catena.screens.chat.panels.trouble import TroublePanel
 from catena.terminal.control.notifications import Notification
+from catena.terminal.timers import call_after
 from catena.text.formats import from_home
 from catena.text.mode_text import acts_unasked
 from catena.text.safe_text import safe_line
@@ -591,7 +592,7 @@ class TabPresenter:
             case Remarked(text=text):
                 parts.hints.say(text)
             case DoingChanged(doing=Doing.STOPPING):
-                parts.transcript.set_timer(STOP_PATIENCE + 0.1, self.refresh)
+                call_after(parts.transcript, STOP_PATIENCE + 0.1, self.refresh)
             case (
                 TurnStarted()
                 | DoingChanged()

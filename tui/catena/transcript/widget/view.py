@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -22,6 +23,7 @@ from textual.widget import Widget
 
 from catena.keys.bindings import bindings
 from catena.terminal.images import ImageSlot, TerminalImages
+from catena.terminal.timers import call_after
 from catena.text.strips.safe_strips import SafeStrips
 from catena.transcript.drawing.highlight import HighlightCache, lex_all
 from catena.transcript.drawing.images import DrawnImages
@@ -180,7 +182,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
         self._pending_text: dict[str, GrowingText] = {}
         self._now = clock
         self._wall_clock = wall_clock
-        self.frames = FrameClock(self._flush, self.set_timer, now=clock, frame=frame)
+        self.frames = FrameClock(self._flush, partial(call_after, self), now=clock, frame=frame)
         self._release_scheduled = False
 
     # Scrolling
@@ -344,7 +346,7 @@ class TranscriptView(ScrollView, can_focus=True, inherit_bindings=False):
             self._column.has_held_text(message_id) for message_id in grown
         ):
             self._release_scheduled = True
-            self.set_timer(_HELD, self._release)
+            call_after(self, _HELD, self._release)
         return True
 
     def _release(self) -> None:

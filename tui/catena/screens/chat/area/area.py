@@ -26,6 +26,7 @@ from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.prompt.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
+from catena.terminal.timers import call_after
 from catena.widgets.column import Centred
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.panes import Pane
@@ -315,7 +316,7 @@ class ChatArea(Vertical):
         there = left is not None and left.display and left.is_attached
         self.set_focus(left if left is not None and there else self.prompt.composer)
         if (ask := self.panels.question) is not None:
-            self.set_timer(_QUESTION_PAUSE, lambda: self._let_answer(ask.ask_id))
+            call_after(self, _QUESTION_PAUSE, lambda: self._let_answer(ask.ask_id))
 
     def stand_beside(self, beside: bool) -> None:
         """Show at the head which tab this is, while another area stands ``beside``."""
@@ -391,7 +392,7 @@ class ChatArea(Vertical):
     def keep_soon(self) -> None:
         """Save the draft and the scroll position when the person pauses."""
         if self._keeping is None:
-            self._keeping = self.set_timer(_KEEP_AFTER, self._keep)
+            self._keeping = call_after(self, _KEEP_AFTER, self._keep)
 
     def _keep(self) -> None:
         self._keeping = None
@@ -435,7 +436,7 @@ class ChatArea(Vertical):
         if self.panels.permission.ask is None and self.place in ("question", "reason"):
             self.write_here()
         if ask is not None and ask.ask_id != self._asked:
-            self.set_timer(_QUESTION_PAUSE, lambda: self._let_answer(ask.ask_id))
+            call_after(self, _QUESTION_PAUSE, lambda: self._let_answer(ask.ask_id))
         if self._asked is not None and (ask is None or ask.ask_id != self._asked):
             self.keep_soon()  # without what was typed into its form
         self._asked = ask.ask_id if ask else None
@@ -451,7 +452,7 @@ class ChatArea(Vertical):
         if self.panels.has_stood(time.monotonic()):
             self.panels.focus_question()
         else:  # it was drawn late: no key would answer it yet
-            self.set_timer(_QUESTION_PAUSE, lambda: self._let_answer(ask_id))
+            call_after(self, _QUESTION_PAUSE, lambda: self._let_answer(ask_id))
 
     def _attention(self, tab: Tab, event: Notification, lasted: float) -> None:
         self._call_person(event, lasted)

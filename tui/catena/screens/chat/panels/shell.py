@@ -9,6 +9,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from catena.keys.bindings import keys_of
+from catena.terminal.timers import call_after
 from catena.text.safe_text import safe_line
 from catena.text.shell_text import plain_output
 
@@ -52,7 +53,7 @@ class ShellPanel(Widget):
     def changed(self) -> None:
         """Draw what was written, soon: a flood is drawn ten times a second."""
         if self._drawing is None:
-            self._drawing = self.set_timer(_EVERY, self._draw)
+            self._drawing = call_after(self, _EVERY, self._draw)
 
     def _draw(self) -> None:
         self._drawing = None

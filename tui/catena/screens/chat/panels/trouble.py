@@ -13,6 +13,7 @@ from textual.message import Message
 from textual.timer import Timer
 
 from catena.keys.bindings import bindings, keys_of
+from catena.terminal.timers import call_after
 from catena.text.safe_text import safe_line
 from catena.widgets.band import Band, BandWords, Choice
 from catena.workspace.trouble import TroubleWords, changes_in, words_of
@@ -136,7 +137,7 @@ class TroublePanel(Band, can_focus=True):
             return None
         now = self._clock()
         if (seconds := changes_in(standing, now)) is not None:
-            self._timer = self.set_timer(min(seconds, _LONGEST_NAP) + 0.01, self._look)
+            self._timer = call_after(self, min(seconds, _LONGEST_NAP) + 0.01, self._look)
         return words_of(standing, now, busy=self._busy)
 
     # Drawing.

@@ -28,6 +28,7 @@ from catena.screens.chat.panels.shell import ShellPanel
 from catena.screens.chat.prompt.completions import Completions
 from catena.screens.chat.prompt.mention_completion import MentionCompletion
 from catena.screens.chat.prompt.template_reading import TemplateReading
+from catena.terminal.timers import call_after
 from catena.text.long_text import is_long
 from catena.text.shell_text import ShellText, may_be_shell_text, shell_text
 from catena.widgets.column import Centred
@@ -248,7 +249,7 @@ class PromptArea(Centred):
         self.composer.load_text("")
         self.chat.submit(text)
         if self.chat.text_waits:
-            self.set_timer(_WONDERED_AT, self._say_what_waits)
+            call_after(self, _WONDERED_AT, self._say_what_waits)
 
     @property
     def shell_command(self) -> ShellText | None:
