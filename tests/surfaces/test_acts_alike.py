@@ -120,7 +120,7 @@ async def test_e13_an_undo_that_brings_back_what_was_said_before_a_logout_warns_
 async def test_files_whose_size_no_agent_reported_are_listed_without_one_on_every_surface(
     project: Path,
 ) -> None:
-    told = await converse(("▸write notes.txt one", "▸/files"), project)
+    told = await converse(("▸tool edit notes.txt", "▸/files"), project)
     assert "File: notes.txt, changed 1 time\n" in told
     id = newest(Catena(project.parent))
     async with at_the_screen(str(project), settings=load_settings(), conversation_id=id) as person:

@@ -40,7 +40,7 @@ async def test_m10_files_that_commands_changed_are_listed_by_every_surface(proje
     files = [line.removeprefix("File: ") for line in listed.splitlines() if line.startswith("File: ")]
     assert files == [
         "old.txt, changed, read 1 time",
-        "reported.txt, changed 1 time",
+        "reported.txt, changed 1 time, 1 line added",
         "gone.txt, deleted",
         "made.txt, new",
     ]
@@ -62,7 +62,8 @@ async def test_m10_files_that_commands_changed_are_listed_by_every_surface(proje
         text = await person.sees("Files on this branch", "made.txt")
         rows = [line.split() for line in text.splitlines()]
         for file in files:
-            assert file.replace(", read", " · read").replace(",", "", 1).split() in rows
+            shown = file.replace(", read", " · read").replace(", 1 line added", ", +1")
+            assert shown.replace(",", "", 1).split() in rows
 
 
 async def test_g04_who_looks_for_the_way_back_of_a_file_is_told_of_rewind_on_every_surface(

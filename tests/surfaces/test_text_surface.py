@@ -31,14 +31,16 @@ async def test_acts_are_done_and_refused_by_lines_of_text(tmp_path: Path) -> Non
         assert await told("usage") == ["Usage: No usage yet."]
         await person.say("write notes.txt one")
         await person.idle()
-        assert await told("/files") == ["File: notes.txt · changed 1 time"]
+        assert await told("/files") == ["File: notes.txt · changed 1 time, +1"]
         assert await told("/changes") == [
             "Changes on this branch: 1 file",
-            "Changes on this branch: notes.txt · changes not reported",
+            "Changes on this branch: notes.txt · new · +1",
         ]
         assert await told("/changes look") == ["! No changes since your last look."]
         (whole, line) = await told("/blame notes.txt")
-        assert whole == "Blame: notes.txt, 1 line" and line.startswith("Blame: line 1 · Unknown: ")
+        assert whole == "Blame: notes.txt, 1 line"
+        assert line.startswith("Blame: line 1 · write notes.txt one · ")
+        assert line.endswith(" · as the agent reported it")
         assert await told("/blame nothing.txt") == [f"! {shown}/nothing.txt: No such file or directory"]
         assert "Context: Messages in session: none of this conversation" in await told("/context")
         (count, session) = await told("/chain")

@@ -448,6 +448,15 @@ def test_w01_a_call_that_is_asked_for_is_its_line_alone() -> None:
     assert view.column.set_asked(())
 
 
+def test_w07_a_rejected_call_counts_only_the_lines_that_catena_wrote() -> None:
+    writer = Writer()
+    told = {"type": "diff", "path": "b.py", "old": None, "new": "x\ny\n"}
+    for written, right in (([], "rejected"), ([{**told, "by_client": True}], "+2 rejected")):
+        row = writer.tool("edit", "b.py", status="rejected", content=[*written, told])
+        (line,) = (row for row in column([row], 60) if "Edit" in row)
+        assert line.split() == ["◌", "Edit", "b.py", *right.split()]
+
+
 @pytest.mark.parametrize("height", [5, 8])
 def test_half_rows_are_drawn_at_the_edges_of_the_screen_as_in_its_middle(height: int) -> None:
     writer = Writer()

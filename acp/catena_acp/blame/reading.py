@@ -309,9 +309,9 @@ def _reported_runs(rows: Iterable[Message], paths: Collection[str], cwd: str) ->
     found: dict[str, list[list[str]]] = {}
     for row in rows:
         call = Call.of(row)
-        if row.turn_id is None or call.status != "completed":
+        if row.turn_id is None:
             continue
-        for diff in call.diffs:
+        for diff in call.diffs if call.status == "completed" else call.written:
             named = os.path.normpath(os.path.join(cwd, diff.path))  # noqa: PTH118 - the path need not be one
             if diff.new is None or named not in paths:
                 continue

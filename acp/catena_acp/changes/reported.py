@@ -81,7 +81,8 @@ def reported_files(
 ) -> tuple[ReportedFile, ...]:
     """The files that tool rows tell of, oldest row first, as far as a depth.
 
-    Rows below that depth only tell what came later. Calls that failed or were stopped changed nothing.
+    Rows below that depth only tell what came later. Calls that failed or were stopped changed nothing
+    but what Catena wrote for them.
     """
     cwd = directories[0] if directories else "/"
     disk = FilesOnDisk(directories)
@@ -89,9 +90,7 @@ def reported_files(
     for row in rows:
         if row.kind is not Kind.TOOL:
             continue
-        call = Call.of(row)
-        if call.status in ("completed", "unknown"):
-            _take(files, call, cwd, later=until is not None and row.depth > until)
+        _take(files, Call.of(row), cwd, later=until is not None and row.depth > until)
     return tuple(file for _, file in sorted(files.by_path.items()) if file.touched and not file.undone)
 
 
@@ -201,15 +200,17 @@ class _Files:
 
 def _take(files: _Files, call: Call, cwd: str, *, later: bool) -> None:
     """Take in what one tool call did."""
-    sure = call.status == "completed"
+    told, sure = call.status in ("completed", "unknown"), call.status != "unknown"
     named = [_absolute(place.path, cwd) for place in call.places if place.path]
-    diffs = [diff for diff in call.diffs if diff.path]
+    diffs = [diff for diff in (call.diffs if told else call.written) if diff.path]
     for diff in diffs:
         file = files.file(_absolute(diff.path, cwd))
         if not later:
             file.unsure |= not sure
         _take_diff(file, diff, _line_of(call, diff, diffs), later=later)
     match call.kind:
+        case _ if not told:
+            pass
         case "move" if len(named) == 2 and not diffs and not later:
             files.rename(named[0], named[1], sure=sure)
         case "delete" if not later:

@@ -9,6 +9,8 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
+from pathlib import PurePosixPath
 
 from catena_acp.port.session_events import (
     Location,
@@ -20,6 +22,15 @@ from catena_acp.port.session_events import (
 )
 
 MAX_SHOWN = 200_000  # characters of a file whose change is shown
+
+
+class Unshown(Enum):
+    """Why the text of a file that was written over is not shown."""
+
+    LARGE = "too large to be shown"
+    BINARY = "not text"
+    UNREADABLE = "not readable"
+
 
 ALLOW, REJECT = "allow", "reject"
 OPTIONS = (
@@ -41,10 +52,13 @@ def command_run(
     return ToolCallChanged(_new_id(), words, "execute", "pending", raw_input=raw, by_client=True)
 
 
-def file_written(path: str, content: str, before: str | None = None) -> ToolCallChanged:
-    """A file that is to be written, or was: then with its text ``before``."""
-    shown: ToolDiff | ToolText = ToolText(f"{len(content):,} characters, too many to be shown")
-    if len(content) + len(before or "") <= MAX_SHOWN:
+def file_written(path: str, content: str, before: str | Unshown | None = None) -> ToolCallChanged:
+    """A file that is to be written, or was: then with what was there ``before``, None if nothing was."""
+    size = f"{PurePosixPath(path).name}: {len(content):,} characters"
+    shown: ToolDiff | ToolText = ToolText(f"{size}, too many to be shown")
+    if isinstance(before, Unshown):
+        shown = ToolText(f"{size}; the file before was {before.value}")
+    elif len(content) + len(before or "") <= MAX_SHOWN:
         shown = ToolDiff(path, before, content)
     return ToolCallChanged(
         _new_id(),

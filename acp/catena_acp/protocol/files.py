@@ -13,7 +13,7 @@ from typing import BinaryIO, TypeVar
 
 from catena_acp.errors import FileRefused
 from catena_acp.permissions.own_request_policy import OwnRequests
-from catena_acp.permissions.own_requests import MAX_SHOWN
+from catena_acp.permissions.own_requests import MAX_SHOWN, Unshown
 
 MAX_READ = 8 * 1024 * 1024  # bytes of one answer
 MAX_SCANNED = 256 * 1024 * 1024  # bytes read to find the requested lines
@@ -83,8 +83,8 @@ class FileAccess:
             raise FileRefused(f"{path} is not a text file")
         return data.decode("utf-8", "replace")
 
-    def write(self, path: str, text: str) -> str | None:
-        """Write a file atomically, with its directories where needed; returns its text before, None if it had none.
+    def write(self, path: str, text: str) -> str | Unshown | None:
+        """Write a file atomically, with its directories where needed; returns its text before, None if it was new.
 
         A file with further names is refused: one of them may lie outside. Blocks; raises FileRefused.
         """
@@ -225,14 +225,18 @@ def _mode(parent: int, name: str) -> int | None:
     return found
 
 
-def _text_before(parent: int, name: str) -> str | None:
-    """The text of a file that is about to be replaced; None without one, or of a large or binary one."""
+def _text_before(parent: int, name: str) -> str | Unshown | None:
+    """The text of a file that is about to be replaced, or why it is not shown; None without one."""
     try:
         with _open_to_read(parent, name) as file:
             data = file.read(MAX_SHOWN + 1)
-    except OSError:
+    except FileNotFoundError:
         return None
-    return None if len(data) > MAX_SHOWN or b"\0" in data else data.decode("utf-8", "replace")
+    except OSError:
+        return Unshown.UNREADABLE
+    if len(data) > MAX_SHOWN:
+        return Unshown.LARGE
+    return Unshown.BINARY if b"\0" in data else data.decode("utf-8", "replace")
 
 
 MAX_RUNNING = 4

@@ -149,9 +149,21 @@ class Call:
         return tuple(map(_block, entries_in(self.content)))
 
     @property
+    def told(self) -> tuple[Block, ...]:
+        """The content as the agent sent it: of a file that Catena wrote for the call, the agent's own diff."""
+        of_agent = (each for each in entries_in(self.content) if not each.get("by_client"))
+        return tuple(map(_block, (*of_agent, *entries_in(self.data.get("told_diffs")))))
+
+    @property
     def diffs(self) -> tuple[Diff, ...]:
         """The changes of files among the blocks."""
         return tuple(each for each in self.blocks if isinstance(each, Diff))
+
+    @property
+    def written(self) -> tuple[Diff, ...]:
+        """The changes that Catena wrote for the call: they were made, however it ended."""
+        entries = (each for each in entries_in(self.content) if each.get("by_client"))
+        return tuple(each for each in map(_block, entries) if isinstance(each, Diff))
 
     @property
     def terminals(self) -> tuple[TerminalBlock, ...]:

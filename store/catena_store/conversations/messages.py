@@ -324,7 +324,7 @@ def _calls_between(after: str | None, leaf: str | None, characters: int) -> tupl
     # A step is at one row and has what the row below it costs, None of a call that only looks: so a row's data, which
     # may be long, is taken apart once.
     of_call = f"{_CALL} + min({_ARGUMENTS}, length(coalesce(m.data ->> '$.raw_input', '')))"
-    bare = "json_remove(m.data, '$.content', '$.raw_input', '$.raw_output')"
+    bare = "json_remove(m.data, '$.content', '$.told_diffs', '$.raw_input', '$.raw_output')"
     sql = f"""
         WITH RECURSIVE branch (id, above, walked, looked, spent, tool_id, counts, cost) AS (
             SELECT a.tool_id, max(a.barrier_id, coalesce((SELECT id FROM message WHERE uid = ?1), 0)), 0, 0, 0,

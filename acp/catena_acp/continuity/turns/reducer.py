@@ -18,6 +18,8 @@ from catena_acp.continuity.turns.tool_data import (
     terminals_of,
     with_done,
     with_outputs,
+    with_written,
+    without_told_again,
 )
 from catena_acp.permissions.deeds import became, tells_of, words_of
 from catena_acp.permissions.subject import RequestSubject, unresolved_subject
@@ -386,8 +388,12 @@ class Reducer:
                     del self._commands[next(iter(self._commands))]
                 self._commands[part.terminal_id] = done
         for call_id, tool in reversed(self._tools.items()):
-            if not tool.over and tells_of(_subject(call_id, tool), subject, self.directory):
-                tool.data = with_done(tool.data, done, asked=asked)
+            if tool.over or not tells_of(_subject(call_id, tool), subject, self.directory):
+                continue
+            if done.kind == "edit" and not Call(tool.data).acts:  # nobody looks for a change there
+                continue
+            if (data := with_written(tool.data, done)) is not None:
+                tool.data = with_done(without_told_again(data, self.directory), done, asked=asked)
                 return [Change(tool.row_id, tool.data)]
         self.answered, self.only_words = True, False
         ops = self._insert_tool(done)
@@ -433,6 +439,7 @@ class Reducer:
             if call.by_client and not known.data.get("done_by_client"):  # the person was asked for just this
                 known.data = with_done(known.data, call, asked=True, own=True)
             self._compare(call.tool_call_id, known)
+            known.data = without_told_again(known.data, self.directory)
             known.over = is_over(known.data)
             if call.content is not None:
                 before, known.terminals = known.terminals, terminals_of(known.data)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os.path
 from collections.abc import Mapping
 from typing import Any, assert_never
 
+from catena_acp.permissions.own_requests import MAX_SHOWN
 from catena_acp.port.images import note_of_image
 from catena_acp.port.session_events import (
     Location,
@@ -47,7 +49,9 @@ def changed_tool(data: Mapping[str, Any], call: ToolCallChanged, now: str) -> di
         new["locations"] = [{"path": place.path, "line": place.line} for place in call.locations]
     if call.content is not None:
         content = [_content_data(content) for content in call.content]
-        new["content"] = _kept_diffs(data, content, new["status"]) + content
+        kept = [] if call.by_client else [*_written(data), *_kept_diffs(data, content, new["status"])]
+        new["content"] = kept + content
+        new.pop("told_diffs", None)
     if is_over(new):
         new.setdefault("ended_at", now)
     return new
@@ -57,8 +61,18 @@ def _kept_diffs(data: Mapping[str, Any], content: list[dict[str, Any]], status: 
     """The diffs that what comes in their place has no word of: some agents end an edit with "written" alone."""
     if status == "failed" or any(entry["type"] == "diff" for entry in content):
         return []
-    before = data.get("content")
-    return [entry for entry in before if entry.get("type") == "diff"] if isinstance(before, list) else []
+    told = (entry for entry in _content(data) if entry.get("type") == "diff" and not entry.get("by_client"))
+    return [*told, *data.get("told_diffs", ())]
+
+
+def _written(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What Catena wrote for the call: whatever the agent tells later, that was done."""
+    return [entry for entry in _content(data) if entry.get("by_client")]
+
+
+def _content(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    content = data.get("content")
+    return content if isinstance(content, list) else []
 
 
 def answered_tool(data: Mapping[str, Any], now: str, *, allowed: bool) -> dict[str, Any]:
@@ -86,6 +100,57 @@ def with_done(
     if entry in entries or len(entries) >= _MOST_DONE:
         return dict(data)
     return {**data, "done_by_client": [*entries, entry]}
+
+
+def with_written(data: Mapping[str, Any], done: ToolCallChanged) -> dict[str, Any] | None:
+    """The data with the change of a file that Catena wrote for the call; None if that is too much for one call.
+
+    A file that is written again has one change, from before the first.
+    """
+    if done.kind != "edit":
+        return dict(data)
+    before, written = _content(data), _written(data)
+    for part in done.content or ():
+        entry = {**_content_data(part), "by_client": True}
+        if entry["type"] == "diff":
+            first = next((each for each in written if _goes_on(each, entry)), entry)
+            written = [each for each in written if each is not first]
+            entry["old"] = first["old"]
+        if entry not in written:
+            written.append(entry)
+    size = sum(len(each.get(name) or "") for each in written for name in ("old", "new"))
+    if len(written) > _MOST_DONE or size > MAX_SHOWN:
+        return None
+    return {**data, "content": [*written, *(each for each in before if not each.get("by_client"))]}
+
+
+def _goes_on(written: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
+    """True if a file was written again, and nobody else had changed it in between."""
+    return (written.get("path"), written.get("new")) == (entry["path"], entry["old"])
+
+
+def without_told_again(data: dict[str, Any], directory: str) -> dict[str, Any]:
+    """The data with the agent's own diffs of files that Catena wrote for the call set aside: one change counts once.
+
+    They stay known, since they are what a permission request of the call is about.
+    """
+    written = {place for each in _written(data) if (place := _changed_place(each, directory))}
+    again = [
+        each
+        for each in _content(data)
+        if not each.get("by_client") and _changed_place(each, directory) in written
+    ]
+    if not again:
+        return data
+    content = [each for each in _content(data) if each not in again]
+    return {**data, "content": content, "told_diffs": [*data.get("told_diffs", ()), *again]}
+
+
+def _changed_place(entry: Mapping[str, Any], directory: str) -> str:
+    """The absolute path of a diff; "" for anything else."""
+    if entry.get("type") != "diff" or not isinstance(path := entry.get("path"), str):
+        return ""
+    return os.path.normpath(os.path.join(directory, path))  # noqa: PTH118 - a text of the agent, never opened
 
 
 def with_outputs(data: Mapping[str, Any], shown: Mapping[str, TerminalChanged]) -> dict[str, Any]:
@@ -116,7 +181,7 @@ def _with_output(entry: dict[str, Any], shown: Mapping[str, TerminalChanged]) ->
 
 
 def call_of(tool_call_id: str, record: Call) -> ToolCallChanged:
-    """The protocol's tool call of a stored one."""
+    """The protocol's tool call of a stored one, as the agent told it."""
     return ToolCallChanged(
         tool_call_id=tool_call_id,
         title=record.title or None,
@@ -124,7 +189,7 @@ def call_of(tool_call_id: str, record: Call) -> ToolCallChanged:
         status=record.status or None,
         name=record.name or None,
         locations=tuple(Location(place.path, place.line) for place in record.places),
-        content=tuple(map(_content_of, record.blocks)),
+        content=tuple(map(_content_of, record.told)),
         raw_input=record.raw_input,
         raw_output=record.raw_output,
         subagent_of=record.subagent_of or None,

@@ -33,7 +33,7 @@ class FileTouched:
 def files_touched(rows: Iterable[Message]) -> tuple[FileTouched, ...]:
     """The files of these tool rows, oldest row first; the file that was touched last comes first.
 
-    Calls that failed or were stopped touched nothing.
+    Calls that failed or were stopped touched nothing but what Catena wrote for them.
     """
     files: dict[str, FileTouched] = {}
     for row in rows:
@@ -72,11 +72,9 @@ def _absolute(path: str, directory: str) -> str:
 
 def _touches(call: Call) -> Iterator[FileTouched]:
     """What one tool call did, a file at a time."""
-    if call.status not in ("completed", "unknown"):
-        return
-    sure = call.status == "completed"
+    told, sure = call.status in ("completed", "unknown"), call.status != "unknown"
     by_path: dict[str, list[ToolDiff]] = {}
-    for diff in call.diffs:
+    for diff in call.diffs if told else call.written:
         if diff.path and diff.new is not None:
             by_path.setdefault(diff.path, []).append(ToolDiff(diff.path, diff.old, diff.new))
     for path, diffs in by_path.items():
@@ -88,7 +86,7 @@ def _touches(call: Call) -> Iterator[FileTouched]:
             added=sum(change.added for change in changes),
             removed=sum(change.removed for change in changes),
         )
-    if call.kind != "read" and call.kind not in _CHANGING:
+    if not told or (call.kind != "read" and call.kind not in _CHANGING):
         return
     paths = dict.fromkeys(place.path for place in call.places if place.path and place.path not in by_path)
     for path in paths:

@@ -90,7 +90,8 @@ def draw_tool_line(
     if call.ending:
         right.append((call.ending, palette.error))
     if call.rejected:
-        right = [("rejected", palette.faint)]  # nothing was changed
+        right = counts(*size_of(call.written), options)  # nothing else was changed
+        right.append((" rejected" if right else "rejected", palette.faint))
     if call.background:
         right.append(("in background", palette.running) if goes_on else ("background ended", palette.faint))
     seconds = call.seconds
