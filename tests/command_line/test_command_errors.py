@@ -19,6 +19,7 @@ from support.clients.command_line import EXECUTABLE, Catena
         (["nowhere"], "nowhere: not a directory or command. See catena --help"),
         (["serach", "login", "form"], "serach: not a directory or command. Did you mean catena search?"),
         (["delte", "x"], "delte: not a directory or command. Did you mean catena delete?"),
+        (["title", "x"], "title: not a directory or command. Did you mean catena rename?"),
         (["doctor", "slavage"], "unrecognized arguments: slavage. Did you mean catena doctor salvage?"),
         (["permissions", "ad", "execute", "x"], "Did you mean catena permissions add?"),
         (["help", "rnu"], "rnu: not a command. Did you mean catena run?"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pytest
 
-from catena.acts.table import FrontName, by_names, command_with_rest, commands_of
+from catena.acts.table import FrontCommand, FrontName, by_names, command_with_rest, commands_of
+from catena.acts.unknown import meant_command
 from catena.keys.keymap import DEFAULT_KEYS
 from catena.linear.commands.table import COMMANDS as LINES
 from catena.linear.commands.table import verbs_of
@@ -14,6 +16,7 @@ from catena.screens.chat.commands.table import SLASH_COMMANDS, listed_commands, 
 from catena.screens.commands.help import help_text
 from catena.screens.commands.palette import GROUPS
 from catena.widgets.completion import completions
+from catena_acp.port.session_events import AgentCommand
 
 MOST = 42
 
@@ -51,6 +54,20 @@ OTHERS = {
 }
 
 
+# Words of theirs that only lead to ours: an agent's command may have such a name.
+LEAD = {
+    "search": "history",
+    "title": "rename",
+    "branch": "fork",
+    "revert": "rewind",
+    "status": "context",
+    "compact": "context",
+    "tokens": "usage",
+    "color": "theme",
+    "shells": "background",
+}
+
+
 def test_u08_at_most_42_commands_are_listed_on_the_screen_and_in_linear_mode() -> None:
     listed = {each.name for front in (SLASH_COMMANDS, LINES) for each in front if each.words == each.name}
     assert len(listed) <= MOST, sorted(listed)
@@ -81,6 +98,31 @@ def test_u08_the_word_of_another_client_finds_the_command(word: str) -> None:
     found, _ = typed_command(word, "")
     assert found is not None and found.words == OTHERS[word]
     assert completions(f"/{word}", listed_commands(DEFAULT_KEYS), ())[0].key == f"own:{OTHERS[word]}"
+
+
+@pytest.mark.parametrize("word", LEAD)
+def test_a_word_of_another_client_leads_to_the_command_and_leaves_the_name_to_the_agent(word: str) -> None:
+    assert typed_command(word, "")[0] is None
+    for commands in (SLASH_COMMANDS, LINES):
+        if any(word in each.meant for each in commands):
+            assert meant_command(word, commands) == LEAD[word]
+    row, *_ = completions(f"/{word}", listed_commands(DEFAULT_KEYS), ())
+    assert row.key.split()[-1].endswith(LEAD[word].split()[-1]) and row.label.endswith(f"= {word}")
+    of_agent = completions(f"/{word}", listed_commands(DEFAULT_KEYS), [AgentCommand(word, "", None)])
+    assert of_agent[0].key == f"agent:{word}" and not of_agent[0].dim
+
+
+@pytest.mark.parametrize("commands", [SLASH_COMMANDS, LINES])
+def test_no_command_is_guessed_that_discards_or_that_no_list_shows(
+    commands: Sequence[FrontCommand],
+) -> None:
+    for wrong in ("claer", "clea", "rest", "resett", "delte", "rewnid", "revrt", "Clear", "RESET", "logut"):
+        assert meant_command(wrong, commands) == "", wrong
+    shown = {part for each in commands for part in (each.words, *each.words.split())}
+    for each in commands:
+        for name in each.names:
+            assert meant_command(f"{name}x", commands) in {"", *shown}, name
+    assert meant_command("linage", commands) == "context forks"
 
 
 def test_u08_completion_offers_what_is_listed_then_the_verbs_behind_a_command() -> None:

@@ -335,6 +335,9 @@ def test_w03_a_command_that_nobody_has_is_refused_also_when_its_enter_comes_in_o
     ("text", "agent", "refused"),
     [
         ("/thme", ["plan"], "Unknown command /thme. Did you mean /theme? "),
+        ("/revert", [], "Unknown command /revert. Did you mean /rewind? "),
+        ("/revert", ["revert"], ""),
+        ("/rest", [], "Unknown command /rest. Your text is kept"),
         ("/Thme", [], "Unknown command /Thme. Did you mean /theme? "),
         ("/plam it\nwell", ["plan:now", "plan"], "Unknown command /plam. Did you mean /plan? "),
         ("/mcp:", ["mcp:tool"], "Unknown command /mcp:. Did you mean "),

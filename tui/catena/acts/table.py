@@ -34,6 +34,9 @@ class ActRow:
     summary: str = ""
     does: str = ""
     aliases: tuple[str, ...] = ()
+    meant: tuple[
+        str, ...
+    ] = ()  # words of other clients that lead here, and stay free for an agent's commands
     takes: str = ""  # the parameter that is given what was typed behind the name
     key: str = ""  # of the screen: a template of the keys in effect
     at: Literal["", "message", "message or label"] = ""  # lines may have its number before the argument
@@ -60,6 +63,7 @@ class FrontCommand:
     does: str
     argument: str
     aliases: tuple[str, ...]
+    meant: tuple[str, ...] = ()
     takes: str = ""
     key: str = ""
     at: str = ""
@@ -95,6 +99,7 @@ def commands_of(name: FrontName) -> Iterator[FrontCommand]:
                 front.does or act.does,
                 front.argument,
                 act.aliases if front.aliases is None else front.aliases,
+                act.meant,
                 act.takes,
                 act.key,
                 act.at,
@@ -103,7 +108,7 @@ def commands_of(name: FrontName) -> Iterator[FrontCommand]:
                 act.needs_argument,
                 act.by_name,
                 act.stays,
-                act.discards,
+                act.discards and name != "shell",  # nobody is anywhere there
                 words if act.by_name and words.partition(" ")[0] in there else "",
             )
 
@@ -156,6 +161,7 @@ ACTS: tuple[ActRow, ...] = (
             aliases=("resume", "sessions"),
         ),
         aliases=("resume", "open", "sessions"),
+        meant=("search", "chat"),
     ),
     ActRow(
         "open",
@@ -206,6 +212,7 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front(argument="TITLE"),
         lines=Front(argument="TITLE"),
         shell=Front("catena.cli.conversations.arguments", "ID TITLE", "give a conversation a title"),
+        meant=("title",),
     ),
     ActRow(
         "clear",
@@ -244,6 +251,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(argument="[side] [--dir PATH]"),
         lines=Front("", "[N] [side] [--dir PATH]", "fork a new conversation from a message, or from here"),
+        meant=("branch",),
     ),
     ActRow(
         "versions",
@@ -399,6 +407,7 @@ ACTS: tuple[ActRow, ...] = (
         ),
         aliases=("restore",),
         discards=True,
+        meant=("revert", "rollback"),
     ),
     ActRow(
         "stop",
@@ -494,6 +503,7 @@ ACTS: tuple[ActRow, ...] = (
         lines=Front(),
         aliases=("tasks", "bashes", "ps"),
         listed="context background",
+        meant=("shells",),
     ),
     ActRow(
         "chain",
@@ -513,6 +523,7 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(),
         lines=Front(argument="[N]", summary="say what the agent knows"),
+        meant=("status", "compact", "compress", "summarize"),
     ),
     ActRow(
         "btw",
@@ -570,6 +581,7 @@ ACTS: tuple[ActRow, ...] = (
         lines=Front(argument="[NAME [VALUE]]"),
         aliases=("effort",),
         listed="model options",
+        meant=("thinking", "variants"),
     ),
     ActRow(
         "takeover",
@@ -622,6 +634,7 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front(),
         lines=Front(summary="say what it cost"),
         aliases=("cost", "stats"),
+        meant=("tokens",),
     ),
     ActRow(
         "cd",
@@ -652,6 +665,7 @@ ACTS: tuple[ActRow, ...] = (
         lines=Front(summary="list permission rules; remove one"),
         shell=Front("catena.cli.settings.arguments", "", "list, test, add or remove permission rules"),
         aliases=("allowed-tools",),
+        meant=("policies",),
     ),
     ActRow(
         "mcp",
@@ -662,6 +676,7 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front(),
         lines=Front(argument="[allow|refuse]", summary="list MCP servers"),
         shell=Front("catena.cli.arguments", "", "tools for agents over MCP (started by agents)"),
+        meant=("mcps", "tools"),
     ),
     ActRow(
         "templates",
@@ -712,6 +727,7 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front(argument="PATH"),
         lines=Front("", "[PATH]", "attach a file to the next prompt"),
         aliases=("mention",),
+        meant=("add", "image"),
     ),
     ActRow(
         "paste",
@@ -827,6 +843,7 @@ ACTS: tuple[ActRow, ...] = (
         shell=Front(
             "catena.cli.conversations.arguments", "ID", "write a conversation as Markdown, JSON or HTML"
         ),
+        meant=("share",),
     ),
     ActRow("copy", "copy the last answer", screen=Front("view.copy")),
     ActRow(
@@ -836,6 +853,7 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front("settings.theme", "NAME"),
         aliases=("themes",),
         listed="settings theme",
+        meant=("color",),
     ),
     ActRow(
         "settings",
@@ -846,6 +864,7 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front(argument="NAME VALUE"),
         lines=Front("", "[NAME [VALUE]]", "read or change settings"),
         aliases=("config",),
+        meant=("preferences",),
     ),
     ActRow(
         "palette",
@@ -863,6 +882,7 @@ ACTS: tuple[ActRow, ...] = (
         screen=Front("view.help"),
         lines=Front("help", "[COMMAND|all]", "list the commands"),
         shell=Front("catena.cli.arguments", "[COMMAND]", "explain a command"),
+        meant=("commands", "keybindings"),
     ),
     ActRow(
         "show",

@@ -33,7 +33,8 @@ from catena_acp.port.port import AgentSpec
 from catena_store.errors import StoreError
 
 _VOICE = Voice(" · ", size_words)
-_COMMANDS = by_names(each for each in commands_of("lines") if ":" in each.does)
+_COMMANDS = tuple(each for each in commands_of("lines") if ":" in each.does)
+_BY_NAME = by_names(_COMMANDS)
 
 
 class TextSurface:
@@ -153,7 +154,7 @@ class TextSurface:
     async def take(self, line: str, tabs: OpenTabs, tab: Tab, settings: Settings) -> None:
         """Do the command that a line names, with or without its slash; why it is refused stands behind `!`."""
         name, _, argument = line.strip().removeprefix("/").partition(" ")
-        command, argument = command_with_rest(_COMMANDS, name, argument.strip())
+        command, argument = command_with_rest(_BY_NAME, name, argument.strip())
         try:
             if command is None:
                 raise Refused(unknown_command(name, _COMMANDS, "Nothing was done"))

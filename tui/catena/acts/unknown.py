@@ -5,15 +5,42 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+from catena.acts.table import FrontCommand
+
 _LONGEST = 40  # characters of a name that are shown
 
 
-def unknown_command(name: str, known: Iterable[str], done: str) -> str:
-    """Why a command is not sent that is not among the ``known``; ``done`` says what became of it."""
-    by_lower = {each.lower(): each for each in known}
-    near = get_close_matches(name.lower(), by_lower, n=1)
-    meant = f"Did you mean /{shown_name(by_lower[near[0]])}? " if near else ""
+def unknown_command(
+    name: str, commands: Iterable[FrontCommand], done: str, others: Iterable[str] = ()
+) -> str:
+    """Why a command is not sent that nobody has; ``done`` says what became of it.
+
+    ``others`` are names that may have been meant beside those of the ``commands``.
+    """
+    near = meant_command(name, commands, others)
+    meant = f"Did you mean /{shown_name(near)}? " if near else ""
     return f"Unknown command /{shown_name(name)}. {meant}{done}; with a space before it, it is sent as text."
+
+
+def meant_command(name: str, commands: Iterable[FrontCommand], others: Iterable[str] = ()) -> str:
+    """The command that a name nearly names, or that has it in other clients, by the words of the lists.
+
+    None that discards anything is guessed: "" then, and if nothing is near.
+    """
+    listed = {each.lower(): each for each in others}
+    foreign, discarding = dict[str, str](), set[str]()
+    for each in commands:
+        if each.words:
+            shown = each.name if each.name in each.words.split() else each.words
+            foreign |= dict.fromkeys(each.meant, shown)
+            for known in (each.name, *each.aliases, *each.meant):
+                listed.setdefault(known.lower(), shown)
+                if each.discards:
+                    discarding.add(known.lower())
+    if name.lower() in foreign:
+        return foreign[name.lower()]
+    near = get_close_matches(name.lower(), listed, n=1)
+    return listed[near[0]] if near and near[0] not in discarding else ""
 
 
 def shown_name(name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, NoReturn
 
@@ -121,12 +121,15 @@ class _HelpText(argparse.HelpFormatter):
 
 def did_you_mean(word: str, prog: str) -> str:
     """Advice on a word that is refused: the command behind ``prog`` that it nearly names, or where the help is."""
-    from difflib import get_close_matches
+    from catena.acts.unknown import meant_command
 
-    known = [f"catena {each.name}" for each in commands_of("shell") if each.summary]
-    behind = [each.removeprefix(f"{prog} ") for each in known if each.startswith(f"{prog} ")]
-    near = get_close_matches(word, [each for each in behind if " " not in each], n=1)
-    return f"Did you mean {prog} {near[0]}?" if near else f"See {prog} --help"
+    behind = [
+        replace(each, name=name, words=name)
+        for each in commands_of("shell")
+        if each.summary and " " not in (name := f"catena {each.name}".removeprefix(f"{prog} "))
+    ]
+    near = meant_command(word, behind)
+    return f"Did you mean {prog} {near}?" if near else f"See {prog} --help"
 
 
 def _verbs(name: str) -> str:

@@ -36,6 +36,10 @@ class CommandWords(Protocol):
     def aliases(self) -> tuple[str, ...]:
         """Other names of the command."""
 
+    @property
+    def meant(self) -> tuple[str, ...]:
+        """Words of other clients that lead to it; an agent's command may have one of them as its name."""
+
 
 def split_slash(text: str) -> tuple[str, str] | None:
     """Name and argument of a text that begins with a slash; None for any other text."""

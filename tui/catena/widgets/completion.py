@@ -223,8 +223,12 @@ def completions(
         return []
     if behind:
         return _verb_rows(name, verb, own_commands)
+    theirs = {each.name for each in (*agent_commands, *templates)}
     own = [
-        ((each.words, each.name, *each.aliases), _own_row(each))
+        (
+            (each.words, each.name, *each.aliases, *({name} & {*each.meant} - theirs)),
+            _own_row(each),
+        )
         for each in own_commands
         if (each.words == each.name or name) and (each.words or name in (each.name, *each.aliases))
     ]

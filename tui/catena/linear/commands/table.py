@@ -36,4 +36,4 @@ def verbs_of(command: FrontCommand) -> list[FrontCommand]:
 
 def unknown_text(name: str, others: Sequence[str]) -> str:
     """Why a command is not sent that is unknown; ``others`` are the names of templates and of the agent's commands."""
-    return unknown_command(name, (*others, *_BY_NAME), "Nothing was sent")
+    return unknown_command(name, COMMANDS, "Nothing was sent", others)

@@ -18,5 +18,4 @@ def refusal_of(text: str, agent_commands: Sequence[str] | None, templates: Seque
     name = command_name(text)
     if name is None or agent_commands is None or name in agent_commands or slash_command(name):
         return ""
-    own = (name for each in SLASH_COMMANDS for name in each.names)
-    return unknown_command(name, (*agent_commands, *templates, *own), "Your text is kept")
+    return unknown_command(name, SLASH_COMMANDS, "Your text is kept", (*agent_commands, *templates))
