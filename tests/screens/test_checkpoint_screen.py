@@ -79,13 +79,13 @@ async def test_k04_enter_goes_back_to_a_checkpoint_and_undo_returns(world: World
         await person.sees("Checkpoints (1)")
         await person.press("enter")
         await back(person)
-        await person.sees("Back at “good”. Your next prompt:", "Files are unchanged")
+        await person.sees("Went back to “good”. Your next prompt:", "Files stay as they are.")
         await person.sees_no("  beta")
         await person.say("/undo")
         await person.sees("  beta")
 
         await person.say("/rewind good")
-        await person.sees("Back at “good”")
+        await person.sees("Went back to “good”")
         await person.sees_no("  beta")
         await person.say("/rewind")
         await person.sees("You are already at “good”.")
@@ -101,7 +101,7 @@ async def test_k04_a_rewind_during_a_turn_stops_it_first(world: World) -> None:
 
         await person.say("/rewind")
 
-        await person.sees("Back at the checkpoint of")
+        await person.sees("Went back to before “say half; hang”.")
         await person.sees_no("  half")
         await person.idle()
         assert "  alpha" in person.text

@@ -49,12 +49,29 @@ async def test_g04_a_rewind_by_a_label_takes_files_along_where_they_follow_and_s
 ) -> None:
     id = await written(project)
     said = await on_the_screen(project, id, "/rewind first", "2 files were deleted.")
-    assert "Files are unchanged" not in said
+    assert "Files stay as they are." not in said
     assert not texts(project)
     told = await converse(("▸/undo", "▸/rewind first", "▸"), project, conversation_id=id)
     assert told.count("2 files were deleted.") == told.count("2 files were restored.") == 1, told
-    assert "Files are unchanged" not in told
+    assert "Files stay as they are." not in told
     assert not texts(project)
+
+
+async def test_a_rewind_says_before_which_prompt_it_went_back_and_which_keys_restore_the_files(
+    project: Path,
+) -> None:
+    settings = project.parent / "config" / "config.toml"
+    settings.write_text(settings.read_text().replace("files_follow = true", "files_follow = false"))
+    await converse(("▸say Before.", "▸write notes.txt one"), project)
+    id = newest(Catena(project.parent))
+    went = "Went back to before “write notes.txt one”. Your next prompt:"
+    said = await on_the_screen(
+        project, id, "/rewind", went, "Files stay as they are: F4 deletes notes.txt, F3 shows it."
+    )
+    assert "Later messages are kept; /undo returns to them." in said
+    told = await converse(("▸/undo", "▸/rewind", "▸"), project, conversation_id=id)
+    assert went in told and "Files stay as they are. Later messages are kept" in told
+    assert texts(project)
 
 
 async def test_g04_what_is_left_is_said_once_and_alike_on_every_surface(project: Path) -> None:

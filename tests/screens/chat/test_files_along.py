@@ -372,7 +372,7 @@ async def test_g04_a_checkpoint_says_what_becomes_of_files(project: Path) -> Non
         await person.press("enter")
         await person.back()
         await person.sees(
-            "Back at “early”", "1 file was restored. Changed since by someone else, so left: b."
+            "Went back to “early”", "1 file was restored. Changed since by someone else, so left: b."
         )
         await person.sees_no("say second")
         await person.done()

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from catena.acts.surface import Done, Here, Question, QuestionOption, Refused, Report, ReportRow
 from catena.text.chain_text import kin_name
-from catena.text.checkpoint_text import checkpoint_name
+from catena.text.checkpoint_text import checkpoint_name, place_gone_to
 from catena.text.formats import age
 from catena.text.safe_text import safe_line
 from catena.workspace.directories import existing_directory
-from catena.workspace.files_along import FilesAlong, moved_words
+from catena.workspace.files_along import FILES_STAY, FilesAlong, moved_words
 from catena_acp.errors import ReadOnly
 from catena_store.ids import utc_now
 
@@ -157,7 +157,8 @@ async def rewind_to(
     name = checkpoint_name(checkpoint)
     if checkpoint.message_id == on.tab.leaf_id:
         return Done(f"You are already at {name}.")
-    return await _back_to(on, checkpoint.message_id, name, checkpoint.message_id, files, chosen=chosen)
+    named = place_gone_to(await on.tab.conversation.checkpoints.about(checkpoint))
+    return await _back_to(on, checkpoint.message_id, named, checkpoint.message_id, files, chosen=chosen)
 
 
 async def _back_to(
@@ -173,9 +174,9 @@ async def _back_to(
     window = on.tab.window
     moved = await _move(on, point, partial(window.rewind, message_id), files, chosen=chosen)
     price = (await on.tab.conversation.chain.price(window)).words
+    kept = moved_words(moved) or f"{FILES_STAY.capitalize()}{await on.surface.files_behind()}."
     return Done(
-        f"Back at {named}. Your next prompt: {price}. {moved_words(moved) or 'Files are unchanged.'}"
-        " Later messages are kept; /undo goes back."
+        f"Went back to {named}. Your next prompt: {price}. {kept} Later messages are kept; /undo returns to them."
     )
 
 

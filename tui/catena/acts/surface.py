@@ -235,6 +235,9 @@ class Surface(Protocol):
         Raises Refused if the user leaves.
         """
 
+    async def files_behind(self) -> str:
+        """Say how files that did not go along come along now, behind a sentence that they stay; "" if they cannot."""
+
     def named(self, message_id: str, words: str) -> str:
         """Name a message by its number if the front has numbers, else by the ``words``."""
 

@@ -136,6 +136,10 @@ class TextSurface:
         """Raise Refused."""
         raise Refused(f"{title} Name one.")
 
+    async def files_behind(self) -> str:
+        """Say nothing: there is no key for it."""
+        return ""
+
     def named(self, message_id: str, words: str) -> str:
         """Name a message: there are no numbers."""
         return words

@@ -33,7 +33,7 @@ def meant_command(name: str, commands: Iterable[FrontCommand], others: Iterable[
         if each.words:
             shown = each.name if each.name in each.words.split() else each.words
             foreign |= dict.fromkeys(each.meant, shown)
-            for known in (each.name, *each.aliases, *each.meant):
+            for known in each.names:
                 listed.setdefault(known.lower(), shown)
                 if each.discards:
                     discarding.add(known.lower())

@@ -35,6 +35,13 @@ def checkpoint_place(listed: Listed) -> str:
     return f"{'before' if listed.before else 'in the turn of'} {shortened(safe_line(listed.prompt), 40)}"
 
 
+def place_gone_to(listed: Listed) -> str:
+    """A checkpoint behind "to", as the person knows it: its label, or the prompt that it stands before, or its time."""
+    checkpoint = listed.checkpoint
+    between_turns = not checkpoint.label and (listed.before or checkpoint.message_id is None)
+    return (checkpoint_place(listed) if between_turns else "") or checkpoint_name(checkpoint)
+
+
 def checkpoint_facts(checkpoint: Checkpoint) -> list[str]:
     """How much a checkpoint holds, and the model of its turn, as far as they are known."""
     count, model = checkpoint.data.get("messages"), checkpoint.data.get("model")

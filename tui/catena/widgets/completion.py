@@ -223,7 +223,7 @@ def completions(
         return []
     if behind:
         return _verb_rows(name, verb, own_commands)
-    theirs = {each.name for each in (*agent_commands, *templates)}
+    theirs = {*(each.name for each in agent_commands), *(each.name for each in templates)}
     own = [
         (
             (each.words, each.name, *each.aliases, *({name} & {*each.meant} - theirs)),

@@ -153,6 +153,15 @@ class FilesAlong:
         others = f", {theirs:,} of others" if theirs else ""
         return f"{goes}{others}{stays}"
 
+    def ways(self, restores: str, shows: str) -> str:
+        """The keys that restore and show files that did not go along, with what they would do."""
+        steps = self._steps(self.plan) if self.plan is not None else ()
+        if not steps:
+            return ""
+        does = "deletes" if _deletes(steps) == len(steps) else "restores"
+        them = f"{_file_or_count(steps)}{_deleted(steps) if does == 'restores' else ''}"
+        return f"{restores} {does} {them}, {shows} shows {'it' if len(steps) == 1 else 'them'}"
+
     def _takes(self, steps: Sequence[RestoreStep]) -> bool:
         return self.extent is Extent.ALL or all(step.conflict is None for step in steps)
 

@@ -126,6 +126,11 @@ class Checkpoints:
         async with self._conversation.services.db.read() as reader:
             return [await _listed(reader, self._conversation, each) for each in checkpoints]
 
+    async def about(self, checkpoint: Checkpoint) -> Listed:
+        """One of them, with what a person reads of it."""
+        async with self._conversation.services.db.read() as reader:
+            return await _listed(reader, self._conversation, checkpoint)
+
     async def find(self, key: str | None = None) -> Checkpoint:
         """The one of this label, id or beginning of an id; the newest for None. Raises NoCheckpoint."""
         return found(await self.all(), key)

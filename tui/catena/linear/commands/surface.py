@@ -211,6 +211,10 @@ class LinesSurface:
             raise Cancelled
         return spec
 
+    async def files_behind(self) -> str:
+        """Say nothing: they were chosen by number before."""
+        return ""
+
     def named(self, message_id: str, words: str) -> str:
         """Name a message by its number."""
         return str(self._context.numbers.of(message_id) or words)

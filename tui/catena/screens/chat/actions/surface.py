@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from catena_acp.conversation.asides.asides import Aside
     from catena_acp.port.port import AgentSpec
 
+_COMPARED_FOR = 1.0  # seconds that a sentence waits for what would become of files
+
 
 class ScreenSurface:
     """A chat, as one act sees it."""
@@ -53,6 +56,7 @@ class ScreenSurface:
         self._beside = False  # it led to the other pane
         self._way = way
         self._asked = False
+        self._comparing: asyncio.Future[None] | None = None  # files with those of the place that it led to
 
     async def done(self, act: Awaitable[None]) -> None:
         """Do the act, and show around the transcript what it changed; what was typed returns if it led nowhere."""
@@ -317,6 +321,13 @@ class ScreenSurface:
             raise Cancelled
         return spec
 
+    async def files_behind(self) -> str:
+        """Name the keys that restore and show them, unless comparing them takes long: the line above offers them."""
+        if self._comparing is not None:
+            await asyncio.wait({self._comparing}, timeout=_COMPARED_FOR)
+        ways = self._actions.along.ways()
+        return f": {ways}" if ways else ""
+
     def named(self, message_id: str, words: str) -> str:
         """Name a message: there are no numbers."""
         return words
@@ -364,7 +375,8 @@ class ScreenSurface:
             context.drafts.arrive(way, tab)
             if not tab.conversation.read_only:
                 context.run(tab.window.prepare())
-                context.run(actions.along.find_behind(tab))
+                self._comparing = asyncio.ensure_future(actions.along.find_behind(tab))
+                context.run(self._comparing)
 
 
 def behind(prompt: str, draft: str) -> str | None:

@@ -55,6 +55,13 @@ class AlongActions:
             tab.behind = FilesBehind(leaf_id, along)
             self._context.presenter.refresh()
 
+    def ways(self) -> str:
+        """The keys that restore and show the files that did not go along, in words; "" where there are none."""
+        tab, keys = self._context.tab, self._context.keys
+        if tab is None or tab.editing is not None or tab.along is None:
+            return ""
+        return tab.along.ways(keys.said("{Files_too}"), keys.said("{Show_files}"))
+
     async def show(self) -> None:
         """Show what would become of files."""
         tab = self._context.tab
