@@ -125,6 +125,14 @@ def test_no_command_is_guessed_that_discards_or_that_no_list_shows(
     assert meant_command("linage", commands) == "context forks"
 
 
+@pytest.mark.parametrize("front", ["screen", "lines"])
+def test_a_command_without_an_argument_in_its_usage_takes_no_word(front: FrontName) -> None:
+    for each in commands_of(front):
+        assert each.accepts("")
+        assert each.accepts("nosuch") is (each.argument.strip("[]") not in ("", "N")), each.usage
+        assert each.accepts("2") is bool(each.argument), each.usage
+
+
 def test_u08_completion_offers_what_is_listed_then_the_verbs_behind_a_command() -> None:
     commands = listed_commands(DEFAULT_KEYS)
 

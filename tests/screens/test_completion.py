@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from textual.app import ComposeResult
@@ -11,9 +12,10 @@ from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.screens.common.picker import fuzzy_match, words_match
 from catena.settings.templates import Template
 from catena.text.fits import Fit, Fits
-from catena.widgets.completion import CompletionList, completions
+from catena.widgets.completion import CompletionList, completions, name_rows
 from catena.widgets.row_list import Row
 from catena_acp.port.session_events import AgentCommand
+from support.screen.pilot import at_the_screen
 from support.screen.themed import ThemedApp
 from support.walks.length import walks
 
@@ -145,3 +147,77 @@ async def test_u01_enter_runs_a_whole_name_or_the_beginning_of_a_listed_one_and_
 def test_u01_a_row_that_is_found_by_another_name_says_by_which() -> None:
     labels = {typed: completions(typed, SLASH_COMMANDS, ())[0].label for typed in ("/res", "/redo", "/cle")}
     assert labels == {"/res": "/clear = reset", "/redo": "/undo redo = redo", "/cle": "/clear"}
+
+
+NAMES = ("claude-code", "codex", "half way", "other")
+
+
+@pytest.mark.parametrize(
+    ("typed", "keys"),
+    [
+        ("/agent", None),
+        ("/agent ", ["own:agent", *(f"own:agent {each}" for each in NAMES)]),
+        ("/agent c", ["own:agent c", "own:agent claude-code", "own:agent codex"]),
+        ("/new CO", ["own:new CO", "own:new codex"]),
+        ("/rewind half w", ["own:rewind half w", "own:rewind half way"]),
+        ("/restore h", ["own:restore h", "own:restore half way"]),
+        ("/files changes o", ["own:files changes o", "own:files changes other"]),
+        ("/ask co", ["own:ask co", "more:ask codex"]),
+        ("/ask codex cl", ["own:ask codex cl", "more:ask codex claude-code"]),
+        ("/ask codex other half", ["own:ask codex other half", "more:ask codex other half way"]),
+        ("/agent codex", []),
+        ("/agent nosuch", []),
+        ("/ask say c", []),
+        ("/agent c\n", []),
+        ("/model c", []),
+        ("/undo c", []),
+    ],
+)
+async def test_names_complete_behind_a_command_and_enter_takes_what_is_typed_until_a_person_moves(
+    typed: str, keys: list[str] | None
+) -> None:
+    async with Lists().run_test() as pilot:
+        offered = pilot.app.query_one("#knowing", CompletionList)
+        offered.offer(typed, (), ".", (), NAMES)
+        if keys is None:
+            assert offered.chosen is not None and offered.chosen.key == "own:agent"
+            return
+        assert [row.key for row in name_rows(typed, SLASH_COMMANDS, NAMES)] == keys
+        assert offered.is_open is bool(keys)
+        if keys:
+            assert offered.completed() == (typed.rstrip(), True) and offered.is_meant
+            offered.move(1)
+            several = typed.startswith("/ask")
+            text = f"/{keys[1].partition(':')[2]}{' ' if several else ''}"
+            assert offered.completed() == (text, not several) and offered.is_meant
+
+
+def test_a_verb_that_is_not_whole_promises_nothing_where_no_word_is_taken() -> None:
+    notes = {
+        typed: completions(typed, SLASH_COMMANDS, ())[0].note for typed in ("/undo ", "/undo r", "/model m")
+    }
+    assert notes["/undo r"] == "" and notes["/undo "] and notes["/model m"]
+
+
+async def test_labels_and_agents_complete_in_the_composer(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.first_tab()
+        await person.idle()
+        await person.say("say one")
+        await person.sees("  one")
+        await person.idle()
+        await person.say("/checkpoint half way")
+        await person.sees("Saved checkpoint “half way”")
+        await person.say("say two")
+        await person.sees("  two")
+        await person.idle()
+        await person.type("/rewind ha")
+        await person.sees("/rewind half way")
+        await person.press("tab")
+        assert person.draft == "/rewind half way"
+        await person.press("enter")
+        await person.sees("Went back to “half way”.")
+        await person.type("/agent reh")
+        await person.sees("/agent rehearsal")
+        await person.press("enter")  # what is typed, not the row below it
+        await person.sees("reh: no such agent; /agent lists them.")

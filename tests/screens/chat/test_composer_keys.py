@@ -242,6 +242,25 @@ async def announced(person: Person) -> None:
     await person.until(lambda: person.tab.session and person.tab.session.commands, "the agent's commands")
 
 
+async def test_a_word_that_a_command_does_not_take_is_refused_also_before_the_store_is_open(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.first_tab()
+        await person.idle()
+        await person.say("/rename a title")
+        await person.until(lambda: person.tab.conversation.record.title == "a title", "the title")
+        refused = "Unknown argument: /undo nosuch. Usage: /undo, /undo redo, /undo list"
+        await person.say("/undo nosuch")
+        await person.sees(refused)
+        assert person.draft == "/undo nosuch"
+        await person.press("ctrl+c")
+        person.area.prompt.chat.submit("/undo nosuch")  # as what was entered before it was open
+        await person.until(lambda: person.draft == "/undo nosuch", "the text to be back")
+        await person.sees(refused)
+        assert person.tab.conversation.record.title == "a title"
+
+
 async def test_w03_a_command_that_nobody_has_is_refused_with_the_nearest_and_the_text_stays(
     tmp_path: Path,
 ) -> None:
@@ -337,6 +356,12 @@ def test_w03_a_command_that_nobody_has_is_refused_also_when_its_enter_comes_in_o
         ("/thme", ["plan"], "Unknown command /thme. Did you mean /theme? "),
         ("/revert", [], "Unknown command /revert. Did you mean /rewind? "),
         ("/revert", ["revert"], ""),
+        ("/undo nosuch", [], "Unknown argument: /undo nosuch. Usage: /undo, /undo redo, /undo list"),
+        ("/undo redo", [], ""),
+        ("/undo\nnosuch", [], ""),
+        ("/stop it now", None, "Unknown argument: /stop it now. Usage: /stop"),
+        ("/delete everywhere", [], ""),
+        ("/rewind it", [], ""),
         ("/rest", [], "Unknown command /rest. Your text is kept"),
         ("/Thme", [], "Unknown command /Thme. Did you mean /theme? "),
         ("/plam it\nwell", ["plan:now", "plan"], "Unknown command /plam. Did you mean /plan? "),

@@ -62,6 +62,8 @@ async def mcp(on: Here, answer: str) -> Done:
     servers, window_id = on.tab.conversation.servers, on.tab.window_id
     if answer in ("allow", "refuse"):
         return Done(await answer_for(servers, await servers.listed(window_id), allowed=answer == "allow"))
+    if answer:
+        raise Refused(f"Unknown argument: /mcp {answer}. Usage: /mcp [allow|refuse]")
 
     async def read() -> Report:
         listed = await servers.listed(window_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catena.acts.surface import Done, Here, Refused, ReportRow
-from catena.settings.agents import find_agent, stored_agent
+from catena.settings.agents import stored_agent, typed_agent
 from catena.settings.settings import Settings
 from catena.text.formats import background_words
 from catena.text.mode_text import runs_everything
@@ -24,7 +24,7 @@ async def agent(on: Here, name: str) -> Done:
     """Continue with another agent; if no tab is open, in a new conversation."""
     tab = on.at
     if name:
-        spec = find_agent(name, on.settings)
+        spec = typed_agent(name, on.settings)
     else:
         used = await tab.agents_used() if tab else None
         title = "Continue with which agent?" if tab else "Which agent?"
@@ -49,7 +49,7 @@ async def agent(on: Here, name: str) -> Done:
 
 async def new(on: Here, name: str) -> Done:
     """Begin a conversation in a new tab, with the agent that is named, else with that of this tab."""
-    spec = find_agent(name, on.settings) if name else on.at and kept_agent(on.at, on.settings)
+    spec = typed_agent(name, on.settings) if name else on.at and kept_agent(on.at, on.settings)
     spec = spec or await on.surface.choose_agent("Which agent?")
     await on.surface.go(on.tabs.open_new(spec), lambda opened: opened)
     return Done()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from catena.acts.surface import Done, Here, LiveReport, Question, QuestionOption, Refused, Report, ReportRow
-from catena.settings.agents import find_agent
+from catena.settings.agents import typed_agent
 from catena.text.formats import size_in_words
 from catena.text.safe_text import safe_line
 from catena.workspace.files_along import FilesAlong
@@ -50,7 +50,7 @@ async def retry(on: Here, agent: str) -> Done:
     Without either, trouble that a retry would end is what is tried again.
     """
     tab, standing = on.tab, on.tab.trouble.standing
-    spec = find_agent(agent, on.settings) if agent else None
+    spec = typed_agent(agent, on.settings) if agent else None
     if tab.at_work and on.message_id is None:
         raise StillAtWork
     if standing is not None and on.message_id is None and spec is None and not standing.gone_on:

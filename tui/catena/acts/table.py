@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 FrontName = Literal["screen", "lines", "shell"]
+Names = Literal["", "agent", "agents", "checkpoint"]  # that may stand behind a command
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class ActRow:
     meant: tuple[
         str, ...
     ] = ()  # words of other clients that lead here, and stay free for an agent's commands
+    names_of: Names = ""  # of what completes behind it: one agent, several, a checkpoint with a label
     takes: str = ""  # the parameter that is given what was typed behind the name
     key: str = ""  # of the screen: a template of the keys in effect
     at: Literal["", "message", "message or label"] = ""  # lines may have its number before the argument
@@ -64,6 +66,7 @@ class FrontCommand:
     argument: str
     aliases: tuple[str, ...]
     meant: tuple[str, ...] = ()
+    names_of: Names = ""
     takes: str = ""
     key: str = ""
     at: str = ""
@@ -85,6 +88,12 @@ class FrontCommand:
         """Every name of the command."""
         return (self.name, *self.aliases)
 
+    def accepts(self, argument: str) -> bool:
+        """True if the command looks at what stands behind its name; N in its usage stands for a number alone."""
+        if self.argument.strip("[]") == "N":
+            return not argument or argument.rstrip(":.").isdecimal()
+        return not argument or bool(self.argument)
+
 
 def commands_of(name: FrontName) -> Iterator[FrontCommand]:
     """Yield the commands of a front, in the order of the table."""
@@ -100,6 +109,7 @@ def commands_of(name: FrontName) -> Iterator[FrontCommand]:
                 front.argument,
                 act.aliases if front.aliases is None else front.aliases,
                 act.meant,
+                act.names_of,
                 act.takes,
                 act.key,
                 act.at,
@@ -134,6 +144,7 @@ ACTS: tuple[ActRow, ...] = (
         "new",
         "start a new conversation in a new tab",
         "catena.acts.agents:new",
+        names_of="agent",
         takes="name",
         key="{new_tab}",
         moves=True,
@@ -227,6 +238,7 @@ ACTS: tuple[ActRow, ...] = (
         "retry",
         "retry the last prompt, or with another agent",
         "catena.acts.prompts:retry",
+        names_of="agent",
         takes="agent",
         at="message",
         key="{retry} while browsing",
@@ -264,6 +276,7 @@ ACTS: tuple[ActRow, ...] = (
         "ask",
         "ask other agents the same, side by side",
         "catena.acts.asking:ask",
+        names_of="agents",
         takes="wish",
         leads=True,
         screen=Front(argument="[AGENT…] [PROMPT]"),
@@ -275,7 +288,7 @@ ACTS: tuple[ActRow, ...] = (
         "catena.acts.asking:compare",
         takes="number",
         leads=True,
-        screen=Front(),
+        screen=Front(argument="[N]"),
         lines=Front("", "[N]", "compare with the branches of other tabs, or with other versions"),
     ),
     ActRow(
@@ -397,6 +410,7 @@ ACTS: tuple[ActRow, ...] = (
         "rewind",
         "go back to a checkpoint, newest or by label; restores files too",
         "catena.acts.branches:rewind",
+        names_of="checkpoint",
         takes="label",
         at="message or label",
         moves=True,
@@ -467,6 +481,7 @@ ACTS: tuple[ActRow, ...] = (
         "agent",
         "continue with another agent",
         "catena.acts.agents:agent",
+        names_of="agent",
         takes="name",
         leads=True,
         screen=Front(argument="[NAME]"),
@@ -595,6 +610,7 @@ ACTS: tuple[ActRow, ...] = (
         "changes",
         "review what agents changed in files; quote from it",
         "catena.acts.files:changes",
+        names_of="checkpoint",
         takes="named",
         leads=True,
         screen=Front(argument="[turn|look|LABEL]"),
@@ -673,7 +689,7 @@ ACTS: tuple[ActRow, ...] = (
         "catena.acts.access:mcp",
         takes="answer",
         leads=True,
-        screen=Front(),
+        screen=Front(argument="[allow|refuse]"),
         lines=Front(argument="[allow|refuse]", summary="list MCP servers"),
         shell=Front("catena.cli.arguments", "", "tools for agents over MCP (started by agents)"),
         meant=("mcps", "tools"),
@@ -684,7 +700,7 @@ ACTS: tuple[ActRow, ...] = (
         "catena.acts.access:templates",
         takes="answer",
         leads=True,
-        screen=Front(),
+        screen=Front(argument="[allow|refuse NAME]"),
         lines=Front(argument="[allow|refuse NAME]", summary="list prompt templates; /NAME fills one in"),
         aliases=("prompts",),
     ),
@@ -705,7 +721,7 @@ ACTS: tuple[ActRow, ...] = (
         takes="wish",
         key="{queue}",
         leads=True,
-        screen=Front(),
+        screen=Front(argument="[now|first|edit|remove N]"),
         lines=Front(
             "",
             "[now|first|edit|remove N]",

@@ -19,7 +19,7 @@ from catena.acts.surface import (
     Voice,
 )
 from catena.acts.table import by_names, command_with_rest, commands_of
-from catena.acts.unknown import unknown_command
+from catena.acts.unknown import refused_argument, unknown_command
 from catena.errors import CommandRefused
 from catena.settings.settings import Settings
 from catena.text.changes_text import size_words
@@ -162,6 +162,8 @@ class TextSurface:
         try:
             if command is None:
                 raise Refused(unknown_command(name, _COMMANDS, "Nothing was done"))
+            if refusal := refused_argument(command, argument, _COMMANDS):
+                raise Refused(refusal)
             await perform(command, argument, Here(tabs, tab, self, settings))
         except (CommandRefused, AgentError, ReadOnly, StoreError) as refused:
             self._write(f"! {refused}")

@@ -43,6 +43,16 @@ def meant_command(name: str, commands: Iterable[FrontCommand], others: Iterable[
     return listed[near[0]] if near and near[0] not in discarding else ""
 
 
+def refused_argument(command: FrontCommand, argument: str, commands: Iterable[FrontCommand]) -> str:
+    """Why a command is not done, with its usage, if it does not take what was typed behind it; else ""."""
+    if command.accepts(argument):
+        return ""
+    words = command.words or command.name
+    verbs = (each for each in commands if each.words.startswith(f"{words} "))
+    usage = ", ".join(f"/{each.usage}" for each in (command, *verbs))
+    return f"Unknown argument: /{words} {shown_name(' '.join(argument.split()))}. Usage: {usage}"
+
+
 def shown_name(name: str) -> str:
     """A name as far as it is shown."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"

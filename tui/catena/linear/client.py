@@ -9,9 +9,10 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
+from catena.acts.surface import Refused
 from catena.errors import CommandRefused, ExitStatus
 from catena.linear.commands.commands import LinearCommands
-from catena.linear.commands.table import command_of, unknown_text
+from catena.linear.commands.table import command_of, refusal_of, unknown_text
 from catena.linear.context import LinearContext
 from catena.linear.input import InputLine
 from catena.linear.narrator import Narrator
@@ -237,6 +238,8 @@ class LinearClient:
         argument = text[len(name) + 1 :].strip()
         command, argument = command_of(name, argument)
         if command is not None:
+            if refusal := refusal_of(command, argument):
+                raise Refused(refusal)
             leaves = command.name == "quit"
             self._asked_to_leave = self._asked_to_leave and leaves
             await (self._quit() if leaves else self._commands.do(command, argument))

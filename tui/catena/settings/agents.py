@@ -39,8 +39,15 @@ def find_agent(name: str, settings: Settings) -> AgentSpec:
     return _catalogue_spec(name)
 
 
+def typed_agent(name: str, settings: Settings) -> AgentSpec:
+    """The agent of a name that is typed in a conversation. Raises AgentMissing, CommandRefused for a name of none."""
+    if not (_is_named(name, settings) or is_command(name)):
+        raise CommandRefused(f"{name}: no such agent; /agent lists them.")
+    return find_agent(name, settings)
+
+
 def leading_agents(text: str, settings: Settings) -> tuple[list[AgentSpec], str]:
-    """The agents that the first words of a text name, and what follows them. Raises AgentMissing.
+    """The agents that the first words of a text name, and what follows them. Raises AgentMissing, CommandRefused.
 
     The first word has to name one; a line break ends their names.
     """
@@ -48,13 +55,17 @@ def leading_agents(text: str, settings: Settings) -> tuple[list[AgentSpec], str]
     rest = text.lstrip()
     while rest:
         name, following = _first_word(rest)
-        if named and name not in settings.agents and not is_known(name):
+        if named and not _is_named(name, settings):
             break
-        named.append(find_agent(name, settings))
+        named.append(typed_agent(name, settings))
         rest = following.lstrip(" \t")
         if rest.startswith("\n"):
             break
     return named, rest.strip()
+
+
+def _is_named(name: str, settings: Settings) -> bool:
+    return name in settings.agents or is_known(name)
 
 
 def _first_word(text: str) -> tuple[str, str]:

@@ -40,6 +40,10 @@ class CommandWords(Protocol):
     def meant(self) -> tuple[str, ...]:
         """Words of other clients that lead to it; an agent's command may have one of them as its name."""
 
+    @property
+    def names_of(self) -> str:
+        """What has the names that complete behind it: "agent", "agents" for several, "checkpoint"; "" for nothing."""
+
 
 def split_slash(text: str) -> tuple[str, str] | None:
     """Name and argument of a text that begins with a slash; None for any other text."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catena.text.fits import Fit, Fits
+from catena.text.safe_text import safe_line
 from catena.widgets.commands import CommandWords
 from catena.widgets.row_list import Row, RowList
 
@@ -60,6 +61,7 @@ def path_rows(text: str, directory: str) -> list[Row]:
 
 
 _OWN = "own:"
+_MORE = "more:"  # ours, with a name behind which more may stand
 _AGENT = "agent:"
 _TEMPLATE = "template:"
 _ASIDE = "aside:"  # a template that is asked at once
@@ -138,12 +140,19 @@ class CompletionList(RowList):
         agent_commands: Sequence[AgentCommand],
         directory: str,
         templates: Sequence[Template] = (),
+        names: Sequence[str] = (),
     ) -> None:
-        """Show what ``text`` can become; relative paths in it are below ``directory``."""
+        """Show what ``text`` can become; relative paths are below ``directory``, and ``names`` may stand behind it."""
         rows = completions(text, self._commands, agent_commands, templates)
+        rows = rows or name_rows(text, self._commands, names)
         if text.startswith("/attach "):
             rows = path_rows(text, directory) + rows
         self._offer(rows, text)
+
+    def names_of(self, text: str) -> str:
+        """What has the names that may stand behind a text; "" for nothing."""
+        wanted = names_wanted(text, self._commands)
+        return wanted[0].names_of if wanted else ""
 
     def offer_files(self, paths: Sequence[str], typed: str) -> None:
         """Show files that fit what is typed."""
@@ -166,6 +175,12 @@ class CompletionList(RowList):
     def close(self) -> None:
         """Hide it, until something else is typed."""
         self.remove_class("-open")
+
+    def move_on(self) -> None:
+        """Choose what a verb or a name that is half typed can become, unless the person has chosen."""
+        row, typed = self.chosen, self._typed
+        if row is not None and not self.taken_up and " " in typed and typed[-1:] != " ":
+            self.move(int(row.key == _OWN + typed[1:]))
 
     @property
     def is_meant(self) -> bool:
@@ -199,6 +214,8 @@ class CompletionList(RowList):
         if row.key.startswith(_PATH):
             path = row.key.removeprefix(_PATH)
             return path, not path.endswith("/")
+        if row.key.startswith(_MORE):
+            return f"/{row.key.removeprefix(_MORE)} ", False
         for kind in (_AGENT, _TEMPLATE, _ASIDE):
             if row.key.startswith(kind):
                 name = f"/{row.key.removeprefix(kind)}"
@@ -258,7 +275,48 @@ def _verb_rows(name: str, verb: str, commands: Sequence[CommandWords]) -> list[R
         return verbs
     plain = next(each for each in commands if each.name == name)
     typed = f"{name} {verb}".rstrip()
-    return [Row(_OWN + typed, f"/{typed}", detail=plain.key, note=plain.summary), *verbs]
+    note = plain.summary if plain.argument or not verb else ""  # else it is refused
+    return [Row(_OWN + typed, f"/{typed}", detail=plain.key, note=note), *verbs]
+
+
+def names_wanted(text: str, commands: Sequence[CommandWords]) -> tuple[CommandWords, str] | None:
+    """The command of a text behind which names complete, and what is typed of them; None for any other text."""
+    if not text.startswith("/") or "\n" in text:
+        return None
+    for each in commands:
+        for name in (each.words, each.name, *each.aliases) if each.names_of else ():
+            if name and text.startswith(f"/{name} "):
+                return each, text.removeprefix(f"/{name} ").lstrip()
+    return None
+
+
+def name_rows(text: str, commands: Sequence[CommandWords], names: Sequence[str]) -> list[Row]:
+    """The rows for a command with the beginning of a name: what Enter does with what is typed stands first."""
+    wanted = names_wanted(text, commands)
+    if wanted is None:
+        return []
+    command, typed = wanted
+    several = command.names_of == "agents"
+    *before, beginning = typed.split(" ") if several else (typed,)
+    if not {*before} <= {*names, ""}:
+        return []  # the prompt has begun
+    head = text.removesuffix(beginning)
+    fitting = [
+        each
+        for each in names
+        if each.casefold().startswith(beginning.casefold()) and (beginning or each not in before)
+    ]
+    if fitting in ([], [beginning]):
+        return []  # nothing is missing
+    plain = Row(_OWN + text[1:].rstrip(), text.rstrip(), detail=command.key, note=command.summary)
+    return [
+        plain,
+        *(
+            Row(f"{_MORE if several else _OWN}{head[1:]}{each}", safe_line(f"{head}{each}"))
+            for each in fitting
+            if each != beginning
+        ),
+    ]
 
 
 def _ranked(

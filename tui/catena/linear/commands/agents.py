@@ -30,6 +30,8 @@ class AgentCommands:
     async def agents(self, argument: str) -> None:
         """List the agents that are here, and say how many others can be had; with ``all``, list those, too."""
         context = self._context
+        if argument not in ("", "all"):
+            raise Refused(f"Unknown argument: /agent list {argument}. Usage: /agent list [all]")
         known = await asyncio.to_thread(agent_choices, context.settings, None, await offered_agents())
         missing = [each for each in known if each.readiness is Readiness.MISSING]
         for each in known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catena.acts.table import FrontCommand, by_names, command_with_rest, commands_of
-from catena.acts.unknown import unknown_command
+from catena.acts.unknown import refused_argument, unknown_command
 
 # What is named nowhere here comes last.
 _ORDER = """
@@ -32,6 +32,11 @@ def command_of(name: str, argument: str = "") -> tuple[FrontCommand | None, str]
 def verbs_of(command: FrontCommand) -> list[FrontCommand]:
     """Return what is listed as a verb behind a command."""
     return [each for each in COMMANDS if each.words.startswith(f"{command.name} ")]
+
+
+def refusal_of(command: FrontCommand, argument: str) -> str:
+    """Why a command is not done; "" if it takes what was typed behind it."""
+    return refused_argument(command, argument, COMMANDS)
 
 
 def unknown_text(name: str, others: Sequence[str]) -> str:

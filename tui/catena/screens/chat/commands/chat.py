@@ -11,6 +11,7 @@ from catena.settings.file.location import config_directory
 from catena.terminal.key_gate import KeyGate
 from catena.widgets.composer import Composer
 from catena.workspace.outgoing import OutgoingTexts, UnplacedDraft
+from catena_store.errors import StoreError
 
 if TYPE_CHECKING:  # the first frame needs none of these
     from catena.screens.chat.actions.chat_actions import ChatActions
@@ -147,6 +148,21 @@ class Chat:
         if self.opened is None:
             return await asyncio.to_thread(find_templates, config_directory(), directory)
         return await KnownTemplates(config_directory(), directory, self.opened.context.tabs.store).read()
+
+    async def names(self, of: str) -> Sequence[str]:
+        """The names that may stand behind a command: of the agents that can be started, or of checkpoints."""
+        if self.opened is None:
+            return ()
+        if of == "checkpoint":
+            try:
+                made = await self.tab.conversation.checkpoints.all() if self.tab is not None else ()
+            except StoreError:
+                return ()  # what needs them says what is wrong
+            return [each.label for each in made if each.label]
+        from catena.settings.agent_choices import agent_choices
+
+        choices = await asyncio.to_thread(agent_choices, self.context.settings, None)
+        return [each.name for each in choices if each.found]
 
     # --- what is submitted
 

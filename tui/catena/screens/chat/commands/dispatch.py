@@ -7,10 +7,12 @@ from operator import attrgetter
 from typing import TypeAlias, assert_never
 
 from catena.acts.table import FrontCommand
+from catena.acts.unknown import refused_argument
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.bars.composer_edges import EditLeft
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.commands.table import (
+    SLASH_COMMANDS,
     command,
     listed_commands,
     slash_command,
@@ -218,6 +220,10 @@ def _action(wanted: FrontCommand, argument: str, actions: ChatActions) -> Awaita
     if wanted.needs_argument and not argument:
         context.drafts.prefix(f"/{wanted.words or wanted.name} ")
         context.say(f"Add what is missing: /{wanted.usage}")
+        return _nothing()
+    if refusal := refused_argument(wanted, argument, SLASH_COMMANDS):  # entered before the store was open
+        context.drafts.restore(context.tab, f"/{wanted.words or wanted.name} {argument}")
+        context.say(refusal, wrong=True)
         return _nothing()
     act: Awaitable[None]
     if ":" in wanted.does:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from catena.keys.keymap import KeyMap
 
 if TYPE_CHECKING:  # the first frame completes nothing
+    from catena.screens.chat.prompt.name_reading import NameReading
     from catena.settings.templates import Template
     from catena.widgets.completion import CompletionList
     from catena_acp.port.session_events import AgentCommand
@@ -62,10 +63,12 @@ class Completions:
         agent_commands: Sequence[AgentCommand],
         directory: str,
         templates: Sequence[Template],
+        names: NameReading,
     ) -> None:
         """Show which commands ``text`` can become, as `CompletionList.offer` has it."""
         if text.startswith("/") or self._made is not None:
-            self.list.offer(text, agent_commands, directory, templates)
+            names.want(self.list.names_of(text))
+            self.list.offer(text, agent_commands, directory, templates, names.known)
 
     def offer_files(self, paths: Sequence[str], typed: str) -> None:
         """Show files that fit what is typed."""
@@ -76,6 +79,11 @@ class Completions:
         """Choose another one."""
         if self._made is not None:
             self._made.move(step)
+
+    def move_on(self) -> None:
+        """Choose what is longer than what is typed, as `CompletionList.move_on` has it."""
+        if self._made is not None:
+            self._made.move_on()
 
     def close(self) -> None:
         """Hide them, until something else is typed."""

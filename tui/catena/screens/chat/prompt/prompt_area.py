@@ -27,6 +27,7 @@ from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.screens.chat.panels.shell import ShellPanel
 from catena.screens.chat.prompt.completions import Completions
 from catena.screens.chat.prompt.mention_completion import MentionCompletion
+from catena.screens.chat.prompt.name_reading import NameReading
 from catena.screens.chat.prompt.template_reading import TemplateReading
 from catena.terminal.timers import call_after
 from catena.text.long_text import is_long
@@ -85,6 +86,7 @@ class PromptArea(Centred):
         )
         self._closed_on: str | None = None  # the text beside which the completions were closed
         self.templates = TemplateReading(chat.templates, self._commands_read)
+        self.names = NameReading(chat.names, self._commands_read)
         self._announced: Sequence[AgentCommand] | None = None  # the agent's commands
         self._known = asyncio.Event()  # they are, or nobody waits for them any more
         self._filled_in: tuple[str, float] | None = None  # the text of a template, and when it came
@@ -339,7 +341,8 @@ class PromptArea(Centred):
         self._completions_changed()
 
     def _offer_commands(self) -> None:
-        self.completion.offer(self.composer.text, self._announced or (), self._roots[0], self.templates.known)
+        text, agents = self.composer.text, self._announced or ()
+        self.completion.offer(text, agents, self._roots[0], self.templates.known, self.names)
 
     async def _all_known(self) -> bool:
         """Wait until everything is known that the text could become; False, and said, if that takes long.
@@ -500,6 +503,8 @@ class PromptArea(Centred):
         if not await self._all_known():
             return
         if self.completion.is_open:
+            if not event.run:
+                self.completion.move_on()
             self._complete(enter=event.pressed_at if event.run else None)
         elif event.run and not self.composer.blank:
             self.close_completions()
@@ -564,3 +569,4 @@ class PromptArea(Centred):
         """End what looks for files."""
         self.mentions.forget()
         self.templates.forget()
+        self.names.forget()
