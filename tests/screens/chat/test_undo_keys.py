@@ -150,18 +150,18 @@ async def test_h08_the_history_deletes_archives_and_undoes_by_key(tmp_path: Path
         beta = person.tab.conversation.id
         await person.press("ctrl+o")
         await person.sees("f9 acts", "say alpha", "say beta")
-        await person.press("f8")  # the newest, beta, is the first row
+        await person.press("f9", "d")  # the newest, beta, is the first row
         await person.sees("is deleted")
         await person.sees_no("  beta")
         await person.until(lambda: len(person.tabs) == 1, "its tab to be closed")
         await person.press("ctrl+underscore")
         await person.sees("Undone: deleting")
         await person.until(lambda: len(person.tabs) == 2, "its tab")
-        await person.press("f6")
+        await person.press("f9", "a")
         await person.sees("is archived", "archived ")
         async with Database.open(default_path()) as db, db.read() as reader:
             assert (await conversations.marks(reader, beta)).archived
-        await person.press("down", "f6")
+        await person.press("down", "f9", "a")
         await person.sees("is no longer archived")
         await person.press("escape")
         await person.until(lambda: person.tab in person.tabs, "a tab that is there")

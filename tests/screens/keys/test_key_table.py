@@ -52,6 +52,15 @@ def test_w20_default_keys_are_spelled_sendable_and_each_alone_in_its_place() -> 
             assert not set(one.keys) & set(other.keys), (one.name, other.name)
 
 
+def test_w20_a_function_key_does_the_same_everywhere() -> None:
+    verbs: dict[str, set[str]] = {}
+    for action in ACTIONS.values():
+        for key in action.keys:
+            if re.fullmatch(r"f\d+", key):
+                verbs.setdefault(key, set()).add(action.does.split()[0])
+    assert {key: does for key, does in verbs.items() if len(does) > 1} == {}
+
+
 def test_w20_every_key_that_is_named_on_the_screen_is_one_of_the_table() -> None:
     templates = [
         key for hints in (*HINTS.values(), *LEFT_HINTS.values(), *SECTIONS.values()) for key, _ in hints
