@@ -196,6 +196,22 @@ def test_s04_a_second_client_reads_along_and_is_told_who_has_it(tmp_path: Path) 
         assert first.status() == 0
 
 
+def test_s06_a_turn_that_was_left_says_that_the_person_quit(tmp_path: Path) -> None:
+    with dumb(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.type("say half of it; hang\n")
+        terminal.wait_for("Rehearsal 2: half of it")
+        terminal.wait_for("Waiting: ")
+        terminal.type("/quit\n")
+        terminal.wait_for("/quit again")
+        terminal.type("/quit\n")
+        terminal.wait_for("To continue: ")
+    with dumb(tmp_path, "--continue") as terminal:
+        terminal.wait_for("You quit during this turn.")
+        terminal.type("/quit\n")
+        assert terminal.status() == 0
+
+
 def test_v03_nothing_that_may_have_been_typed_before_a_question_allows_it(tmp_path: Path) -> None:
     for_ever = "import sys; from catena.linear import questions; questions._ALONE_SECONDS = 1e9"
     with dumb(tmp_path, "--agent", "rehearsal", first=for_ever) as terminal:

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from catena_acp.continuity.services import Services, SpecOf, Tenure
 from catena_acp.continuity.sessions.agent_pool import Agents
 from catena_acp.continuity.sessions.sessions import Sessions
+from catena_acp.continuity.wording.turn_ends import CutBy
 from catena_acp.conversation import journal
 from catena_acp.conversation.access.logins import Logins
 from catena_acp.conversation.access.mcp_servers import ConversationServers
@@ -123,9 +124,9 @@ class Conversation(LiveConversation):
             return True
         return False
 
-    async def close(self) -> None:
-        """End every turn as interrupted, and record it; the agents are ended by their owner."""
-        self.closing = True
+    async def close(self, by: CutBy = CutBy.EXIT) -> None:
+        """End every turn as interrupted ``by`` that, and record it; the agents are ended by their owner."""
+        self.closing, self.cut_by = True, by
         windows = tuple(self._windows.values())
         await asyncio.gather(self.asides.close(), *(window.close() for window in windows))
         await super().close()

@@ -37,6 +37,7 @@ from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.continuity.turns.questions import PendingQuestions
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.continuity.wording.leases import hold_words
+from catena_acp.continuity.wording.turn_ends import CutBy
 from catena_acp.conversation import journal
 from catena_acp.conversation.titles import readable_title, without_fork_marks
 from catena_acp.errors import AgentError, AgentMissing, QuestionChanged, ReadOnly
@@ -90,6 +91,7 @@ class LiveConversation:
         self.free = False  # that client is gone: it can be taken over
         self.lost: Callable[[], None] = lambda: None  # called where another client took what was ours
         self.closing = False
+        self.cut_by = CutBy.EXIT  # what cuts its turns off when it is closed
         self.questions = PendingQuestions(self._publish_question)
         self.environment = Environment(services, record.id, self.publish)
         self.sessions = sessions

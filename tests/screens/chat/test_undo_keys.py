@@ -168,6 +168,19 @@ async def test_h08_the_history_deletes_archives_and_undoes_by_key(tmp_path: Path
         await person.sees("  alpha")
 
 
+async def test_s06_a_turn_whose_tab_was_closed_says_so(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("say half of it; hang")
+        await person.sees("  half of it")
+        closed = person.tab.conversation.id
+        await person.say("/close")
+        await person.sees("is stopped. /undo opens it again.")
+        await person.until(lambda: person.tab.conversation.id != closed, "a new tab")
+        await person.done()
+        await person.say("/undo")
+        await person.sees("half of it", "You closed the tab during this turn.")
+
+
 async def test_k11_a_prompt_that_is_being_edited_is_not_lost_to_undo(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "first")

@@ -420,6 +420,26 @@ def test_s06_a_terminal_that_hangs_up_in_the_middle_leaves_no_process_and_everyt
         terminal.wait_for("Catena exited during this turn")
 
 
+@pytest.mark.parametrize("way", ["ctrl+d", "/quit", "signal"])
+def test_s06_who_ended_a_turn_is_said(place: Place, way: str) -> None:
+    with place.catena(*REHEARSAL) as terminal:
+        terminal.say("say half of it; hang")
+        terminal.wait_for("  half of it")
+        match way:
+            case "ctrl+d":
+                terminal.press("ctrl+d", "ctrl+d")
+            case "/quit":
+                terminal.say("/quit")
+                terminal.wait_for("/quit again stops it")
+                terminal.say("/quit")
+            case _:
+                terminal.signal(signal.SIGTERM)
+        wait_until_none(place)
+    with place.catena() as terminal:
+        who = "Catena exited" if way == "signal" else "You quit"
+        terminal.wait_for(rf"half of it[\s\S]*{who} during this turn")
+
+
 def test_s05_an_error_of_our_own_restores_the_terminal_and_is_written_down(place: Place) -> None:
     terminal = Terminal(
         (sys.executable, "-c", CRASHING),

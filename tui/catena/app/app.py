@@ -164,6 +164,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         self._outgoing = OutgoingTexts()
         self._first_frame_shown = asyncio.Event()
         self._exited = asyncio.Event()
+        self._quits = False  # the person asked to
         self.resume_id: str | None = None  # the active conversation at exit, once its tabs are stored
         self.unsent_lines: list[str] = []  # lines on texts that were not sent before exit
         for name in self._themes.own_names:
@@ -206,7 +207,7 @@ class CatenaApp(App[None], inherit_bindings=False):
             outgoing=self._outgoing,
             call_person=self._attention.call,
             clipboard=self._clipboard_images,
-            leave=self.exit,
+            leave=self._quit,
             images=self._images,
             half_rows=lambda: self._half_rows,
         )
@@ -328,13 +329,17 @@ class CatenaApp(App[None], inherit_bindings=False):
                 await self._exited.wait()
                 self._stop_only(contextlib.nullcontext)
                 self.unsent_lines = waiting_prompt_lines(tabs.tabs, utc_now())
-                self.resume_id = await tabs.leave()
+                self.resume_id = await tabs.leave(quits=self._quits and not self.return_code)
                 if trouble := tabs.store_trouble:
                     self.unsent_lines.append(f"catena: {trouble}")
                 self.unsent_lines += unsaved_draft_lines(tabs.unsaved_drafts)
             self.unsent_lines += unsaved_answer_lines(tabs.unsaved_answers)
         except Exception as error:  # noqa: BLE001 - the edge: any error of the services ends the app with a message
             self._end_with(error)
+
+    def _quit(self) -> None:
+        self._quits = True
+        self.exit()
 
     def _stop_only(self, at_rest: Callable[[], AbstractAsyncContextManager[None]]) -> None:
         """Let Ctrl+Z stop the process in such a block only: within a transaction it would hold up all other writers."""

@@ -54,6 +54,7 @@ class LinearClient:
         self._asked_to_leave = False
         self._interrupted_at: float | None = None
         self.status = 0
+        self.quits = False  # the person asked to leave
         context.open_tab = self._commands.tabs.show
         context.leave = self._leave
 
@@ -306,6 +307,7 @@ class LinearClient:
             self._asked_to_leave = True
             self._context.say(f"{question} /quit again, or Ctrl+D, stops it and leaves.")
         else:
+            self.quits = True
             self._leave()
 
     async def _end_of_input(self) -> None:

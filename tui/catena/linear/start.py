@@ -188,7 +188,7 @@ async def _serve(
             await client.run(tabs)
         finally:
             last += waiting_prompt_lines(tabs.tabs, utc_now())
-            resume_id = await tabs.leave()
+            resume_id = await tabs.leave(quits=client.quits and not client.status)
             if trouble := tabs.store_trouble:
                 last.append(f"Trouble: {trouble}")
             last += unsaved_draft_lines(tabs.unsaved_drafts)

@@ -18,6 +18,7 @@ from catena.workspace.tab_branches import TabBranches
 from catena.workspace.undo import TabUndo
 from catena_acp.continuity.cancellation import with_retries
 from catena_acp.continuity.conversation_events import ConversationEvent, PromptReturned
+from catena_acp.continuity.wording.turn_ends import CutBy
 from catena_acp.conversation import journal
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentSpec
@@ -458,12 +459,14 @@ class OpenTabs:
         else:
             pane.tab = beside if beside in self.tabs else next(iter(self.tabs), None)
 
-    async def leave(self) -> str | None:
+    async def leave(self, *, quits: bool = False) -> str | None:
         """Save every tab for the next start, and return the id of the conversation to resume.
 
-        None if there is none, or the store is gone. A draft that the store does not take is in ``unsaved_drafts``
-        afterwards.
+        None if there is none, or the store is gone. ``quits`` if the person asked to leave. A draft that the store does
+        not take is in ``unsaved_drafts`` afterwards.
         """
+        if quits:
+            self._conversations.cut_by = CutBy.QUIT
         await self.outgoing.restore_all(self.tabs)
         if self._storing:
             await asyncio.wait(set(self._storing))

@@ -130,7 +130,7 @@ class Claim:
             case StopReason.AGENT_GONE:
                 return f"{self._context.title} {before.error or 'stopped'}"
             case StopReason.INTERRUPTED:
-                return "Catena exited during the previous turn"
+                return "the previous turn was interrupted"
             case StopReason.ERROR | StopReason.END_TURN if before.error:
                 return cause_words(await messages.get(reader, before.last_id)) or before.error
             case _:

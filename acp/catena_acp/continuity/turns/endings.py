@@ -18,7 +18,7 @@ from catena_acp.continuity.wording.problems import (
     problem_of,
     problem_of_failure,
 )
-from catena_acp.continuity.wording.turn_ends import ending_words
+from catena_acp.continuity.wording.turn_ends import CutBy, ending_words
 from catena_acp.errors import AgentError, AgentRefused, NotKept
 from catena_acp.port.session_events import (
     ElicitationRequested,
@@ -42,6 +42,7 @@ class Ending:
     stop: StopReason
     error: AgentError | None = None
     answer: PromptEnded | None = None
+    cut_by: CutBy = CutBy.EXIT  # where it was interrupted
 
 
 def problem_of_end(
@@ -197,7 +198,7 @@ def outcome_of(ending: Ending, came: TurnContent, title: str, *, now: datetime) 
     in_words = came.one_row and came.last_kind is Kind.AGENT and says_its_error(ending, came.only_words, now)
     brought = came.answered and not in_words
     if stop is StopReason.INTERRUPTED:
-        problem: Problem | None = cut_off(title, came.under_way)
+        problem: Problem | None = cut_off(title, came.under_way, ending.cut_by)
     else:
         answered = brought or (came.compacted and stop.clean)
         problem = problem_of_end(ending, title, answered=answered, only_words=came.only_words, now=now)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from catena_acp.continuity.conversation_events import Problem
-from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER, ending_words
+from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER, CutBy, cut_words
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
 from catena_acp.port.session_events import TypedFailure
 from catena_acp.spoken.call import Call
@@ -294,13 +294,12 @@ _NAMED = 3  # tool calls; the others are counted
 _LONGEST_NAME = 40  # characters
 
 
-def cut_off(title: str, under_way: Sequence[Mapping[str, Any]]) -> Problem:
+def cut_off(title: str, under_way: Sequence[Mapping[str, Any]], by: CutBy = CutBy.EXIT) -> Problem:
     """The problem of an interrupted turn; ``under_way`` are the stored data of its unfinished tool calls."""
-    words = ending_words(title, StopReason.INTERRUPTED) or ""
+    consequence = f"{title}'s answer may be incomplete."
     if under_way:
-        unsure = f"{_named(under_way)} may or may not have finished"
-        words = f"Catena exited during this turn. {unsure}: check before you retry."
-    return problem_about(Trouble.INTERRUPTED, words)
+        consequence = f"{_named(under_way)} may or may not have finished: check before you retry."
+    return problem_about(Trouble.INTERRUPTED, cut_words(by, consequence))
 
 
 def _named(calls: Sequence[Mapping[str, Any]]) -> str:

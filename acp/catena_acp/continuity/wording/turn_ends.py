@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from enum import Enum
 
 from catena_acp.port.session_events import ModelRetried, RetryReason
 from catena_store.records import StopReason
@@ -16,6 +17,19 @@ _REASONS: Mapping[RetryReason, str] = {
 }
 
 
+class CutBy(Enum):
+    """What cut a turn off before its end; the value is the beginning of the sentence that says so."""
+
+    EXIT = "Catena exited"  # a signal, a closed terminal, or a death that the next client finds
+    QUIT = "You quit"
+    CLOSED = "You closed the tab"
+
+
+def cut_words(by: CutBy, consequence: str) -> str:
+    """The text of a turn that was cut off, and what that leaves open."""
+    return f"{by.value} during this turn. {consequence}"
+
+
 def ending_words(title: str, stop: StopReason, *, stopped: bool = True, rejected: bool = False) -> str | None:
     """The text of a turn's notice; None if the end needs no words, or is worded as a problem.
 
@@ -25,7 +39,7 @@ def ending_words(title: str, stop: StopReason, *, stopped: bool = True, rejected
         case StopReason.REFUSAL:
             return f"{title} refused to answer. This turn may be omitted from its context."
         case StopReason.INTERRUPTED:
-            return f"Catena exited during this turn. {title}'s answer may be incomplete."
+            return cut_words(CutBy.EXIT, f"{title}'s answer may be incomplete.")
         case StopReason.MAX_TOKENS:
             return "The answer was cut off: the model's token limit was reached."
         case StopReason.MAX_TURN_REQUESTS:

@@ -32,6 +32,7 @@ from catena_acp.continuity.services import (
 from catena_acp.continuity.sessions.agent_pool import Agents, keep_powers
 from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.continuity.wording.leases import hold_words
+from catena_acp.continuity.wording.turn_ends import CutBy
 from catena_acp.conversation.adoption.sessions import ForeignSessions
 from catena_acp.conversation.branches.logout_barrier import begin_anew_after_logout
 from catena_acp.conversation.conversation import Conversation
@@ -116,6 +117,7 @@ class Conversations:
         self._end_group = end_group
         self._start_time_of = start_time_of
         self._agents = Agents(services.start_agent, idle_seconds=idle_agents, is_of_use=self._is_of_use)
+        self.cut_by = CutBy.EXIT  # what cuts off the turns that still run at the end
         self.in_sight: Callable[[], Collection[str]] = frozenset  # the windows that a person has before them
         self.foreign = ForeignSessions(services, spec_of, self._agents.all_live)
         self._live: dict[str, Conversation] = {}
@@ -416,7 +418,7 @@ class Conversations:
             if conversation is None or (unless_shown and conversation.windows):
                 return
             await self._following.drop(conversation_id)
-            await conversation.close()
+            await conversation.close(CutBy.CLOSED)
             del self._live[conversation_id]
             family = conversation.record.family
             if not any(other.record.family == family for other in self._live.values()):
@@ -424,7 +426,7 @@ class Conversations:
             await self._release(conversation_id)
 
     async def _end(self) -> None:
-        await asyncio.gather(*(conversation.close() for conversation in self._live.values()))
+        await asyncio.gather(*(conversation.close(self.cut_by) for conversation in self._live.values()))
         await self._agents.end_all()
         for conversation_id in list(self._live):
             with contextlib.suppress(StoreError):

@@ -187,7 +187,7 @@ def _last_trouble(ends: LinkExtent) -> str | None:
         case StopReason.AGENT_GONE:
             return f"its agent {ends.error or 'ended'}"
         case StopReason.INTERRUPTED:
-            return "Catena exited during its last turn"
+            return "its last turn was interrupted"
         case StopReason.ERROR | StopReason.REFUSAL:
             return f"its last turn failed: {ends.error}" if ends.error else "its last turn failed"
         case _:

@@ -303,8 +303,9 @@ class PromptDelivery:
         if (running := self.running) is None:
             await self._restore(attempt, self.claimed)
             return None, None
-        self._unclosed = (running, Ending(StopReason.INTERRUPTED))
-        turn, telling = await with_retries(lambda: running.end(Ending(StopReason.INTERRUPTED)))
+        ending = Ending(StopReason.INTERRUPTED, cut_by=self._conversation.cut_by)
+        self._unclosed = (running, ending)
+        turn, telling = await with_retries(lambda: running.end(ending))
         self._unclosed = None
         return turn, problem_of_notice(telling) if telling else None
 
