@@ -33,6 +33,7 @@ def test_u02_a_draft_survives_a_restart_with_its_pieces(tmp_path: Path) -> None:
         for at in range(0, len(whole), 1000):  # in pieces, as over SSH
             terminal.write_all(whole[at : at + 1000])
         terminal.wait_for(r"│ say \[pasted 400 lines\]")
+        terminal.wait_for(r"It will be sent in full\. Enter on the mark shows it, Ctrl\+G opens it\.")
         terminal.write("?")
         terminal.wait_for(r"│ say \[pasted 400 lines\]\?")
         terminal.wait_until(lambda: place.keeps(f"say \ufdd0{LOG}\ufdd1?"), "the draft in the store")

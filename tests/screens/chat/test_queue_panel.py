@@ -84,6 +84,10 @@ async def test_w16_s_stops_the_turn_and_sends_that_one_first_and_the_keys_come_b
         await person.writing()
         await person.press("escape")
         await person.sees("held  say one", "1 waiting: Enter sends, Ctrl+N opens it")
+        await person.type("x")
+        await person.sees("1 waiting: Enter sends your text only, Ctrl+N opens it")
+        await person.press("backspace")
+        await person.sees("1 waiting: Enter sends, Ctrl+N opens it")
         await person.press("enter")
         await person.sees("  one")
         text = person.text
@@ -110,8 +114,10 @@ async def test_w16_a_click_on_now_sends_and_a_click_on_the_cross_takes_back(tmp_
         await person.until(lambda: person.draft == "say one", "one to be taken back")
         await person.sees_no("next  say one")
         await person.taken_in()  # the list is laid out anew: a click goes where its line is by then
-        await person.pilot.click("#queue", offset=(person.app.size.width - 5, 0))
+        await person.pilot.click("#queue", offset=(person.app.size.width - 6, 0))  # between the two
+        await person.pilot.click("#queue", offset=(person.app.size.width - 10, 0))
         await person.sees("  two")
+        assert person.draft == "say one"
 
 
 async def test_w16_on_a_short_screen_the_list_is_there_while_it_has_the_keys(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from catena.screens.chat.prompt import prompt_area
 from catena.screens.settings import templates as sheet
 from catena.settings import templates
 from catena.settings.templates import Template, find_templates, named_template, used_templates
-from catena.widgets.completion import completions
+from catena.widgets.completion import CompletionList, completions
 from catena_acp.port.session_events import AgentCommand
 from support.clients.command_line import Catena, run
 from support.screen.pilot import at_the_screen
@@ -90,6 +90,25 @@ def test_w30_a_clash_is_shown_and_ours_come_first(tmp_path: Path) -> None:
     ]
     (ours,) = (row.note for row in rows if row.detail == "your prompt" and row.label == "/clear")
     assert ours == "hidden: Catena has a command of that name"
+
+
+async def test_w30_what_another_command_hides_is_passed_over_and_not_taken_by_a_click(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("CATENA_CONFIG_DIR", str(tmp_path / "config"))
+    written(tmp_path / "config/prompts", "clear", "say no")
+    written(tmp_path / "config/prompts", "clearly", "say yes")
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.type("/cle")
+        await person.sees("hidden: Catena has a command of that name", "/clearly")
+        completion = person.app.screen.query_one(CompletionList)
+        at = next(at for at, row in enumerate(completion.rows) if row.dim)
+        await person.pilot.click(CompletionList, offset=(4, at))
+        assert (completion.cursor, person.draft) == (0, "/cle")
+        for _ in completion.rows:
+            await person.press("down")
+            assert completion.chosen is not None and not completion.chosen.dim
 
 
 async def test_w30_a_template_is_read_in_the_composer_before_it_is_sent(

@@ -10,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textual import events
+
 from catena.text.fits import Fit, Fits
 from catena.text.safe_text import safe_line
 from catena.widgets.commands import CommandWords
@@ -165,6 +167,18 @@ class CompletionList(RowList):
         self.set_class(bool(rows), "-open")
         if rows:
             self.show(rows, keep=keep)
+
+    def move(self, step: int) -> None:
+        """Move the cursor, past what is hidden by a command of the same name: it cannot be sent."""
+        super().move(step)
+        while any(not row.dim for row in self.rows) and self.chosen and self.chosen.dim:
+            super().move(1 if step > 0 else -1)
+
+    def on_click(self, event: events.Click) -> None:
+        """Leave a row alone that cannot be sent."""
+        found = self.row_at(event.y)
+        if found is not None and self.rows[found[0]].dim:
+            event.prevent_default()
 
     @property
     def chosen_file(self) -> str | None:

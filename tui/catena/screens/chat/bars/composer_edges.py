@@ -104,6 +104,7 @@ class ComposerEdges:
         self._frame = 0  # of the spinner
         self._queued = 0
         self._held = 0
+        self._written = False
         self._browsed = ("", "")  # the mode word, and which message is browsed
         self._vim_mode = ""
         self._shell = False
@@ -141,6 +142,12 @@ class ComposerEdges:
         """Show how many prompts wait, and how many of them ``held`` for the person."""
         if (count, held) != (self._queued, self._held):
             self._queued, self._held = count, held
+            self.draw()
+
+    def show_written(self, on: bool) -> None:
+        """Show what Enter does while there is a text, which goes alone, or none."""
+        if on != self._written:
+            self._written = on
             self.draw()
 
     def show_away(self, away: Away | None) -> None:
@@ -228,7 +235,8 @@ class ComposerEdges:
             words.append(EdgeWord(Content.styled(self.elsewhere.words(key), "$asking"), 5, short=short))
         if (waiting := self._held) and not status.busy:
             opens = "" if self._narrow() else f"{{Queue}} opens {'it' if waiting == 1 else 'them'}"
-            ways = self._keys_in_effect().fill(f"{{Send}} sends, {opens}" if opens else "{Send} sends")
+            sends = "{Send} sends your text only" if self._written else "{Send} sends"
+            ways = self._keys_in_effect().fill(f"{sends}, {opens}" if opens else sends)
             words.append(EdgeWord(Content.styled(f"{waiting} waiting: {ways}", "$asking"), 5))
         if status.doing:
             words.append(EdgeWord(Content.styled(safe_line(status.doing), "$muted"), 3))

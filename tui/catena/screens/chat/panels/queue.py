@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _SHOWN = 4
 _NOW = "send now "
 _CROSS = "✕ "
+_APART = "    "  # between what sends and what takes back
 
 
 class QueueList(Widget, can_focus=True):
@@ -142,7 +143,7 @@ class QueueList(Widget, can_focus=True):
         from_end = self.size.width - event.x
         if from_end <= len(_CROSS) + 2:
             self.post_message(self.Changed(item, "edit"))
-        elif from_end <= len(_CROSS) + len(_NOW) + 2:
+        elif 0 < from_end - len(_CROSS) - len(_APART) - 2 <= len(_NOW):
             self.post_message(self.Changed(item, "now"))
         self.refresh()
 
@@ -178,7 +179,7 @@ class QueueList(Widget, can_focus=True):
             chosen = self.has_focus and item is self.chosen
             word = "held  " if item.held else "next  "
             note = safe_line(said)
-            end = f"{_NOW}{_CROSS} "
+            end = f"{_NOW}{_APART}{_CROSS} "
             room = max(8, width - 2 - len(word) - len(end) - 2)
             beside = Content(f"  {note}" if note else "").truncate(max(0, room // 2), ellipsis=True)
             shown = Content(safe_line(item.text)).truncate(room - beside.cell_length, ellipsis=True)

@@ -437,6 +437,7 @@ class PromptArea(Centred):
         empty = not self.composer.text
         if empty is not self._was_empty:
             self._was_empty = empty
+            self.edges.show_written(not empty)
             if self.hints.said:
                 self.hints.place()
         self.chat.write()
@@ -451,7 +452,8 @@ class PromptArea(Centred):
         dropped = DroppedFiles.of(paste.text, self._roots)
         if dropped is None:
             if is_long(paste.text) and not self.composer.leaves_mode:
-                self.hints.say(self._keys.said("Sent whole. {Send} on the mark shows it, {editor} opens it."))
+                ways = self._keys.said("{Send} on the mark shows it, {Editor} opens it.")
+                self.hints.say(f"It will be sent in full. {ways}")
             return
         is_command = paste.before.startswith("/") or self.shell_command is not None
         if dropped.taken and not is_command and (self.chat.tab is not None or not dropped.attached):
