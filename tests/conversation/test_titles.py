@@ -73,6 +73,19 @@ async def test_what_stands_behind_the_prior_context_in_a_title_is_the_title(worl
         assert await named(fork, "other words") == "New words"
 
 
+async def test_a_name_that_was_there_stays_when_a_session_after_a_clear_has_a_title(world: World) -> None:
+    late = NAMES.replace("session_id not in named", "session_id not in named and len(sessions) > 1")
+    late = late.replace("named = set()", "named, sessions = set(), set()").replace(
+        "        if session", "        sessions.add(session_id)\n        if session", 1
+    )
+    agent = spec(world.place, f"{late}\n    title = lambda said: said")
+    async with world.client(specs={"scripted": agent}, agent="scripted") as desk:
+        await desk.say("the first words")
+        await desk.window.clear()
+        await desk.say("other words")
+        assert title(desk) is None and not [each for each in desk.told if isinstance(each, Renamed)]
+
+
 async def test_a_title_is_one_line(world: World) -> None:
     agent = spec(world.place, f"{NAMES}\n    title = lambda said: ' two' + chr(10) * 2 + 'lines' + chr(13)")
     async with world.client(specs={"scripted": agent}, agent="scripted") as desk:

@@ -60,7 +60,7 @@ from catena_acp.port.session_events import (
     ToolCallChanged,
 )
 from catena_store import places
-from catena_store.conversations import conversations, directories
+from catena_store.conversations import conversations, directories, messages
 from catena_store.database.database import Writer
 from catena_store.errors import StoreError, StoreReadOnly
 from catena_store.finding import history
@@ -732,6 +732,8 @@ class LiveConversation:
             async with self.write() as tx:
                 record = await conversations.get(tx, self.id)
                 if record is None or record.title is not None:  # the person was faster
+                    return
+                if await messages.was_cleared(tx, self.id):  # it keeps the name that it has
                     return
                 if record.fork_point_id is not None:
                     taken = await conversations.titles_of_family(tx, record.family)

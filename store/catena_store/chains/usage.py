@@ -166,6 +166,15 @@ async def of_conversation(r: Reader, id: str) -> list[Expense]:
     return _records(await r.all(_expenses_query(source, "true", _INHERITED, _COUNTED), (id,)))
 
 
+async def costs_of_turns(r: Reader, conversation_id: str) -> dict[str, float]:
+    """The cost of all turns of a conversation by currency, "" if the agent names none; inherited ones apart."""
+    found = await r.all(
+        "SELECT coalesce(currency, ''), sum(cost) FROM turn WHERE conversation_id = ? AND cost IS NOT NULL GROUP BY 1",
+        (conversation_id,),
+    )
+    return {str(currency): float(cost) for currency, cost in found}
+
+
 async def of_asides(r: Reader, conversation_id: str) -> list[Expense]:
     """The expenses of a conversation's asides, ended ones too; each question counts as a turn."""
     sql = f"""

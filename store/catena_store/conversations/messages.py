@@ -385,6 +385,16 @@ async def first_prompt(r: Reader, conversation_id: str) -> str | None:
     return None if row is None else str(row[0])
 
 
+async def was_cleared(r: Reader, conversation_id: str) -> bool:
+    """True if the conversation has a barrier, and two prompts or more."""
+    row = await r.one(
+        "SELECT EXISTS (SELECT 1 FROM message INDEXED BY message_barrier WHERE conversation_id = ?1 AND barrier)"
+        " AND (SELECT count(*) FROM message WHERE conversation_id = ?1 AND kind = 'user') > 1",
+        (conversation_id,),
+    )
+    return row is not None and bool(row[0])
+
+
 async def depth(r: Reader, id: str) -> int:
     """The number of rows above a message. Raises NotFound."""
     row = await r.one("SELECT depth FROM message WHERE uid = ?", (id,))

@@ -338,6 +338,16 @@ async def test_w08_context_and_cost_are_shown_where_the_agent_reports_them(tmp_p
         await person.sees("42k of 200k tokens · $")
 
 
+async def test_w08_what_was_spent_before_a_clear_stays_in_the_cost(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.answered("stream 500 rate 100000")
+        await person.sees("tokens · $0.01")
+        await person.say("/clear")
+        await person.sees("context cleared")
+        await person.answered("say one")
+        await person.sees("tokens · $0.01")
+
+
 async def test_w08_where_the_agent_reports_nothing_there_is_no_meter(tmp_path: Path) -> None:
     quiet = AgentSpec("quiet", "Quiet", (sys.executable, "-m", "catena_acp.rehearsal", "--no-usage"))
     async with at_the_screen(str(tmp_path), agent=quiet) as person:

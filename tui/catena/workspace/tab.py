@@ -40,6 +40,7 @@ from catena_acp.continuity.conversation_events import (
     Troubled,
     TurnEnded,
     TurnStarted,
+    Usage,
 )
 from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.continuity.wording.counts import counted
@@ -130,6 +131,7 @@ class Tab:
     among: Sequence[Tab] = field(default=(), compare=False, repr=False)  # the open tabs, itself one of them
     first_prompt: str = ""  # that was born in the conversation
     source: str = ""  # the name of what it was forked from, if it has no prompt of its own yet
+    spent: dict[str, float] = field(default_factory=dict)  # by all its turns, by currency
     draft: str = ""
     scroll: int | None = None
     leaf_id: str | None = None
@@ -345,6 +347,14 @@ class Tab:
         self.unread = self.failed = self.prepared = False
         self.trouble = TabTrouble()
 
+    @property
+    def usage(self) -> Usage | None:
+        """What the agent reports, with the cost of the conversation so far: a session before this one cost, too."""
+        usage = (self.session or self.window.session).usage
+        if usage is None or usage.cost is None:
+            return usage
+        return replace(usage, cost=max(usage.cost, self.spent.get(usage.currency or "", 0.0)))
+
     def name(self) -> str:
         """The name of the tab, which no other tab has."""
         among = self.among if any(tab is self for tab in self.among) else [self]
@@ -390,7 +400,10 @@ class Tab:
                 self.growing.clear()
             case TurnStarted():
                 self.failed = False
-            case TurnEnded(problem=problem):
+            case TurnEnded(turn=turn, problem=problem):
+                if turn is not None and turn.cost is not None:
+                    currency = turn.currency or ""
+                    self.spent[currency] = self.spent.get(currency, 0.0) + turn.cost
                 self.growing.clear()
                 self.failed = problem is not None and not seen
             case DoingChanged(doing=doing, since=since, retried=retried):

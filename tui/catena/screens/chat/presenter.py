@@ -91,7 +91,7 @@ def status_of(tab: Tab, *, keys: KeyMap = DEFAULT_KEYS) -> Status:
         if tab.stop_unheeded:
             ways = keys.fill("{stop} again kills the agent's process")
     mode = mode_name(session)
-    context, cost = meter(session.usage, used=not tab.untouched)
+    context, cost = meter(tab.usage, used=not tab.untouched)
     price = shown_price(tab)
     return Status(
         agent=session.agent_title,
