@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json as json_text
+import re
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 from catena.errors import ExitStatus
@@ -60,11 +62,28 @@ def key_document() -> str:
     lines = []
     for place in PLACES.values():
         lines += [f"### {place.title}", "", "| action | default | |", "|---|---|---|"]
-        for action in (each for each in ACTIONS.values() if each.place == place.name):
-            keys = " ".join(f"`{key}`" for key in action.keys)
-            lines.append(f"| `{action.name}` | {keys} | {action.does} |")
+        here = (each for each in ACTIONS.values() if each.place == place.name)
+        lines += [_row(list(numbered)) for _, numbered in groupby(here, _without_number)]
         lines.append("")
     return "\n".join(lines)
+
+
+def _without_number(action: KeyAction) -> str:
+    return re.sub(r"_([1-9]|[a-i])$", "", action.name)
+
+
+def _row(actions: list[KeyAction]) -> str:
+    """One action, or several that differ in their number alone: the first and the last."""
+    first, last = actions[0], actions[-1]
+    if first is last:
+        return f"| `{first.name}` | {_written(first)} | {first.does} |"
+    pairs = zip(*(re.split(r"(\W+)", each.does) for each in (first, last)), strict=True)
+    does = "".join(one if one == other else f"{one}–{other}" for one, other in pairs)
+    return f"| `{first.name}` … `{last.name}` | {_written(first)} … {_written(last)} | {does} |"
+
+
+def _written(action: KeyAction) -> str:
+    return " ".join(f"`{key}`" for key in action.keys)
 
 
 if __name__ == "__main__":
