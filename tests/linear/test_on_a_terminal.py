@@ -70,7 +70,7 @@ def test_s04_ctrl_c_stops_the_turn_and_twice_leaves(tmp_path: Path) -> None:
         terminal.wait_for("Answer: ", times=2)
         terminal.type("\x04")  # asked about, since the agent is at work
         terminal.wait_for("is at work")
-        while terminal.process.poll() is None:  # one of them comes soon after the one before, sooner or later
+        while terminal.process.poll() is None:  # twice a second, as a person does who wants to leave
             terminal.type("\x03")
             terminal.read(0.5)
         assert terminal.status() == 130

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 import os
 import pty
 import select
@@ -29,10 +28,14 @@ class OnTerminal:
         self.descriptor = terminal
 
     def read(self, seconds: float) -> None:
-        """Read what comes within so many seconds."""
-        if select.select([self.descriptor], [], [], seconds)[0]:
-            with contextlib.suppress(OSError):  # the other end is closed
-                self.seen += self._decoder.decode(os.read(self.descriptor, 4096))
+        """Read all that comes within so many seconds, or until the other end is closed."""
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            if select.select([self.descriptor], [], [], left)[0]:
+                try:
+                    self.seen += self._decoder.decode(os.read(self.descriptor, 4096))
+                except OSError:  # the other end is closed
+                    return
 
     def wait_for(self, text: str, times: int = 1) -> None:
         """Read the screen until the text has come so often."""
