@@ -455,13 +455,14 @@ class Database:
 
     def _wait_for_owner(self, busy: StoreBusy, waited: float) -> None:
         """Let a writer wait on for another process, of which the person is told. Raises StoreBusy after some time."""
+        # On a busy machine the first look may come when the time is over.
+        if waited >= _TOLD_AFTER * self._busy_seconds and not self._told_of_wait and self._tell:
+            self._told_of_wait = True
+            self._tell(f"Waiting while {busy}.")
         in_vain = self._gave_up is not None and _now() - self._gave_up < _TRIED_ONCE
         if in_vain or waited >= self._busy_seconds:
             self._gave_up = _now()
             raise busy
-        if waited >= _TOLD_AFTER * self._busy_seconds and not self._told_of_wait and self._tell:
-            self._told_of_wait = True
-            self._tell(f"Waiting while {busy}.")
 
     async def _finish(self, step: Coroutine[Any, Any, None]) -> None:
         try:

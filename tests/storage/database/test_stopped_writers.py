@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,21 @@ async def test_a_writer_says_whom_it_waits_for_lets_reads_through_and_goes_on_wh
         await writing
         async with db.read() as reader:
             assert await reader.one("SELECT count(*) FROM conversation") == (1,)
+
+
+@on_linux
+async def test_whom_it_waited_for_is_said_though_the_time_was_over_at_the_second_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    async with Database.open(tmp_path / "catena.db", busy_seconds=5) as db, stopped_writer(db.path) as pid:
+        db.tell_by(told.append)
+        looks = count(step=10)
+        monkeypatch.setattr("catena_store.database.database._now", lambda: float(next(looks)))
+        with pytest.raises(StoreBusy):
+            async with db.write():
+                pass
+    assert [f"process {pid}" in words for words in told] == [True]
 
 
 @on_linux
