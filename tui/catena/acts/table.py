@@ -1060,9 +1060,7 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow("config edit", "open the settings in your editor", shell=Front("catena.cli.settings.arguments")),
     ActRow("config check", "check the settings", shell=Front("catena.cli.settings.arguments")),
-    ActRow(
-        "permissions list", "list the rules, as without a word", shell=Front("catena.cli.settings.arguments")
-    ),
+    ActRow("permissions list", "list the rules", shell=Front("catena.cli.settings.arguments")),
     ActRow(
         "permissions test",
         "say which rule would answer a request",
