@@ -73,6 +73,11 @@ def test_d05_the_index_names_every_document() -> None:
     assert not {each for each in documents if f"({each})" not in index}
 
 
+def test_u12_the_documents_for_users_have_at_most_30000_words() -> None:
+    documents = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    assert sum(len(each.read_text("utf-8").split()) for each in documents) <= 30_000
+
+
 def written_code(document: Path) -> Iterator[str]:
     """What stands as code in a document: between backticks, and each line of a block."""
     text = document.read_text("utf-8")
