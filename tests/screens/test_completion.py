@@ -221,3 +221,10 @@ async def test_labels_and_agents_complete_in_the_composer(tmp_path: Path) -> Non
         await person.sees("/agent rehearsal")
         await person.press("enter")  # what is typed, not the row below it
         await person.sees("reh: no such agent; /agent lists them.")
+
+
+async def test_w03_a_row_without_room_for_all_of_its_words_says_so(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=(80, 24)) as person:
+        await person.type("/")
+        text = await person.sees("/clear", "retry the last prompt …")
+        assert "the transcript stays)" in text  # for which there is room

@@ -475,7 +475,7 @@ class RowList(Rows):
         note = safe_line(row.note)
         gap = max(2, max(_NOTES, self._columns.label + 2) - used) if end >= 2 * _LABELS else 2
         if note and room - used - gap > 3:
-            note = whole_clauses(note, room - used - gap)
+            note = _first_clauses(note, room - used - gap)
             segments.append(Segment(" " * gap, plain))
             segments += _with_found(note, row.note, row.note_found, tones[Tone.MUTED])
             used += gap + cell_len(note)
@@ -526,6 +526,14 @@ def _with_found(drawn: str, text: str, found: frozenset[int], style: Style) -> l
 
 def _right_aligned(text: str, width: int) -> str:
     return " " * (width - cell_len(text)) + text
+
+
+def _first_clauses(text: str, width: int) -> str:
+    """The clauses of a note that there is room for, and `…` where more of it is left out."""
+    if cell_len(text) <= width:
+        return text
+    clauses = whole_clauses(text, max(1, width - 2))
+    return clauses if clauses.endswith("…") else f"{clauses} …"
 
 
 def _cut(text: str, width: int) -> str:
