@@ -86,6 +86,10 @@ async def test_w16_s_stops_the_turn_and_sends_that_one_first_and_the_keys_come_b
         await person.sees("held  say one", "1 waiting: Enter sends, Ctrl+N opens it")
         await person.type("x")
         await person.sees("1 waiting: Enter sends your text only, Ctrl+N opens it")
+        await person.pilot.resize_terminal(40, 10)
+        await person.sees(" 1 waiting ")  # the beginning of the sentence alone would be untrue
+        assert "Enter sends" not in person.text
+        await person.pilot.resize_terminal(100, 30)
         await person.press("backspace")
         await person.sees("1 waiting: Enter sends, Ctrl+N opens it")
         await person.press("enter")

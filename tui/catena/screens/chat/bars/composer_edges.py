@@ -237,7 +237,8 @@ class ComposerEdges:
             opens = "" if self._narrow() else f"{{Queue}} opens {'it' if waiting == 1 else 'them'}"
             sends = "{Send} sends your text only" if self._written else "{Send} sends"
             ways = self._keys_in_effect().fill(f"{sends}, {opens}" if opens else sends)
-            words.append(EdgeWord(Content.styled(f"{waiting} waiting: {ways}", "$asking"), 5))
+            alone = Content.styled(f"{waiting} waiting", "$asking") if self._written else None
+            words.append(EdgeWord(Content.styled(f"{waiting} waiting: {ways}", "$asking"), 5, short=alone))
         if status.doing:
             words.append(EdgeWord(Content.styled(safe_line(status.doing), "$muted"), 3))
         if status.ways:
