@@ -24,9 +24,8 @@ ROOT = HERE.parent
 _SOURCES = ("tui", "store", "acp")  # what is imported of a revision; the benches are those of this work tree
 _EXAMPLE = "example: python -m bench.ab main~3 start two_thousand_words --repeat 5"
 
-Figures = dict[
-    tuple[str, str], tuple[list[float], list[float]]
-]  # of the other revision, and of this work tree
+# Of the other revision, and of this work tree.
+Figures = dict[tuple[str, str], tuple[list[float], list[float]]]
 
 
 def main() -> int:

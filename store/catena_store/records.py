@@ -34,9 +34,8 @@ class PromptOrigin(StrEnum):
 
 CONTENT_KINDS = frozenset({Kind.USER, Kind.AGENT, Kind.TOOL})
 SPOKEN_KINDS = frozenset({Kind.USER, Kind.AGENT})
-LOOKING_KINDS = frozenset(
-    {"read", "search", "fetch", "think", "switch_mode"}
-)  # of tool calls, by the protocol
+# Of tool calls, by the protocol.
+LOOKING_KINDS = frozenset({"read", "search", "fetch", "think", "switch_mode"})
 
 
 class MessageState(StrEnum):

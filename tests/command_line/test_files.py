@@ -119,9 +119,8 @@ def test_g10_files_of_a_branch_that_was_left_without_them_are_named_and_go_back(
         "  new.txt  deleted +0 -1",
         "  third.txt  deleted +0 -1",
     ]
-    other = catena(
-        "files", id, "--at", second
-    ).out.splitlines()  # of another branch: its own turn is left, too
+    # Of another branch: its own turn is left, too.
+    other = catena("files", id, "--at", second).out.splitlines()
     assert other == told
     run(catena, "say here", "--resume", id, "--edit", third, "--files")
     assert files(catena) == {"notes.txt": "first\n", "kept.txt": "kept\n"}

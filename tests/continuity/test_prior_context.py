@@ -475,12 +475,13 @@ def test_a_stranger_within_a_told_block_is_none_and_behind_it_is_one() -> None:
     "replay",
     [
         [said("user", "say  one\n"), said("agent", "fir st")],  # respaced
+        # Split.
         [
             said("user", "say ", "m"),
             said("user", "one", "m"),
             said("agent", "fi"),
             said("agent", "rst"),
-        ],  # split
+        ],
         [said("user", "<reminder>be good</reminder>"), said("user", "say one"), said("agent", "first")],
         [said("user", "say one"), said("agent", "first"), said("user", "[Request interrupted by user]")],
     ],

@@ -59,9 +59,8 @@ async def test_p04_what_is_told_is_asked_of_the_store_in_one_go(
             await say(tx, "u2", "u1", "another")
         async with db.read() as reader:
             path = await ancestry.path(reader, "u2", [])
-            answered: list[
-                int
-            ] = []  # after each answer of the connection's thread: how many were there already
+            # After each answer of the connection's thread: how many were there already.
+            answered: list[int] = []
             connection = db._connection
             fetch = connection.execute_fetchall
             asked = 0

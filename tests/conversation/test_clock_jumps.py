@@ -90,9 +90,8 @@ async def test_s06_what_was_used_last_is_the_newest_though_the_clock_was_set_bac
             await tx.run("UPDATE conversation SET updated_at = updated_at + 400 * 86400000 WHERE id = 'c2'")
             await conversations.touch(tx, "c1")
             kept = await conversations.get(tx, "c1")
-            assert (
-                kept is not None and kept.updated_at - clock() < DAY
-            )  # a year ahead is not an order to keep
+            # A year ahead is not an order to keep.
+            assert kept is not None and kept.updated_at - clock() < DAY
 
 
 async def test_s06_files_stand_where_the_last_turn_ended_though_the_clock_was_set_back(

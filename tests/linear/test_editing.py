@@ -125,9 +125,8 @@ def test_u11_ctrl_z_a_new_size_and_a_hang_up_leave_the_line_and_the_terminal_who
         terminal.wait_for(PASTES)
         terminal.type("say Ke")
         terminal.wait_for("say Ke")
-        terminal.type(
-            "\x1a"
-        )  # nobody could continue a process that is alone on its terminal: it goes on at once
+        # Nobody could continue a process that is alone on its terminal: it goes on at once.
+        terminal.type("\x1a")
         terminal.wait_for(PASTES_NOT)
         terminal.wait_for(PASTES, times=2)
         fcntl.ioctl(terminal.descriptor, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
@@ -144,10 +143,11 @@ def test_u11_a_terminal_that_is_gone_ends_it(tmp_path: Path) -> None:
         other = os.open(os.devnull, os.O_RDWR)
         os.dup2(other, terminal.descriptor)  # closes it
         os.close(other)
+        # Whichever is seen first, the signal or the end.
         assert terminal.status() in (
             128 + signal.SIGHUP,
             130,
-        )  # whichever is seen first, the signal or the end
+        )
 
 
 @pytest.mark.parametrize(

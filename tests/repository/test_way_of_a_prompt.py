@@ -34,9 +34,8 @@ async def test_a_prompt_passes_through_at_most_twenty_modules_on_its_way_to_the_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
-    begun: dict[
-        asyncio.Task[Any] | None, tuple[Steps, asyncio.Task[Any] | None]
-    ] = {}  # by whom, and in which task
+    # By whom, and in which task.
+    begun: dict[asyncio.Task[Any] | None, tuple[Steps, asyncio.Task[Any] | None]] = {}
     way: Steps = []
     put = buffers.Outbox.put
 

@@ -82,9 +82,8 @@ async def test_w29_files_and_their_hunks_are_shown_at_every_size(
     project: Path, size: tuple[int, int]
 ) -> None:
     async with reviewing(project, size=size) as (person, review):
-        counted = (
-            ("2 files",) if size[0] >= 60 else ()
-        )  # in a narrower row the name of the screen comes first
+        # In a narrower row the name of the screen comes first.
+        counted = ("2 files",) if size[0] >= 60 else ()
         text = await person.sees("long.txt", "+2 −2", "new.py", "+3", *counted)
         assert ("▾ line 5" in text) == (size[0] >= 140), "beside the files only where there is room"
         await person.press("enter")

@@ -72,10 +72,11 @@ def test_w20_the_dark_theme_is_mixed_as_it_was_designed() -> None:
         ({"TERM": "xterm-256color", "COLORTERM": "truecolor"}, ColourDepth.FULL),
         ({"TERM": "xterm-direct"}, ColourDepth.FULL),
         ({"TERM": "screen-256color"}, ColourDepth.INDEXED),
+        # Inherited, and not so.
         (
             {"TERM": "screen", "STY": "1.x", "COLORTERM": "truecolor"},
             ColourDepth.INDEXED,
-        ),  # inherited, and not so
+        ),
         ({"TERM": "screen-256color", "STY": "1.x", "COLORTERM": "truecolor"}, ColourDepth.INDEXED),
         ({"TERM": "screen-256color", "TMUX": "/x,1,0", "COLORTERM": "truecolor"}, ColourDepth.FULL),
         ({"TERM": "linux"}, ColourDepth.SIXTEEN),

@@ -39,9 +39,8 @@ from catena_store.errors import StoreError
 from catena_store.records import Owner
 
 KEPT = 20
-ToolServer = Callable[
-    [str, str], dict[str, object]
-]  # of a conversation and a window, as a session is given it
+# Of a conversation and a window, as a session is given it.
+ToolServer = Callable[[str, str], dict[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +150,8 @@ class WhileIdle:
     kept: int = 20  # parked forks of a conversation, besides those of labelled checkpoints
     longest: float = 0.3  # seconds that the last parked fork of the session may have taken
     share: float = 0.05  # and of the time of the turn that has just ended, as a fraction
-    tells: Callable[[AgentSpec], bool] = lambda _: (
-        True
-    )  # whether parked forks are announced, at an agent's first edit
+    # Whether parked forks are announced, at an agent's first edit.
+    tells: Callable[[AgentSpec], bool] = lambda _: True
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,9 +50,8 @@ class Conversation(LiveConversation):
         all_live: Callable[[], Iterable[Conversation]],
     ) -> None:
         super().__init__(services, record, tenure, agents, sessions, spec_of, agent_started, take_over)
-        self._windows: dict[
-            str, Window
-        ] = {}  # also of windows that were closed: a turn goes on without its window
+        # Also of windows that were closed: a turn goes on without its window.
+        self._windows: dict[str, Window] = {}
         self.branches = Branches(self)
         self.files = BranchFiles(self)
         self.tree = ConversationTree(self)

@@ -106,12 +106,10 @@ class LiveConversation:
         self._carriers: dict[str, str] = {}  # the link that carries a window
         self._known: dict[str, SessionState] = {}  # of a window: the session that carried it last
         self._doing: dict[str, tuple[Doing, float]] = {}  # of a window, and since when its turn runs
-        self._early_questions: dict[
-            str, list[ElicitationRequested]
-        ] = {}  # by link, before it carries a window
-        self._long_openings: dict[
-            str, asyncio.Event
-        ] = {}  # by window; set where the person goes on without it
+        # By link, before it carries a window.
+        self._early_questions: dict[str, list[ElicitationRequested]] = {}
+        # By window; set where the person goes on without it.
+        self._long_openings: dict[str, asyncio.Event] = {}
         self._place_moves = 0
         self._lacks: dict[str, int] = {}  # by window: turns elsewhere, as it was told last
         self._tasks: set[asyncio.Task[None]] = set()
@@ -737,9 +735,8 @@ class LiveConversation:
                     return
                 if record.fork_point_id is not None:
                     taken = await conversations.titles_of_family(tx, record.family)
-                    if title in map(
-                        without_fork_marks, taken
-                    ):  # it is its source's; its own prompt tells more
+                    # It is its source's; its own prompt tells more.
+                    if title in map(without_fork_marks, taken):
                         return
                 await conversations.set_title(tx, self.id, title)
             self._renamed(title)

@@ -14,9 +14,8 @@ from catena_acp.permissions.subject import KINDS, PATH_KINDS, RequestSubject, sh
 _ABOUT_FILES = frozenset({"read", "edit", "delete", "move"})  # whose places are no results
 _MAIN_OF = {"execute": "command", "fetch": "address", **dict.fromkeys(PATH_KINDS, "place")}
 _MAIN = ("command", "address", "place")
-_ALWAYS = frozenset(
-    {*_MAIN, "directory", "environment", "line"}
-)  # counted also if nothing such was asked for
+# Counted also if nothing such was asked for.
+_ALWAYS = frozenset({*_MAIN, "directory", "environment", "line"})
 _NOTHING = frozenset({"", "{}", "[]", "null", "false"})
 _LONGEST = 4_000  # characters of the words that are kept
 

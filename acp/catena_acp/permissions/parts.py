@@ -60,9 +60,8 @@ _NAMES = {
     ),
 }
 _ROLES = {name: role for role, names in _NAMES.items() for name in names.split()}
-_LISTS = frozenset(
-    {PartRole.ADDRESS, PartRole.PLACE, PartRole.DIRECTORY}
-)  # of which each is a part of its own
+# Of which each is a part of its own.
+_LISTS = frozenset({PartRole.ADDRESS, PartRole.PLACE, PartRole.DIRECTORY})
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,9 +40,8 @@ class Quirks:
     no_fork_at_in: str = ""  # the newest version that was looked at and has no key for a fork at a message
     unasked_modes: frozenset[str] = frozenset()  # modes of its own in which it acts without asking
     fork_cold: bool = True  # forks a session that it has not loaded
-    total_goes_on: frozenset[str] = (
-        frozenset()
-    )  # ways to open a session (resumed, forked …) after which its total cost counts on from what it had
+    # Ways to open a session (resumed, forked …) after which its total cost counts on from what it had.
+    total_goes_on: frozenset[str] = frozenset()
     command_keeps_with_prior_context: bool = (
         False  # a slash command behind another text block stays a command
     )

@@ -14,9 +14,8 @@ from typing import Any
 from catena_store.records import Attachment
 from catena_store.windows.attached_files import MOST_BYTES, from_bytes, mime_of
 
-IMAGE_TYPES = frozenset(
-    {"image/png", "image/jpeg", "image/gif", "image/webp"}
-)  # what models and viewers look at
+# What models and viewers look at.
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 MOST_IMAGES = 20  # of one message
 MOST_PIXELS = 100_000_000  # beyond which an image is saved, but not opened: some unpack to gigabytes
 _LONGEST_SCAN = 64 * 1024  # bytes in which a JPEG has to tell its size

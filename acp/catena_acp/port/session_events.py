@@ -13,9 +13,8 @@ from typing import Any, Literal
 from catena_acp.port.elicitation.requests import Elicitation, ElicitationAnswer
 from catena_store.records import Attachment
 
-Role = Literal[
-    "user", "agent", "thought", "subagent"
-]  # subagent: its words, which the agent hears and the person may read
+# Subagent: its words, which the agent hears and the person may read.
+Role = Literal["user", "agent", "thought", "subagent"]
 
 
 @dataclass(frozen=True, slots=True)

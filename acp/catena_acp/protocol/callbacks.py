@@ -121,9 +121,8 @@ class Callbacks:
         self._owner_of = owner_of
         self._permissions: dict[str, _PermissionRequest] = {}
         self._elicitations: dict[str, _ElicitationRequest] = {}
-        self._web_pages: dict[
-            str, tuple[str, str]
-        ] = {}  # that were opened: session and ask by the agent's id
+        # That were opened: session and ask by the agent's id.
+        self._web_pages: dict[str, tuple[str, str]] = {}
         self._request_queue = RequestQueue(has_room)
         self._cancelling: set[str] = set()
         self._tokens: dict[str, answers.Tokens] = {}  # of calls of the model, by session

@@ -169,9 +169,8 @@ class Connection:
         self._requests = Requests(self._rpc, exit_error)
         self._abilities = Abilities(name="", title="", version="", protocol_version=PROTOCOL_VERSION)
         self._running_prompts = _RunningPrompts()
-        self._opening: list[
-            str | None
-        ] = []  # session ids of the openings under way, None for new ones and forks
+        # Session ids of the openings under way, None for new ones and forks.
+        self._opening: list[str | None] = []
         self._states = SessionOptions()
 
     @property

@@ -61,9 +61,8 @@ class WireRecord:
 
     def _record(self, direction: str, message: Mapping[str, Any] | str) -> None:
         if self._file is not None:
-            masked = self._masked(
-                message
-            )  # of all of it first: a secret may stand before the field that names it
+            # Of all of it first: a secret may stand before the field that names it.
+            masked = self._masked(message)
             self._write(
                 {"at": round(time.monotonic() - self._began, 3), direction: self._without_secrets(masked)}
             )

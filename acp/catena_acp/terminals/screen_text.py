@@ -213,9 +213,8 @@ class _Row:
         """The row with SGR sequences, reset at its end."""
         texts: list[str] = []
         before, at = PLAIN, 0
-        for _, group in groupby(
-            self.pens, key=id
-        ):  # comparing every cell's pen would take longer than all else
+        # Comparing every cell's pen would take longer than all else.
+        for _, group in groupby(self.pens, key=id):
             pens = list(group)
             text = "".join(self.cells[at : at + len(pens)])
             at += len(pens)

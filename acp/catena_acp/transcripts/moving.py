@@ -100,10 +100,11 @@ def _places(
     tool = _tool_of(agents)
     if tool is None or not _PLAIN_ID.fullmatch(session_id):
         return None
+    # With all that reads transcripts, which few prompts need.
     from catena_acp.transcripts import (
         claude,
         codex,
-    )  # with all that reads transcripts, which few prompts need
+    )
 
     if tool is Tool.CLAUDE:
         root, other = claude.root(here.environment), claude.root(there.environment)

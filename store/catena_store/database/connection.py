@@ -162,9 +162,8 @@ async def prepare_to_write(
     ):
         await connection.execute_fetchall(f"PRAGMA {pragma}")
     await migrate(connection, path, migrations)
-    if (
-        journal == "wal"
-    ):  # then only the beginning of a transaction waits for other writers, and is tried again
+    # Then only the beginning of a transaction waits for other writers, and is tried again.
+    if journal == "wal":
         waits = min(busy_seconds, _TRY_SECONDS) * 1000
         await connection.execute_fetchall(f"PRAGMA busy_timeout = {waits:.0f}")
 

@@ -134,9 +134,8 @@ def _remove_reference(
     if optional:
         connection.execute(f"UPDATE {table} SET {column} = NULL WHERE {where}", parameters)
     elif table == "message":
-        raise sqlite3.DatabaseError(
-            f"message {rowid} leads to no {parent}"
-        )  # unreachable: those were made first
+        # Unreachable: those were made first.
+        raise sqlite3.DatabaseError(f"message {rowid} leads to no {parent}")
     else:
         connection.execute(f"DELETE FROM {table} WHERE {where}", parameters)
 

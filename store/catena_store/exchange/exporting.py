@@ -211,9 +211,8 @@ class _Written:
     r: Reader
     selected: ExportSelection
     rewriter: Rewriter | None
-    masked_files: dict[str, tuple[str, int]] = field(
-        default_factory=dict
-    )  # new hash and size, by the old hash
+    # New hash and size, by the old hash.
+    masked_files: dict[str, tuple[str, int]] = field(default_factory=dict)
     ids: dict[int, str] = field(default_factory=dict)  # of messages, by row number: those looked up last
 
     async def conversations(self) -> AsyncIterator[dict[str, Any]]:

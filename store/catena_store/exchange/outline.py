@@ -43,9 +43,8 @@ async def read_outline(r: Reader, selected: ExportSelection) -> list[Passage]:
     """The passages of a selection in reading order: each below the one that it hangs from, versions by age."""
     drafts: list[_Draft] = []
     ends: dict[int, _Draft] = {}  # by the last row of a passage so far
-    children: dict[
-        int | None, int
-    ] = {}  # how many rows hang from one, of those that more than one hangs from
+    # How many rows hang from one, of those that more than one hangs from.
+    children: dict[int | None, int] = {}
     counted: dict[int | None, bool] = {}
     found: list[tuple[int, int | None, bool, str]] = []
     for at in range(0, len(selected.messages), _PAGE):

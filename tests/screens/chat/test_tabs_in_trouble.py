@@ -651,9 +651,8 @@ async def test_p11_the_price_of_another_agent_stands_beside_that_of_a_retry(tmp_
         await person.say("say half of it; overload")
         await person.sees("Continue with another agent", "2 messages replayed, ~")
         retry = next(line for line in person.text.splitlines() if " Retry " in line and " r " in line)
-        assert (
-            "nothing replayed" in retry or "2 messages replayed" in retry
-        )  # a fork for it may be there already
+        # A fork for it may be there already.
+        assert "nothing replayed" in retry or "2 messages replayed" in retry
 
 
 @pytest.mark.parametrize("size", [(40, 10), (80, 24), (120, 40)])

@@ -20,9 +20,8 @@ from support.screen.pilot import Person, at_the_screen
 @pytest.fixture(autouse=True)
 def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
-    monkeypatch.setattr(
-        key_gate, "_PATIENCE", 2
-    )  # slices: what the person goes to next is not held up by the store
+    # Slices: what the person goes to next is not held up by the store.
+    monkeypatch.setattr(key_gate, "_PATIENCE", 2)
 
 
 async def said(person: Person, text: str) -> None:

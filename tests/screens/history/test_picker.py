@@ -97,9 +97,8 @@ async def test_h01_the_first_frame_has_the_newest_rows_and_the_preview_of_the_to
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await keep(str(tmp_path), [f"Title {number}" for number in range(3_000)], "What is it?", "It is a test.")
-    monkeypatch.setattr(
-        HistoryScreen, "_go_on", lambda self, pages: None
-    )  # nothing is read behind that frame
+    # Nothing is read behind that frame.
+    monkeypatch.setattr(HistoryScreen, "_go_on", lambda self, pages: None)
     async with at_the_screen(str(tmp_path), size=(160, 40)) as person:
         await person.press("ctrl+o")
         screen = await person.sees_dialog(HistoryScreen)
@@ -595,9 +594,8 @@ async def test_h25_a_history_that_is_closed_leaves_no_entries_for_a_collection_t
         try:
             await person.press("escape", "escape")
             await person.until(lambda: not screen.is_attached, "the chat")
-            await person.until(
-                lambda: _entries_left() < 20, "the entries to be gone"
-            )  # the preview may have one
+            # The preview may have one.
+            await person.until(lambda: _entries_left() < 20, "the entries to be gone")
         finally:
             gc.enable()
 

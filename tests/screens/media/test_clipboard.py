@@ -294,9 +294,8 @@ async def test_w05_what_is_on_the_clipboard_goes_with_the_next_prompt_if_it_is_a
         await person.sees("There is no PNG, JPEG, GIF or WebP image on the clipboard.")
         assert person.tab.attachments == () and person.draft == ""
         await person.type("cut me")
-        await person.press(
-            "ctrl+a", "shift+end", "ctrl+x", "ctrl+v", "ctrl+v"
-        )  # nothing was copied elsewhere
+        # Nothing was copied elsewhere.
+        await person.press("ctrl+a", "shift+end", "ctrl+x", "ctrl+v", "ctrl+v")
         await person.until(lambda: person.draft == "cut mecut me", "what was cut, twice")
 
 

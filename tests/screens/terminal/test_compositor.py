@@ -114,9 +114,8 @@ async def test_a_row_that_only_moved_is_the_strip_that_it_was(tmp_path: Path) ->
         before = transcript.render_lines(size)
         transcript.scroll_relative(y=-3, animate=False)
         await person.taken_in()
-        after = transcript.render_lines(
-            Region(0, 0, *transcript.size)
-        )  # away from the end it is a row shorter
+        # Away from the end it is a row shorter.
+        after = transcript.render_lines(Region(0, 0, *transcript.size))
         assert len(after) > 20
         assert [id(strip) for strip in after[3:]] == [id(strip) for strip in before[: len(after) - 3]]
 

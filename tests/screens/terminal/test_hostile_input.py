@@ -49,9 +49,8 @@ REPORTS = (
     "\x1b[9",
 )
 
-CUT = tuple(
-    each for each in REPORTS[:-1] if not each.startswith("\x1b]l")
-)  # that begins as Alt+] and a letter
+# That begins as Alt+] and a letter.
+CUT = tuple(each for each in REPORTS[:-1] if not each.startswith("\x1b]l"))
 
 
 class Person:

@@ -49,11 +49,12 @@ def test_u01_enter_takes_the_best_match_of_the_whole_word_at_any_pace(place: Pla
             terminal.wait_for(taken)
             terminal.press("ctrl+c")
             terminal.wait_for(EMPTY_BOX)
+        # The last one is answered without a word, which ends a session.
         for word in (
             "/code",
             "/markdown",
             "/plan",
-        ):  # the last one is answered without a word, which ends a session
+        ):
             typed(terminal, f"{word}\r", pace)
             terminal.wait_for(rf"▌ {word} +\d\d:\d\d")  # in the transcript: a row of the list has no time
 

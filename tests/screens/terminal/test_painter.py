@@ -31,6 +31,7 @@ from support.screen.terminal import Place, Terminal
 from support.walks.length import walks
 
 WORDS = (
+    # Sure.
     *(
         "plain",
         "a",
@@ -46,7 +47,7 @@ WORDS = (
         " " * 13,
         "◐",
         "„so“ …",
-    ),  # sure
+    ),
     *("世界", "한국어", "ひらがな", "，"),  # sure, and wide
     *("e\u0301", "ก็", "न्दी", "👩‍🚀", "👍🏽", "❤️", "❤", "☑", "🇩🇪", "🙂", "ﷺ", "שלום", "1️⃣"),
     *("ක්\u200dරි", "x\u200dyz", "🏳️‍🌈", "🇩🇪🇫🇷"),

@@ -232,9 +232,8 @@ class Answering:
 def test_s03_frames_are_merged_while_the_terminal_has_not_answered_and_the_newest_is_drawn(
     place: Place,
 ) -> None:
-    with place.catena(
-        "--agent", "rehearsal", columns=200, rows=60, CATENA_PAINTER="off"
-    ) as terminal:  # full frames
+    # Full frames.
+    with place.catena("--agent", "rehearsal", columns=200, rows=60, CATENA_PAINTER="off") as terminal:
         answering = Answering(terminal)
         terminal.wait_for_output(QUESTION)
         answering.answer()

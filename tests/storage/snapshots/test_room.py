@@ -57,9 +57,8 @@ def test_g02_files_are_not_kept_where_the_disk_would_be_too_full_afterwards(
     before = kept(tree.repository)
     disk = os.statvfs(tree.root)
     free = disk.f_bavail * disk.f_frsize
-    monkeypatch.setattr(
-        room_module, "_LEAST_FREE", free - 1_000_000
-    )  # there is room for one more, not for three
+    # There is room for one more, not for three.
+    monkeypatch.setattr(room_module, "_LEAST_FREE", free - 1_000_000)
     monkeypatch.setattr(room_module, "_LEAST_SHARE", 0)
     with pytest.raises(SnapshotFailed, match=r"free, these files need 3 MB, and [\d,]+ MB must stay free"):
         tree.capture()

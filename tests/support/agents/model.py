@@ -240,9 +240,8 @@ class Upstream:
         self.requests: list[tuple[str, str | None]] = []
         self.prompts: list[tuple[str, tuple[str, ...]]] = []  # session id and text blocks, as they were heard
         self.prompted: Callable[[ModelAgent, LiveCopy, tuple[str, ...]], None] = lambda *_: None
-        self.run_command: Callable[[str], str] = lambda text: (
-            f"{text} was run here"
-        )  # gives what it says of it
+        # Gives what it says of it.
+        self.run_command: Callable[[str], str] = lambda text: f"{text} was run here"
         self.tells_when_opened: Event | None = None  # behind the answer, of a session that is opened again
         self._bad_ends = 0
         self._sessions = itertools.count(1)

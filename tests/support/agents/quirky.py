@@ -64,9 +64,8 @@ class Agent:
         return found
 
     def keep(self, session_id: str, said: Kept) -> None:
-        written = (
-            self.folder / f".{session_id}.{os.getpid()}"
-        )  # whole at once: others look, and we may be killed
+        # Whole at once: others look, and we may be killed.
+        written = self.folder / f".{session_id}.{os.getpid()}"
         written.write_text(json.dumps(said))
         written.replace(self.folder / f"{session_id}.json")
 

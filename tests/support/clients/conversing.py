@@ -103,9 +103,8 @@ class ScriptedLines(LineInput):
             for tab in self.context.tabs.tabs:
                 if tab is not self.context.tab and not tab.asks:
                     await tab.window.wait_idle()
-                if (
-                    tab.conversation.services.snapshots is not None
-                ):  # what is written now is no turn's any more
+                # What is written now is no turn's any more.
+                if tab.conversation.services.snapshots is not None:
                     await tab.conversation.services.snapshots.settled()
             await self.client._narrator.catch_up()
         finally:

@@ -27,9 +27,8 @@ from catena_store.records import (
 from catena_store.windows import attached_files, attachments
 from support.storage.rows import Clock, a_turn, new_conversation, new_link
 
-TEXTS = st.text(
-    st.characters(codec="utf-8", exclude_characters="\0"), max_size=12
-)  # a NUL is exported as its picture
+# A NUL is exported as its picture.
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 _PLACE = st.integers(0, 10_000)
 ACTS = st.lists(
     st.one_of(

@@ -108,9 +108,8 @@ class FilesWalk:
         self.wrong: list[str] = []
         self.tree: Tree = {}
         self.talks: list[Talk] = []
-        self._seen: dict[str, list[str | None]] = {
-            path: [None] for path in PATHS
-        }  # contents that were there once
+        # Contents that were there once.
+        self._seen: dict[str, list[str | None]] = {path: [None] for path in PATHS}
         self._changed_at: dict[str, int] = {}
         self._file = File(path)
         self._patches = patches
@@ -118,9 +117,8 @@ class FilesWalk:
         self._owners = itertools.count(1)
         self._tokens = itertools.count(1)
         self._nodes: dict[str, int] = {}  # by prompt
-        self._work: dict[
-            str, tuple[Writes, bool]
-        ] = {}  # what an agent does for a prompt; False: it does not end
+        # What an agent does for a prompt; False: it does not end.
+        self._work: dict[str, tuple[Writes, bool]] = {}
         self._running: dict[str, Running] = {}
         self._steps_until_death: int | None = None
         self._client: Client

@@ -33,9 +33,8 @@ class TurnFiles:
     parent: Node
     found: Tree = field(default_factory=dict)  # the files as it began
     changed: Changes = field(default_factory=dict)
-    unsure: set[str] = field(
-        default_factory=set
-    )  # what changed while another one was at work there, or after a cut
+    # What changed while another one was at work there, or after a cut.
+    unsure: set[str] = field(default_factory=set)
 
 
 @dataclass

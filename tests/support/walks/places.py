@@ -69,10 +69,11 @@ class Places:
         self._tabs: dict[int, OpenTabs] = {}
         self._place: Node = None
         self._acted = self._moved_by = 0  # the client that did something last, and that moved the place last
+        # The prompt on its way, and what the agent heard with it.
         self._asked: tuple[str, list[str]] = (
             "",
             [],
-        )  # the prompt on its way, and what the agent heard with it
+        )
 
     @property
     def _upstream(self) -> Upstream:

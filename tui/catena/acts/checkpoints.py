@@ -49,9 +49,8 @@ async def checkpoints(on: Here, frequency: str) -> Done:
         rows = []
         for each in await kept.listed():
             made = each.checkpoint
-            when = (
-                time_or_day(made.created_at, utc_now()) if made.label else ""
-            )  # else it is called by its time
+            # Else it is called by its time.
+            when = time_or_day(made.created_at, utc_now()) if made.label else ""
             values = (checkpoint_place(each), when, *checkpoint_facts(made))
             rows.append(ReportRow(checkpoint_name(made), values, partial(rewind_to, on, made)))
         if not rows:

@@ -35,9 +35,8 @@ class ActRow:
     summary: str = ""
     does: str = ""
     aliases: tuple[str, ...] = ()
-    meant: tuple[
-        str, ...
-    ] = ()  # words of other clients that lead here, and stay free for an agent's commands
+    # Words of other clients that lead here, and stay free for an agent's commands.
+    meant: tuple[str, ...] = ()
     names_of: Names = ""  # of what completes behind it: one agent, several, a checkpoint with a label
     takes: str = ""  # the parameter that is given what was typed behind the name
     key: str = ""  # of the screen: a template of the keys in effect

@@ -642,9 +642,8 @@ def _demo() -> Demo:
 
 
 async def _run(start: Start, demo: Demo | None) -> int:
-    sys.setswitchinterval(
-        _SWITCH_INTERVAL
-    )  # for all of our life: the SDK is imported later, when an agent starts
+    # For all of our life: the SDK is imported later, when an agent starts.
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     app = CatenaApp(start, environment=dict(os.environ), demo=demo)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGHUP):

@@ -120,9 +120,8 @@ class Memory:
         if record is None:
             raise NotFound("conversation", prompt.conversation_id)
         mask = SecretMask(self._rules)
-        text = mask.rewrite(
-            "\n".join(_told(rows))
-        )  # before it is cut into parts: half a secret looks like none
+        # Before it is cut into parts: half a secret looks like none.
+        text = mask.rewrite("\n".join(_told(rows)))
         parts = max(1, -(-len(text) // _PAGE))
         if not 1 <= part <= parts:
             raise NotRemembered(f"That turn has {parts} part{'s' if parts > 1 else ''}.")

@@ -73,6 +73,7 @@ VARIABLES = {
 _COMPLETE = "__complete"  # what fits at the cursor of a shell
 _COMMANDS = {each.name: each for each in commands_of("shell")}
 _LISTED = tuple(name for names in _GROUPS.values() for name in names.split())
+# As LinearSetting, which no start has to import.
 _LINEAR_LEVELS = (
     "quiet",
     "normal",
@@ -81,7 +82,7 @@ _LINEAR_LEVELS = (
     "screen-reader",
     "auto",
     "off",
-)  # as LinearSetting, which no start has to import
+)
 
 
 def run_command(arguments: Sequence[str]) -> int:

@@ -85,11 +85,12 @@ def _discard_output() -> None:
 
 def _prepare_streams() -> None:
     """Replace closed streams by the null device, and characters outside of a stream's encoding by `?`."""
+    # In this order, each gets its number.
     for name, mode in (
         ("stdin", "r"),
         ("stdout", "w"),
         ("stderr", "w"),
-    ):  # in this order, each gets its number
+    ):
         stream = getattr(sys, name)
         if stream is None:
             null = open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123, SIM115 - open until exit

@@ -23,9 +23,8 @@ def writing(path: Path, *, force: bool = False) -> Iterator[TextIO]:
     """
     if not force and path.exists():
         raise FileExistsError(17, "exists already", str(path))
-    handle, beside = tempfile.mkstemp(
-        dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part"
-    )  # mode 0600
+    # Mode 0600.
+    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             yield file

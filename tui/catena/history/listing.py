@@ -113,17 +113,15 @@ class HistoryListing:
         self._directory = directory
         self._repositories = repositories or Repositories()
         self._entries: dict[str, HistoryEntry] = {}
-        self._texts: dict[
-            str, tuple[str, str]
-        ] = {}  # folded: the name; that, the directory and the last prompt
+        # Folded: the name; that, the directory and the last prompt.
+        self._texts: dict[str, tuple[str, str]] = {}
         self._directories: Counter[tuple[str, bool]] = Counter()  # of what is listed, foreign ones apart
         self._ordered: _Ordered | None = None
         self._changes = 0  # of what the order is made of
         self._found: tuple[tuple[str, ...], list[int]] | None = None  # places in the order, by the last words
         self._opened: frozenset[str] = frozenset()
-        self._counts: Mapping[
-            str, int
-        ] = {}  # of our conversations by directory, while not all of them are here
+        # Of our conversations by directory, while not all of them are here.
+        self._counts: Mapping[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._entries)

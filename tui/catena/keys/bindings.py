@@ -17,9 +17,8 @@ BindingChain: TypeAlias = "list[tuple[DOMNode, BindingsMap]]"
 
 def keys_of(node: DOMNode) -> KeyMap:
     """The keys in effect in the app of a node; the defaults in an app without any of its own."""
-    keys = getattr(
-        node.app, "keys", None
-    )  # asked for at each key: a runtime protocol would take ten times as long
+    # Asked for at each key: a runtime protocol would take ten times as long.
+    keys = getattr(node.app, "keys", None)
     return keys if isinstance(keys, KeyMap) else DEFAULT_KEYS
 
 

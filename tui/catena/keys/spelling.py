@@ -166,9 +166,8 @@ def _needs_kitty(press: str) -> bool:
         return True
     if not modifiers or name in _CURSOR_KEYS or (name[0] == "f" and len(name) > 1):
         return False
-    if (
-        len(name) > 1 and name != "space"
-    ):  # enter, tab, escape, backspace: with a modifier the same without it
+    # Enter, tab, escape, backspace: with a modifier the same without it.
+    if len(name) > 1 and name != "space":
         return press != "shift+tab"
     if name == "space":
         return modifiers != {"ctrl"}

@@ -64,9 +64,8 @@ class LinearContext:
         self._listed_in: Tab | None = None  # that it is about; None for one that is about all of them
         self._dialogs = 0  # that wait for a line: questions of agents wait until they have it
         self.open_tab: Callable[[Tab], Awaitable[None]] = _nowhere
-        self.do: Callable[
-            [str, str], Awaitable[None]
-        ]  # does the command of a name, with what is typed behind
+        # Does the command of a name, with what is typed behind.
+        self.do: Callable[[str, str], Awaitable[None]]
         self.known: Callable[[str], Awaitable[str]] = (
             _nobody  # a command's own name, or a template's; "" for none
         )

@@ -73,9 +73,8 @@ class FileTable:
         self.below = below
         self._favourites = favourites
         cut = len(below)
-        self._lows = [
-            path if (low := path[cut:].lower()) == path else low for path in paths
-        ]  # most are the same
+        # Most are the same.
+        self._lows = [path if (low := path[cut:].lower()) == path else low for path in paths]
         self._names = [low.rstrip("/").rpartition("/")[2] for low in self._lows]
         self._narrowed: tuple[str, list[int]] = ("", [])  # what was typed last, and what it leaves
 

@@ -10,9 +10,8 @@ from textual.content import Content
 
 from catena.text.safe_text import safe
 
-_STRINGS = re.compile(
-    "(?:\x1b[]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c|$)"
-)  # OSC, DCS, …
+# OSC, DCS, …
+_STRINGS = re.compile("(?:\x1b[]PX^_]|[\x90\x98\x9d\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\\\|\x9c|$)")
 _SEQUENCES = re.compile("(?:\x1b\\[|\x9b)([0-9;:<=>?]*)[ -/]*([@-~])|\x1b[ -/]*[0-~]")
 _CONTROLS = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 _LONGEST = 2_000  # characters; a row has a few hundred

@@ -42,9 +42,8 @@ _MOST_BRACKETS = 2_000
 _SPECIAL = re.compile(r"[\\`*\[\]<>~|$]|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
 _LINE_START = re.compile(r"(?m)^([ \t]*)(?:([#+=-])|(\d{1,9})([.)]))")
 _BACKTICKS = re.compile(r"`+|~+")
-_PROSE = re.compile(
-    r"[^\W\d_][^\n]*+(?:\n[^\W\d_][^\n]*+)*+"
-)  # each line begins with a letter: one paragraph
+# Each line begins with a letter: one paragraph.
+_PROSE = re.compile(r"[^\W\d_][^\n]*+(?:\n[^\W\d_][^\n]*+)*+")
 _HTML = frozenset({"html_block", "html_inline"})
 _MAY_OPEN = ("<", "```", "~~~")  # a block without any of these has no HTML, and nothing in it is left open
 

@@ -435,9 +435,8 @@ class Start:
     agent: AgentSpec | None = None  # open a new tab with this agent
     conversation_id: str | None = None  # show its tab, a new one if it has none
     picker: bool = False  # begin with the list of conversations
-    further_directories: tuple[
-        str, ...
-    ] = ()  # absolute: for the first tab that is shown, and for new conversations
+    # Absolute: for the first tab that is shown, and for new conversations.
+    further_directories: tuple[str, ...] = ()
     settings: Settings = field(default_factory=Settings)
     note: StartNote = field(default_factory=StartNote)
     clock: Callable[[], datetime] | None = None  # None: the system's

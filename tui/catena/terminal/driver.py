@@ -138,9 +138,8 @@ class TerminalDriver(LinuxDriver):
         self._output_fd = sys.__stdout__.fileno()  # not standard error, which may be a file
         self._encoding = sys.__stdout__.encoding
         self._output: TerminalOutput | None = None
-        self._speaks_utf8 = (
-            codecs.lookup(self._encoding).name == "utf-8"
-        )  # else what it cannot say is spelled out
+        # Else what it cannot say is spelled out.
+        self._speaks_utf8 = codecs.lookup(self._encoding).name == "utf-8"
         self._draws_lines = terminal_encoding(os.environ, self._encoding) == "utf-8"
         self._painter = Painter(
             erases_with_background=erases_with_background(os.environ),

@@ -63,9 +63,8 @@ _ANY_STRING = "\x1bP0"  # in the place of what was too long: its end still has t
 _NAMED_KEY = re.compile(
     r"\x1b\[(?:(\d{1,7})(?::(\d{0,7})(?::(\d{0,7}))?)?)?(?:;(\d{0,3})(?::(\d?))?)?(?:;([\d:]{0,64}))?([u~A-HPQRS])"
 )
-_MODIFIED_KEY = re.compile(
-    r"\x1b\[27;(\d{1,3});(\d{1,7})~"
-)  # as xterm sends it, and tmux by default from 3.5 on
+# As xterm sends it, and tmux by default from 3.5 on.
+_MODIFIED_KEY = re.compile(r"\x1b\[27;(\d{1,3});(\d{1,7})~")
 _MOUSE = re.compile(r"\x1b\[<\d{1,4};-?\d{1,5};-?\d{1,5}[Mm]")
 _SIZE = re.compile(r"\x1b\[48;(\d{1,4})(?::\d*)*;(\d{1,4})(?::\d*)*;(\d{1,5})(?::\d*)*;(\d{1,5})(?::\d*)*t")
 _MODE = re.compile(r"\x1b\[\?(2026|2048);(\d)\$y")

@@ -123,6 +123,7 @@ def editor_command(environment: Mapping[str, str]) -> list[str]:
     return words
 
 
+# Editors that go to the line of an argument `+LINE`.
 _PLUS_LINE = frozenset(
     {
         "vi",
@@ -140,7 +141,7 @@ _PLUS_LINE = frozenset(
         "mg",
         "ed",
     }
-)  # editors that go to the line of an argument `+LINE`
+)
 _COLON_LINE = frozenset({"hx", "helix", "subl", "sublime_text", "zed"})  # … and that of `FILE:LINE`
 _GOTO_LINE = frozenset(
     {"code", "code-insiders", "codium", "vscodium", "cursor", "windsurf"}

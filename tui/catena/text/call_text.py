@@ -39,10 +39,11 @@ FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
 _GLYPHS = {"pending": "○", "in_progress": "◐", "completed": "✓", "failed": "✗"}
 _UNKNOWN = "◌"  # cancelled, or of unknown outcome
 UNLIKE = "!"  # done, and not what was asked for
+# Characters of an argument in the line of a call, and how many of them are told.
 _LONGEST, _MOST_TOLD = (
     200,
     6,
-)  # characters of an argument in the line of a call, and how many of them are told
+)
 
 
 def glyph_of(call: Call) -> str:

@@ -18,10 +18,11 @@ from catena_store.records import (
 )
 
 FORMAT = 1  # of every JSON shape; raised when a field is renamed or removed, never when one is added
+# Other keys than field names.
 _KEYS = {
     (Link, "unabridged_from"): "whole",
     (Turn, "unabridged_from"): "whole_id",
-}  # other keys than field names
+}
 
 
 def dumps(value: object, *, indent: int | None = None) -> str:

@@ -316,9 +316,8 @@ class SecretMask:
         if not self.rules and not isinstance(value, str):
             texts = [name]
             _collect(value, texts)
-            if not _may_hold_secrets(
-                "\n".join(texts)
-            ):  # most values: a look at all at once is a fifth of the work
+            # Most values: a look at all at once is a fifth of the work.
+            if not _may_hold_secrets("\n".join(texts)):
                 return value
         return self._rewrite_each(value, name)
 

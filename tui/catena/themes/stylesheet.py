@@ -59,11 +59,12 @@ class SparingStylesheet(Stylesheet):
         components = node._get_component_classes()
         if not components:
             return
+        # What rules can call a component.
         names = (
             "*",
             "DOMNode",
             *(f".{component}" for component in components),
-        )  # what rules can call a component
+        )
         rules_map = self.rules_map
         rules = [rules_map[name] for name in names if name in rules_map]
         states = set[str]().union(*(rule.pseudo_classes for found in rules for rule in found))

@@ -121,9 +121,8 @@ class Composer(SafeTextArea):
         super().__init__(id=id, highlight_cursor_line=False, compact=True)
         self.cursor_blink = False
         self.match_cursor_bracket = False
-        self._written_at = self._pressed_at = float(
-            "-inf"
-        )  # when something was typed or pasted; the last key
+        # When something was typed or pasted; the last key.
+        self._written_at = self._pressed_at = float("-inf")
         self._clock = clock
         self._came_in_at = float("-inf")  # when a text came in that no key had asked for
         self._came_in = ""  # the whole text then
@@ -136,9 +135,8 @@ class Composer(SafeTextArea):
         self.undone: Callable[[], None] = lambda: None  # called when typing was undone
         self.mode_changed: Callable[[str], None] = lambda word: None  # called with the word of vi's mode
         self.shortcut: Callable[[events.Key], bool] = lambda key: False  # True: the key meant something else
-        self.before_typing: Callable[[], None] = lambda: (
-            None
-        )  # called before a key or a paste is handled here
+        # Called before a key or a paste is handled here.
+        self.before_typing: Callable[[], None] = lambda: None
 
         self.use_vim(vim)
 

@@ -12,9 +12,8 @@ from catena.text.safe_text import safe_line
 
 _AROUND = 2  # cells on both sides of the axis
 
-Hint: TypeAlias = tuple[
-    str, str
-]  # the key (before it is drawn: a template of the keys in effect), and what it does
+# The key (before it is drawn: a template of the keys in effect), and what it does.
+Hint: TypeAlias = tuple[str, str]
 
 _BETWEEN = Content.styled(" · ", "$rule")
 

@@ -144,9 +144,8 @@ class FilesAlong:
             goes = _offers(steps, key)
         else:
             goes = f"{key} restores {_counted(steps)}"
-            goes += (
-                f", {deleted:,} deleted" if deleted else ""
-            )  # behind a comma: left out where there is less room
+            # Behind a comma: left out where there is less room.
+            goes += f", {deleted:,} deleted" if deleted else ""
         left = len(plan.steps) - len(steps)
         stays = f"; {left:,} {'stays' if left == 1 else 'stay'}" if left else ""
         theirs = sum(step.conflict is not None for step in steps)

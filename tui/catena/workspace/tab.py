@@ -153,9 +153,8 @@ class Tab:
     taken_paths: set[str] = field(default_factory=set)  # that were offered, and taken into its text
     prepared: bool = False  # its session was prepared
     moving: int = 0  # steps under way that move it to another leaf; its draft is not ours to save meanwhile
-    growing: dict[str, GrowingText] = field(
-        default_factory=dict
-    )  # published text of messages that still grow
+    # Published text of messages that still grow.
+    growing: dict[str, GrowingText] = field(default_factory=dict)
     editing: Editing | None = None  # a prompt is in the composer to be sent again, and the draft waits
     left_edits: dict[str, LeftEdit] = field(default_factory=dict)  # by prompt
     behind: FilesBehind | None = None  # it went elsewhere, and its files did not

@@ -41,9 +41,8 @@ class Speaker(Enum):
 class Expected:
     """What the record says that a session holds."""
 
-    holds: Sequence[
-        tuple[Speaker, str]
-    ]  # prompts, and each clean turn's last answer, of the part from `unabridged_from` to `knows`
+    # Prompts, and each clean turn's last answer, of the part from `unabridged_from` to `knows`.
+    holds: Sequence[tuple[Speaker, str]]
     possible: Sequence[str]  # every prompt that it may hold, up to `reach`
     unproven: int = 0  # prompts behind the last of `holds` that may be replayed in other words, or not at all
 

@@ -53,12 +53,10 @@ class Situation:
     warm: frozenset[str]  # links whose session is open in our agent process, in their newest version
     powers: SessionCapabilities
     spent: frozenset[str] = frozenset()  # links whose session cannot be opened again
-    overtaken: frozenset[str] = (
-        frozenset()
-    )  # links whose ceiling is a prompt that another one answered on the path
-    copyable: frozenset[str] = (
-        frozenset()
-    )  # links of another directory or profile whose transcript can be copied for the target
+    # Links whose ceiling is a prompt that another one answered on the path.
+    overtaken: frozenset[str] = frozenset()
+    # Links of another directory or profile whose transcript can be copied for the target.
+    copyable: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

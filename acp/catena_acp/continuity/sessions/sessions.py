@@ -129,9 +129,8 @@ class Sessions:
         self._services = services
         self._live: dict[str, LiveSession] = {}
         self._opening: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # while it is wanted
-        self._given_up: dict[
-            str, asyncio.Future[LiveSession]
-        ] = {}  # openings that the agent may still answer
+        # Openings that the agent may still answer.
+        self._given_up: dict[str, asyncio.Future[LiveSession]] = {}
         self._closing: set[asyncio.Future[None]] = set()
         self._unattended: dict[asyncio.Future[Any], AgentPort] = {}  # new sessions and forks, likewise
 

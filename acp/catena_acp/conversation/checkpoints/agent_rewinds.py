@@ -155,9 +155,8 @@ class RewindRequests:
             await noted
             await self._note(request, RewindAnswer.FAILED)
             why = f"The rewind failed: {error}"
-            open_still = (
-                self._conversation.windows
-            )  # the others are told where the one that was asked is gone
+            # The others are told where the one that was asked is gone.
+            open_still = self._conversation.windows
             for told in {window_id} & open_still or open_still:
                 self._conversation.publish(Troubled(told, Problem(Trouble.STORE, why)))
 

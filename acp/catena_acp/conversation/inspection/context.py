@@ -42,9 +42,8 @@ class TurnContext:
     abridged: bool  # … of which it was told some only in part
     left_out: tuple[MessagePreview, ...]  # the newest of what was left out, oldest first
     tools: tuple[str, ...]  # the tool calls that were listed, in words
-    others: tuple[
-        OtherSession, ...
-    ]  # those that the route chose from; nothing is known of them without a seam
+    # Those that the route chose from; nothing is known of them without a seam.
+    others: tuple[OtherSession, ...]
     before: str | None  # the turn before on the branch, and the next one
     after: str | None
     next: Chain | None = (

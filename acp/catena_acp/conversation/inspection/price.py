@@ -77,9 +77,8 @@ class Price(ContextSummary):
             clauses = ["same context", self.copied]
         else:
             clauses = price_clauses(self, reason=self.reason, abridged=self.abridged, all_of_it=all_of_it)
-        return (
-            [SAID_BEFORE, *clauses] if self.before_logout else clauses
-        )  # first: a narrow screen cuts the end
+        # First: a narrow screen cuts the end.
+        return [SAID_BEFORE, *clauses] if self.before_logout else clauses
 
 
 def price_of_any(prices: Sequence[Price]) -> str:

@@ -49,9 +49,8 @@ def left_open(answers: Sequence[str]) -> tuple[Todo, ...]:
 
     An answer that lists next steps replaces those of the answers before; a box stays until it is ticked.
     """
-    found: dict[
-        str, tuple[Todo, bool]
-    ] = {}  # by its words: the todo, and whether a list of next steps has it
+    # By its words: the todo, and whether a list of next steps has it.
+    found: dict[str, tuple[Todo, bool]] = {}
     for answer in answers:
         listed = list(_listed(answer))
         if any(from_list for _, _, from_list in listed):

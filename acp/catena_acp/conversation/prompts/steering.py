@@ -117,9 +117,8 @@ class Steering:
         self, running: RunningTurn, item: QueueItem, row_id: str, *, doubtful: bool = False
     ) -> bool:
         """It is a row of the turn from now on, at the place where it was said."""
-        with contextlib.suppress(
-            StoreError
-        ):  # told by the turn's end; the mark puts it right at the next start
+        # Told by the turn's end; the mark puts it right at the next start.
+        with contextlib.suppress(StoreError):
             await shielded(running.interject(row_id, item.text, row_data(item, doubtful=doubtful)))
             await shielded(with_retries(lambda: self._leaves_the_queue(item, row_id)))
             await self._queue.publish()

@@ -214,9 +214,8 @@ class Window:
         finally:
             if kept_as is not None:
                 await shielded(self.queue.forget_edit(kept_as))
-        with contextlib.suppress(
-            StoreError, AgentError
-        ):  # the edit is on its way, whatever comes of the remark
+        # The edit is on its way, whatever comes of the remark.
+        with contextlib.suppress(StoreError, AgentError):
             await announce(self._conversation.send_context(), self.id, self._conversation.agent_title)
 
     async def retry(
@@ -264,9 +263,8 @@ class Window:
         A prompt that is not out yet is restored to the draft. What waits now then waits for the person; what is said
         from now on does not.
         """
-        holding = asyncio.ensure_future(
-            self.queue.hold()
-        )  # asks for the store before the end of the turn does
+        # Asks for the store before the end of the turn does.
+        holding = asyncio.ensure_future(self.queue.hold())
         await self._prompts.stop()
         await holding
 
@@ -498,10 +496,11 @@ async def _prepare(conversation: LiveConversation, window_id: str, *, new: bool 
     """
     agent = None
     problem: Problem | None = None
+    # Another one may be chosen meanwhile.
     while agent != (
         conversation.record.agent,
         conversation.record.profile,
-    ):  # another one may be chosen meanwhile
+    ):
         agent = conversation.record.agent, conversation.record.profile
         problem = await _prepared(conversation, window_id, agent, new=new)
     if problem is not None:

@@ -26,10 +26,11 @@ from catena_store.database.database import Database, default_path
 from catena_store.ids import utc_now
 
 _MOST = 10_000  # hits, where all are wanted
+# Cells of a terminal on which the second line stands below the title; of a title, at least.
 _WIDE, _TITLE = (
     100,
     20,
-)  # cells of a terminal on which the second line stands below the title; of a title, at least
+)
 _GAP, _INDENT = "  ", 4
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
 

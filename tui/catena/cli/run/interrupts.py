@@ -18,9 +18,8 @@ class Interrupts:
     def __init__(self) -> None:
         self.status: int | None = None  # the exit status by the first interrupt
         self._task = asyncio.current_task()
-        self._under_way: dict[
-            object, Callable[[], object] | None
-        ] = {}  # each with its stop, until that was called
+        # Each with its stop, until that was called.
+        self._under_way: dict[object, Callable[[], object] | None] = {}
         self._may_cancel = True
 
     def install(self) -> None:

@@ -24,13 +24,14 @@ if TYPE_CHECKING:  # the first frame needs no transcript
     from catena_store.records import Message as Record
 
 
+# By kind of message.
 _BROWSED = {
     "user": "prompt",
     "agent": "answer",
     "thought": "thought",
     "tool": "tool call",
     "plan": "plan",
-}  # by kind of message
+}
 _STILL_FRAME = 0.1  # seconds between two drawings over a slow line
 
 

@@ -660,9 +660,8 @@ class TabPresenter:
             return
         empty = self.empty
         session = tab.session or tab.window.session
-        if (
-            self.shown is not None or not parts.conversation.start.display
-        ):  # else it stays until there is a page
+        # Else it stays until there is a page.
+        if self.shown is not None or not parts.conversation.start.display:
             parts.conversation.show_tab(empty=empty)
         if empty:
             where = from_home(tab.conversation.record.cwd)

@@ -44,6 +44,7 @@ from catena_store.records import Kind, Message
 _COLUMN, _WIDEST = 40, 200  # cells of a screen for each branch, and in which branches stand
 _MOST_FILES = 20  # of a branch whose changes are shown
 _MOST_LINES = 200  # added and removed, of one file
+# From the left.
 _KEEP = (
     "keep_a",
     "keep_b",
@@ -54,7 +55,7 @@ _KEEP = (
     "keep_g",
     "keep_h",
     "keep_i",
-)  # from the left
+)
 _OTHERS = SheetKey("{answer_before answer_after}", "others")
 _STEP = "step"  # of a click
 

@@ -173,9 +173,8 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
 
     def compose(self) -> ComposeResult:
         """The list under its filter, and beside or instead of it the preview."""
-        self.set_class(
-            self.app.size.width >= _BESIDE, "-beside", update=False
-        )  # it is styled when it is shown
+        # It is styled when it is shown.
+        self.set_class(self.app.size.width >= _BESIDE, "-beside", update=False)
         completions = QueryCompletions(id="completions")
         filter_field = HistoryFilter(self._listing, self._reader, completions)
         with Horizontal(id="sides"):

@@ -65,9 +65,8 @@ class Painter:
         self._wanted: list[CellRow] = []
         self._shown: list[CellRow] = []  # empty: nothing is known
         self._kept: set[int] = set()  # rows that are wanted otherwise, and were not painted
-        self._columns: set[_Column] = (
-            set()
-        )  # in which the rows of a widget beside others are wanted otherwise
+        # In which the rows of a widget beside others are wanted otherwise.
+        self._columns: set[_Column] = set()
         self.moves_columns = False  # the terminal moves rows between a left and a right margin, too
         self._cursor: tuple[int, int] | None = None  # where it stands, if that is known
         self._way = ("", "")  # of the cursor behind the last frame: as Textual writes it, and shorter

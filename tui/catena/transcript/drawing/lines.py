@@ -54,9 +54,8 @@ class Line:
     padded: bool = False  # the ground reaches half a row into the blank rows above and below
     image: ImageRow | None = None
     tabs: Sequence[tuple[int, int]] = ()  # where a tab of the source is drawn as blanks behind the lead
-    strip: Strip | None = field(
-        default=None, compare=False, repr=False
-    )  # composed with its gutter, at ``strip_key``
+    # Composed with its gutter, at ``strip_key``.
+    strip: Strip | None = field(default=None, compare=False, repr=False)
     strip_key: object = field(default=None, compare=False, repr=False)
 
     @property

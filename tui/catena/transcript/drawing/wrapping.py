@@ -104,9 +104,8 @@ def _break_wide(text: str, width: int, limit: int) -> list[WrappedRow]:
             if begin == start and rows:
                 start, passed = finish, position + cells  # a row never begins with the space it was broken at
             elif not solid and position + cells - passed > limit:
-                rows.append(
-                    WrappedRow(start, begin, position - passed, begin)
-                )  # an indentation wider than the row
+                # An indentation wider than the row.
+                rows.append(WrappedRow(start, begin, position - passed, begin))
                 start, passed = finish, position + cells
             elif before != " " or chance is None:
                 chance = (begin, position, finish, position + cells)

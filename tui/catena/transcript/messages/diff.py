@@ -21,9 +21,8 @@ SIDE_BY_SIDE = 116  # cells of text from which both versions stand beside each o
 _NUMBER = 5  # cells of a line number, which ends beside its sign
 _SIGNS = {"+": "+", "-": "−", " ": " "}
 
-Words = Mapping[
-    int, Sequence[tuple[int, int]]
-]  # by index of a line: the ranges that differ from its counterpart
+# By index of a line: the ranges that differ from its counterpart.
+Words = Mapping[int, Sequence[tuple[int, int]]]
 
 
 @dataclass(frozen=True, slots=True)

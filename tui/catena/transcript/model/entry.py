@@ -59,9 +59,8 @@ from catena_acp.spoken.spoken import (
 from catena_store.records import Kind, Message, MessageState
 
 _FOLDED_AT_FIRST = frozenset({Kind.THOUGHT, Kind.TOOL, Kind.SEAM, Kind.NOTICE})
-_GROUPED = frozenset(
-    {"read", "search", "fetch"}
-)  # kinds of calls whose work is not shown unless it is asked for
+# Kinds of calls whose work is not shown unless it is asked for.
+_GROUPED = frozenset({"read", "search", "fetch"})
 _GATHERED = frozenset({"edit", "execute"})  # kinds whose work is shown, and grouped when it is no longer new
 _UNDER_WAY = ("pending", "in_progress", "completed", "")
 _INDENT = 2  # cells of what a subagent says and does; its mark stands in them

@@ -11,11 +11,12 @@ from textual.strip import Strip
 from catena.transcript.drawing.render_options import Palette
 
 _GLYPH = "▐"
+# What a press of the mouse does.
 _ABOVE, _ON, _BELOW = (
     "scroll_up",
     "grab",
     "scroll_down",
-)  # what a press of the mouse does
+)
 
 
 class TranscriptScrollBar(ScrollBar):

@@ -52,9 +52,8 @@ class TextMatcher(TextPattern):
 
     def __init__(self, text: str | Sequence[str]) -> None:
         super().__init__(text)
-        self._counts: dict[
-            str, tuple[tuple[object, ...], int]
-        ] = {}  # by message: of which text, and how many
+        # By message: of which text, and how many.
+        self._counts: dict[str, tuple[tuple[object, ...], int]] = {}
 
     def hits(self, column: Column) -> list[TextHit]:
         """Return the hits in the loaded messages, oldest first; at most 10,000."""

@@ -32,9 +32,8 @@ class TabActions:
         self._unreadable: Tab | None = (
             None  # the active tab, where it could not be shown, and no other one is
         )
-        self.shown_first: Callable[
-            [Tab], Awaitable[None]
-        ]  # called once a tab is on the screen for the first time
+        # Called once a tab is on the screen for the first time.
+        self.shown_first: Callable[[Tab], Awaitable[None]]
         self.beginning = True  # until the first tab is there, or its choice is the person's
 
     @property

@@ -311,9 +311,8 @@ class ElicitationPanel(Vertical, can_focus=True):
         self._ending.show(BandWords("", choices=endings))
         width = max(1, self.band.content_size.width)
         rows = sum(len(line.wrap(width)) if line else 1 for line in said)
-        around = (
-            1 + len(self._ending.lines(width)) + (0 if short else _BLANKS)
-        )  # the title, and what can be done
+        # The title, and what can be done.
+        around = 1 + len(self._ending.lines(width)) + (0 if short else _BLANKS)
         self._asked.around = around + (Fields.least(short=short) if self._rows else 0)
         most = self._asked.most(self.screen.size.height)
         self._fields.around = around + min(rows, most)

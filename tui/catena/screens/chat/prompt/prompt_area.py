@@ -531,9 +531,8 @@ class PromptArea(Centred):
         self.close_completions()
         if completed is not None:
             text, whole = completed
-            whole = (
-                whole or text.rstrip() == self.composer.text
-            )  # its arguments are the person's to leave out
+            # Its arguments are the person's to leave out.
+            whole = whole or text.rstrip() == self.composer.text
             self.composer.put(text)
             if enter is not None and not meant:
                 self._completed = (text.rstrip(), enter)
