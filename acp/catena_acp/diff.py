@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 _HEAD = re.compile(r"=+|@@ -\d+(,\d+)? \+\d+(,\d+)? @@")  # lines of a patch that say nothing
 _CONTEXT = 3  # unchanged lines around a change
-_COMPARED = (
-    1500  # changed lines of either side beyond which everything between first and last counts as changed
-)
+# Changed lines of either side beyond which everything between first and last counts as changed.
+_COMPARED = 1500
 
 
 @dataclass(frozen=True, slots=True)

@@ -289,9 +289,8 @@ class Expense:
     input_tokens: int  # as the agent reported them
     output_tokens: int
     total_tokens: int
-    tokens_at_least: bool = (
-        False  # it is not known whether they were those of a turn, or of the session so far
-    )
+    # It is not known whether they were those of a turn, or of the session so far.
+    tokens_at_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,9 +31,8 @@ class Quirks:
     load_destroys: bool = False  # a session can be loaded once at most: never load just to probe
     replay_faithful: bool | None = None  # None: to be found out
     replay_ends_with_commands: bool = False  # sends a history behind the answer, and its commands behind that
-    usage_of: Literal["turn", "session"] | None = (
-        None  # whose tokens it reports; by the protocol the session's
-    )
+    # Whose tokens it reports; by the protocol the session's.
+    usage_of: Literal["turn", "session"] | None = None
     replay_notes: tuple[str, ...] = ()  # patterns of its own messages among the person's when it replays
     load_twice_breaks: bool = False  # loading a loaded session fails, or doubles later chunks
     fork_at_key: str | None = None  # None | "air" | "message_id"
@@ -42,9 +41,8 @@ class Quirks:
     fork_cold: bool = True  # forks a session that it has not loaded
     # Ways to open a session (resumed, forked …) after which its total cost counts on from what it had.
     total_goes_on: frozenset[str] = frozenset()
-    command_keeps_with_prior_context: bool = (
-        False  # a slash command behind another text block stays a command
-    )
+    # A slash command behind another text block stays a command.
+    command_keeps_with_prior_context: bool = False
     missing_files_must_be_empty: bool = False  # writing a new file fails if reading it first is refused
 
     @property

@@ -148,7 +148,6 @@ class Limits:
     replay: float = 20  # the end of a history that comes behind the answer
     setting: float = 60
     closing: float = 5
-    quiet: float = (
-        1  # without a byte, and a line without its end is looked at; five times that, and it is shown
-    )
+    # Seconds without a byte, after which a line without its end is looked at; after five times that it is shown.
+    quiet: float = 1
     login: float = 600  # a person may be logging in in a browser

@@ -99,12 +99,10 @@ class ToolCallChanged:
     raw_output: Any = None
     subagent_of: str | None = None  # the tool call that started the subagent that made this one
     background: str | None = None  # the agent's id of the work that goes on after the call has returned
-    doubt: str | None = (
-        None  # why the rest may not be all that it is about: something was cut or could not be read
-    )
-    by_client: bool = (
-        False  # done by Catena itself at the agent's request; the agent knows nothing of this id
-    )
+    # Why the rest may not be all that it is about: something was cut or could not be read.
+    doubt: str | None = None
+    # Done by Catena itself at the agent's request; the agent knows nothing of this id.
+    by_client: bool = False
 
 
 @dataclass(frozen=True, slots=True)

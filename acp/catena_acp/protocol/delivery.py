@@ -82,9 +82,8 @@ class EventDelivery:
                 del self._unclaimed[forgotten]
                 self._log(f"events of session {forgotten!r}, which nobody listens to, are let go")
         unclaimed.append(event)
-        self._unclaimed[session_id] = (
-            unclaimed  # last, since the session that was quiet longest is dropped first
-        )
+        # Last, since the session that was quiet longest is dropped first.
+        self._unclaimed[session_id] = unclaimed
         self._unclaimed_size += _size(event)
         if self._unclaimed_size > MAX_UNCLAIMED_SIZE:
             self._trim()

@@ -135,9 +135,8 @@ def _without_descriptions() -> Iterator[None]:
 def _without_validators() -> Iterator[None]:
     from pydantic import BaseModel
 
-    name: Literal["defer_build"] = (
-        "defer_build"  # models inherit it from the one above them when they are defined
-    )
+    # Models inherit it from the one above them when they are defined.
+    name: Literal["defer_build"] = "defer_build"
     deferred = BaseModel.model_config.get(name)
     BaseModel.model_config[name] = True
     try:

@@ -17,9 +17,8 @@ MAX_TEXT = 10_000  # characters kept of one text
 
 _MASK = "•••"
 _SECRET_NAME = re.compile(r"key|token|secret|passw|authorization|credential|cookie|bearer", re.IGNORECASE)
-_SHORTEST = (
-    8  # characters of a value that is masked wherever it stands: a shorter one stands in other words, too
-)
+# Characters of a value that is masked wherever it stands: a shorter one stands in other words, too.
+_SHORTEST = 8
 
 
 class WireRecord:

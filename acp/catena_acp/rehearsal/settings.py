@@ -129,9 +129,8 @@ class Options(NamedTuple):
     titles: bool = True
     usage: bool = True
     replay: str = "faithful"  # faithful, none
-    fork_at: str | None = (
-        None  # air: an agent message, by _meta.jetbrains.air.fork; user: a prompt, by _meta.messageId
-    )
+    # Air: an agent message, by _meta.jetbrains.air.fork; user: a prompt, by _meta.messageId.
+    fork_at: str | None = None
     cold_fork: bool = True  # forks sessions that this process has not opened
     auth: str = "offered"  # none, offered, required, terminal
     cancel_keeps: str = "partial"  # what of a cancelled turn stays in the context; see KEPT_CONTEXT

@@ -55,9 +55,8 @@ Parameters = Sequence[object]
 _OLDEST_SQLITE = (3, 37)  # the first that keeps to the types of a table's columns
 _BUSY_SECONDS = 5.0
 _TOLD_AFTER = 0.2  # of that time
-_TRIED_ONCE = (
-    2.0  # seconds since another process was waited for in vain: who comes then does not wait as long again
-)
+# Seconds since another process was waited for in vain: who comes then does not wait as long again.
+_TRIED_ONCE = 2.0
 _PAUSE = 0.02  # seconds between tries to begin, in which reads have the connection
 _MOST_REPAIRS = 3  # in one life: a disk that keeps failing cannot be repaired
 

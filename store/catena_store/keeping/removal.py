@@ -25,9 +25,8 @@ _BUSY_SECONDS = 30.0  # that a step waits for others; it holds them up for some 
 _ROWS = 400  # of a step
 _BREAK_AFTER = 0.02  # seconds of work
 _BREAK_SECONDS = 0.005  # at least
-_MERGE_PAGES = (
-    16  # of the index, after a step: else SQLite merges many at once some day, in somebody's transaction
-)
+# Of the index, after a step: else SQLite merges many at once some day, in somebody's transaction.
+_MERGE_PAGES = 16
 _TIDY_SECONDS = 1.0  # at most that others wait while the index is merged into one part at the end
 _TIDY_STEPS = 20_000  # of SQLite's machine between two looks at the time
 _ENDED = "the messages that it carried were pruned"

@@ -69,9 +69,8 @@ class Profile:
     resume_replays: float | None = None  # likewise of a resumed session, which else tells nothing
     adds_rows: bool = False  # says something in a turn beside its answer that is in no transcript
     drops_short_rows: bool = False  # tells only the longest of a turn's messages when it replays
-    commands: str = (
-        "heard"  # like any prompt | local: run by itself, in no session | refused | refused, shown
-    )
+    # Like any prompt | local: run by itself, in no session | refused | refused, shown.
+    commands: str = "heard"
     forks_asleep: bool = False  # a fork is not live until it is opened
 
     @property

@@ -43,9 +43,8 @@ class ActRow:
     at: Literal["", "message", "message or label"] = ""  # lines may have its number before the argument
     moves: bool = False  # it leads elsewhere unasked: on the screen, what is typed behind it goes there
     leads: bool = False  # on the screen it opens a sheet or moves the focus: the keys behind it wait for that
-    needs_argument: bool = (
-        False  # without one, the screen puts the beginning of the command into the composer
-    )
+    # Without one, the screen puts the beginning of the command into the composer.
+    needs_argument: bool = False
     by_name: bool = True  # False: done by a key alone, and in no list
     screen: Front | None = None
     lines: Front | None = None

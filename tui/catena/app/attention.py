@@ -14,9 +14,8 @@ from catena.terminal.control.notifications import (
 )
 from catena.terminal.control.replies import Reply
 
-PATIENCE = (
-    10.0  # seconds of a turn after which its person has gone, where the terminal does not tell its focus
-)
+# Seconds of a turn after which its person has gone, where the terminal does not tell its focus.
+PATIENCE = 10.0
 _REMEMBERED = 64  # events that were told of
 
 

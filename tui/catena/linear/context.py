@@ -66,9 +66,8 @@ class LinearContext:
         self.open_tab: Callable[[Tab], Awaitable[None]] = _nowhere
         # Does the command of a name, with what is typed behind.
         self.do: Callable[[str, str], Awaitable[None]]
-        self.known: Callable[[str], Awaitable[str]] = (
-            _nobody  # a command's own name, or a template's; "" for none
-        )
+        # A command's own name, or a template's; "" for none.
+        self.known: Callable[[str], Awaitable[str]] = _nobody
         self._unplaced = ""  # texts that answered nothing while no tab had a draft
         self._hinted: set[str] = set()
         self.said: list[str] = []  # of our own words, since the last line that was typed

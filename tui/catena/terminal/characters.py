@@ -33,9 +33,8 @@ def terminal_encoding(environment: Mapping[str, str], stream: str = _UTF_8) -> s
 class Glyphs:
     """How half blocks and lines look, as far as the terminal has told."""
 
-    ambiguous_wide: bool = (
-        False  # characters whose width Unicode calls ambiguous take two cells, lines among them
-    )
+    # Characters whose width Unicode calls ambiguous take two cells, lines among them.
+    ambiguous_wide: bool = False
     gaps: bool = False  # half blocks are the font's, and leave a line of one pixel at one of their edges
 
     @property

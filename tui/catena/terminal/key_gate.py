@@ -21,12 +21,10 @@ from textual.widget import Widget
 
 from catena.terminal.key_pace import KeyPace
 
-_PATIENCE = (
-    20  # slices in which we had nothing to do; an action that is not done by then no longer holds the keys
-)
-_MOST_BUSY = (
-    100  # slices in which we worked, maybe at the action: a slow machine takes a while to import a screen
-)
+# Slices in which we had nothing to do; an action that is not done by then no longer holds the keys.
+_PATIENCE = 20
+# Slices in which we worked, maybe at the action: a slow machine takes a while to import a screen.
+_MOST_BUSY = 100
 _WORK = 0.002  # seconds of CPU in a slice
 _SLICE = 0.05  # seconds; a pause of the loop counts as one slice, however long: no action could use it
 _MOST_ROUNDS = 8  # of messages that come of messages; while an answer streams in there are always more

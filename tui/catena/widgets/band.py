@@ -43,9 +43,8 @@ class Choice:
     letter: str = ""
     price: str = ""
     whole: bool = False  # its words are not cut where options share a row
-    short: str = (
-        ""  # the same in fewer cells, where options share rows and have no room for all of their words
-    )
+    # The same in fewer cells, where options share rows and have no room for all of their words.
+    short: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,9 +71,8 @@ class LiveSession:
     listener: SessionListener
     prompted: bool = False  # a text went out to it since it was opened, and may be in it
     early: list[TranscriptEvent] = field(default_factory=list)  # what it said before its first prompt
-    history: LateHistory | None = (
-        None  # that it may still tell, of one that was opened and told nothing of it
-    )
+    # What it may still tell of its history: it was opened and told nothing of it.
+    history: LateHistory | None = None
     history_until: float = 0.0  # by the clock of its own, if its first turn is over by then
     directories: tuple[str, ...] = ()  # the further ones that it was opened with
     servers: tuple[dict[str, object], ...] = ()  # likewise, beside our own

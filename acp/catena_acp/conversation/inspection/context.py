@@ -46,9 +46,8 @@ class TurnContext:
     others: tuple[OtherSession, ...]
     before: str | None  # the turn before on the branch, and the next one
     after: str | None
-    next: Chain | None = (
-        None  # with what the next prompt makes of each link; of the branch's newest turn only
-    )
+    # With what the next prompt makes of each link; of the branch's newest turn only.
+    next: Chain | None = None
 
     @property
     def prior_context(self) -> str | None:

@@ -197,9 +197,8 @@ class QueuedSettings:
     def __init__(self, conversation: LiveConversation, window_id: str) -> None:
         self._conversation = conversation
         self._window_id = window_id
-        self._before: tuple[str, str | None, str | None] | None = (
-            None  # link, mode, model that the person chose
-        )
+        # Link, mode, model that the person chose.
+        self._before: tuple[str, str | None, str | None] | None = None
         self._ours: tuple[str | None, str | None] | None = None  # what we put in force instead
 
     async def apply(self, live: LiveSession, item: QueueItem) -> None:

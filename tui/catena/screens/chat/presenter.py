@@ -267,9 +267,8 @@ class TabPresenter:
         self._keys = keys
         self._loading: list[Tab] = []  # whose page is being read, once for each reading
         self._rows: dict[str, Message] = {}  # those that the transcript shows
-        self._end: dict[str, Message] | None = (
-            None  # the newest rows while the transcript does not reach so far
-        )
+        # The newest rows while the transcript does not reach so far.
+        self._end: dict[str, Message] | None = None
         self._page: HistoryPage | None = None  # the last that was shown
         self._appending: Tab | None = None  # whose rows below are being read
         self._reload = asyncio.Event()
@@ -278,9 +277,8 @@ class TabPresenter:
         self._added: list[Message] = []  # rows that are drawn together
         self._leaving_out = False  # rows are not drawn until the newest page is read
         self._read_to = -1  # depth of the last row that was read; rows above it are not new
-        self.shown: Tab | None = (
-            None  # what the screen shows; behind the active tab while a page is being read
-        )
+        # What the screen shows; behind the active tab while a page is being read.
+        self.shown: Tab | None = None
         self.returned: Callable[[Tab, str], None]  # a text is in the draft of the tab again: show it there
         self.moving: Tab | None = None  # it is moved to another leaf; its events wait until then
 

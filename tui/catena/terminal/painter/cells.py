@@ -48,9 +48,8 @@ _ENDS = {1: 22, 2: 22, 3: 23, 4: 24, 5: 25, 6: 25, 7: 27, 8: 28, 9: 29, 21: 24, 
 _ITALIC = 3
 _SEEN_ON_BLANKS = frozenset({4, 7, 9, 21, 51, 52, 53})
 _MOST_STYLES = 8_192  # each clickable place has a style of its own
-_MOST_LOOKS = (
-    4_096  # each link has a look of its own; equal ones that were made before and after are drawn again
-)
+# Each link has a look of its own; equal ones that were made before and after are drawn again.
+_MOST_LOOKS = 4_096
 
 
 class Look:

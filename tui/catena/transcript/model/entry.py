@@ -119,9 +119,8 @@ class Entry:
         self.group: tuple[Message, ...] = ()  # the calls of the group that begins here
         self.group_folded = True
         self.hidden = False  # in a folded group, of which it is not the first; or a notice that is put away
-        self.owner: Entry | None = (
-            None  # the call that started the subagent whose row this is, if it is loaded
-        )
+        # The call that started the subagent whose row this is, if it is loaded.
+        self.owner: Entry | None = None
         self.inner: list[Entry] = []  # of a call that started a subagent: what that says and does
         self.explained = False  # the notice below it tells why it was interrupted
         self.gap = 0

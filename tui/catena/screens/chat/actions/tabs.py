@@ -29,9 +29,8 @@ class TabActions:
         """``do`` does the command of a name."""
         self._context = context
         self._do = do
-        self._unreadable: Tab | None = (
-            None  # the active tab, where it could not be shown, and no other one is
-        )
+        # The active tab, where it could not be shown, and no other one is.
+        self._unreadable: Tab | None = None
         # Called once a tab is on the screen for the first time.
         self.shown_first: Callable[[Tab], Awaitable[None]]
         self.beginning = True  # until the first tab is there, or its choice is the person's

@@ -81,9 +81,8 @@ class PromptArea(Centred):
         self._shell_allowed = shell
         self._keys = keys
         self._offered: tuple[Sequence[str], str, str] | None = None  # pasted files, the text without and with
-        self._taken: tuple[Sequence[str], str] | None = (
-            None  # attached at once, and the text with their paths
-        )
+        # Attached at once, and the text with their paths.
+        self._taken: tuple[Sequence[str], str] | None = None
         self._closed_on: str | None = None  # the text beside which the completions were closed
         self.templates = TemplateReading(chat.templates, self._commands_read)
         self.names = NameReading(chat.names, self._commands_read)
