@@ -28,7 +28,7 @@ def session_prompt(agent, prompt):
     s = prompt["params"]["sessionId"]
     for number, (act, given) in enumerate(json.loads(prompt["params"]["prompt"][-1]["text"])):
         if act in ("tool_call", "tool_call_update"):
-            agent.send(agent.update(s, act, toolCallId="w", **given))
+            agent.send(agent.update(s, act, **{"toolCallId": "w", **given}))
             continue
         method = {"write": "fs/write_text_file", "ask": "session/request_permission"}[act]
         agent.ask(number + 100, method, sessionId=s, **given)
@@ -209,3 +209,22 @@ async def test_w07_what_was_written_cannot_steer_a_terminal(desk: Desk, at: Path
     (shown,) = await calls(desk, *steps)
     lines = [tool_line(shown, 1, str(at.parent)), *tool_details(shown, str(at.parent))]
     assert len(lines) > 3 and all(line.isprintable() for line in lines)
+
+
+async def test_w07_two_calls_at_once_on_one_file_each_show_their_own_change(desk: Desk, at: Path) -> None:
+    first, second = "one\ntwo\n", "1\ntwo\n"
+    holds(at, first)
+
+    def of(id: str, step: tuple[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+        return step[0], {**step[1], "toolCallId": id}
+
+    shown = await changes(
+        desk,
+        of("a", call(at)),
+        of("b", call(at)),
+        write(at, second),
+        of("a", ended(diff(at, first, second))),
+        write(at, "1\n2\n"),
+        of("b", ended(diff(at, second, "1\n2\n"))),
+    )
+    assert shown == [[(first, second)], [(second, "1\n2\n")]]

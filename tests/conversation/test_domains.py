@@ -346,6 +346,13 @@ def test_tool_calls_that_make_no_sense_touch_no_files(data: dict[str, Any]) -> N
     assert files_touched([tool(data)]) == ()
 
 
+def test_w07_what_was_written_for_a_call_whose_end_is_unknown_was_written() -> None:
+    change = {"type": "diff", "path": "/project/made.txt", "old": None, "new": "one\n", "by_client": True}
+    row = tool({"kind": "edit", "status": "unknown", "content": [change]})
+    (touched,) = files_touched([row])
+    assert (touched.changed, touched.unsure, touched.added) == (1, 0, 1)
+
+
 def test_changed_lines_are_counted_quickly_however_many_there_are() -> None:
     def lines_changed(old: str | None, new: str) -> tuple[int, int]:
         change = line_diff(old, new)

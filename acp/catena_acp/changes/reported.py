@@ -206,7 +206,7 @@ def _take(files: _Files, call: Call, cwd: str, *, later: bool) -> None:
     for diff in diffs:
         file = files.file(_absolute(diff.path, cwd))
         if not later:
-            file.unsure |= not sure
+            file.unsure |= not sure and diff not in call.written
         _take_diff(file, diff, _line_of(call, diff, diffs), later=later)
     match call.kind:
         case _ if not told:

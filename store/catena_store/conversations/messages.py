@@ -389,7 +389,7 @@ async def was_cleared(r: Reader, conversation_id: str) -> bool:
     """True if the conversation has a barrier, and two prompts or more."""
     row = await r.one(
         "SELECT EXISTS (SELECT 1 FROM message INDEXED BY message_barrier WHERE conversation_id = ?1 AND barrier)"
-        " AND (SELECT count(*) FROM message WHERE conversation_id = ?1 AND kind = 'user') > 1",
+        " AND (SELECT count(*) FROM (SELECT 1 FROM message WHERE conversation_id = ?1 AND kind = 'user' LIMIT 2)) = 2",
         (conversation_id,),
     )
     return row is not None and bool(row[0])

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from catena.errors import CommandRefused
 from catena.settings.agents import leading_agents
 from catena.settings.settings import Settings
 from catena.settings.tables.agents import AgentSetting
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.conversation_events import Doing
-from catena_acp.errors import AgentMissing
 from catena_acp.trouble.troubles import Trouble
 from catena_store.records import Cause, ContextSource
 from support.conversations.rehearsed import Desk, World
@@ -93,7 +93,7 @@ def test_w17_agents_are_named_by_the_first_words_and_the_prompt_follows() -> Non
     assert named("mine rehearsal fix it,\n  all of it") == (["Mine", "Rehearsal"], "fix it,\n  all of it")
     assert named("mine\nrehearsal is an agent") == (["Mine"], "rehearsal is an agent")
     assert named(" ") == ([], "")
-    with pytest.raises(AgentMissing):
+    with pytest.raises(CommandRefused, match=r"^mien: no such agent; /agent lists them\.$"):
         named("mien fix it")
 
 

@@ -118,9 +118,9 @@ async def leave_meanwhile(
             async with write() as tx:
                 yield tx
 
-        async def left() -> str | None:
+        async def left(*, quits: bool = False) -> str | None:
             go_on.set()
-            return await leave()
+            return await leave(quits=quits)
 
         patched.setattr(db, "write", slow)
         patched.setattr(tabs, "leave", left)

@@ -31,7 +31,7 @@ def place(tmp_path: Path) -> Place:
 def typed(terminal: Terminal, text: str, pace: float) -> None:
     for key in text if pace else (text,):
         terminal.write(key)
-        terminal.pump(pace)
+        terminal.pause(pace)
 
 
 @pytest.mark.parametrize("pace", PACES)
@@ -74,6 +74,6 @@ def test_u01_enter_on_a_part_of_a_name_that_was_not_meant_completes_it_at_any_pa
         # The second Enter is of somebody who has not read what the first did.
         typed(terminal, "/istory\r\r", 0.0)
         terminal.wait_for(r"enter run[^\n]*\n│ /history ")
-        terminal.pump(0.4)
+        terminal.pause(0.4)
         terminal.write("\r")
         terminal.wait_for("╭ History")

@@ -122,7 +122,7 @@ class Terminal:
         self.press("enter")
 
     def pump(self, seconds: float = 0.05) -> bool:
-        """Read what comes within the time; False where the program has closed the terminal."""
+        """Read what comes first within the time; False where the program has closed the terminal."""
         ready, _, _ = select.select([self._fd], [], [], seconds)
         if not ready:
             return True
@@ -132,6 +132,12 @@ class Terminal:
             return False
         self.output += data
         return bool(data)
+
+    def pause(self, seconds: float) -> None:
+        """Do nothing for the time, and read all that comes."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0 and self.pump(left):
+            pass
 
     @property
     def text(self) -> str:

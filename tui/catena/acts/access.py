@@ -9,6 +9,7 @@ from functools import partial
 from catena.acts.asides import ask
 from catena.acts.perform import carry_out
 from catena.acts.surface import Done, Here, LiveReport, Question, Refused, Report, ReportRow, SideQuestion
+from catena.acts.unknown import unknown_argument
 from catena.settings.file.location import config_directory
 from catena.settings.templates import KnownTemplates, Template, answer_about, named_template
 from catena.text.formats import from_home
@@ -63,7 +64,7 @@ async def mcp(on: Here, answer: str) -> Done:
     if answer in ("allow", "refuse"):
         return Done(await answer_for(servers, await servers.listed(window_id), allowed=answer == "allow"))
     if answer:
-        raise Refused(f"Unknown argument: /mcp {answer}. Usage: /mcp [allow|refuse]")
+        raise Refused(unknown_argument(f"mcp {answer}", "/mcp [allow|refuse]"))
 
     async def read() -> Report:
         listed = await servers.listed(window_id)

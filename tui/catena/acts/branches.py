@@ -9,6 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from catena.acts.surface import Done, Here, Question, QuestionOption, Refused, Report, ReportRow
+from catena.acts.unknown import unknown_argument
 from catena.text.chain_text import kin_name
 from catena.text.checkpoint_text import checkpoint_name, place_gone_to
 from catena.text.formats import age
@@ -34,7 +35,7 @@ async def fork(on: Here, wish: str) -> Done:
     where, into, path = wish.partition("--dir")
     side = bool(where.strip())
     if where.strip() not in ("", "side") or (into and not path.strip()):
-        raise Refused(f"Unknown argument: /fork {wish}. Usage: /fork [side] [--dir PATH]")
+        raise Refused(unknown_argument(f"fork {wish}", "/fork [side] [--dir PATH]"))
     directory = None
     if into:
         directory = await asyncio.to_thread(

@@ -50,7 +50,13 @@ def refused_argument(command: FrontCommand, argument: str, commands: Iterable[Fr
     words = command.words or command.name
     verbs = (each for each in commands if each.words.startswith(f"{words} "))
     usage = ", ".join(f"/{each.usage}" for each in (command, *verbs))
-    return f"Unknown argument: /{words} {shown_name(' '.join(argument.split()))}. Usage: {usage}"
+    return unknown_argument(f"{words} {argument}", usage)
+
+
+def unknown_argument(text: str, usage: str) -> str:
+    """Why a command with an argument is not done, and how it is used."""
+    name, *words = text.split()
+    return f"Unknown argument: /{name} {shown_name(' '.join(words))}. Usage: {usage}"
 
 
 def shown_name(name: str) -> str:

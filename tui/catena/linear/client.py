@@ -239,10 +239,10 @@ class LinearClient:
         argument = text[len(name) + 1 :].strip()
         command, argument = command_of(name, argument)
         if command is not None:
-            if refusal := refusal_of(command, argument):
-                raise Refused(refusal)
             leaves = command.name == "quit"
             self._asked_to_leave = self._asked_to_leave and leaves
+            if refusal := refusal_of(command, argument):
+                raise Refused(refusal)
             await (self._quit() if leaves else self._commands.do(command, argument))
             return
         self._asked_to_leave = False

@@ -193,7 +193,7 @@ class CompletionList(RowList):
     def move_on(self) -> None:
         """Choose what a verb or a name that is half typed can become, unless the person has chosen."""
         row, typed = self.chosen, self._typed
-        if row is not None and not self.taken_up and " " in typed and typed[-1:] != " ":
+        if row is not None and not self.taken_up and " " in typed:
             self.move(int(row.key == _OWN + typed[1:]))
 
     @property

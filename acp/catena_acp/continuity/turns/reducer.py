@@ -14,6 +14,7 @@ from catena_acp.continuity.turns.tool_data import (
     answered_tool,
     call_of,
     changed_tool,
+    has_written,
     is_over,
     terminals_of,
     with_done,
@@ -387,11 +388,7 @@ class Reducer:
                 while len(self._commands) >= _TERMINALS_KEPT:
                     del self._commands[next(iter(self._commands))]
                 self._commands[part.terminal_id] = done
-        for call_id, tool in reversed(self._tools.items()):
-            if tool.over or not tells_of(_subject(call_id, tool), subject, self.directory):
-                continue
-            if done.kind == "edit" and not Call(tool.data).acts:  # nobody looks for a change there
-                continue
+        for tool in self._calls_that_tell_of(done, subject):
             if (data := with_written(tool.data, done)) is not None:
                 tool.data = with_done(without_told_again(data, self.directory), done, asked=asked)
                 return [Change(tool.row_id, tool.data)]
@@ -401,6 +398,23 @@ class Reducer:
         tool.by_client = True
         tool.data = with_done(tool.data, done, asked=asked, own=True)
         return [*ops, Change(tool.row_id, tool.data)]
+
+    def _calls_that_tell_of(self, done: ToolCallChanged, subject: RequestSubject) -> list[_Tool]:
+        """The open calls that tell of what Catena does for the agent, the likeliest first.
+
+        Of several edits of a file, the agent does the oldest first: that is the one whose change is not written yet.
+        """
+        calls = [
+            tool
+            for call_id, tool in reversed(self._tools.items())
+            if not tool.over and tells_of(_subject(call_id, tool), subject, self.directory)
+        ]
+        if done.kind != "edit":
+            return calls
+        acting = [
+            tool for tool in reversed(calls) if Call(tool.data).acts
+        ]  # nobody looks for a change at others
+        return sorted(acting, key=lambda tool: has_written(tool.data, done))
 
     def _adopted(self, call: ToolCallChanged) -> _Tool | None:
         """The row of a command that ran before its call was told, for the call that tells of just that and shows it."""

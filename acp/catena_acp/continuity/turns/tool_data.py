@@ -124,6 +124,12 @@ def with_written(data: Mapping[str, Any], done: ToolCallChanged) -> dict[str, An
     return {**data, "content": [*written, *(each for each in before if not each.get("by_client"))]}
 
 
+def has_written(data: Mapping[str, Any], done: ToolCallChanged) -> bool:
+    """True if Catena wrote a file for the call that it writes again."""
+    paths = {each.get("path") for each in _written(data)}
+    return any(isinstance(part, ToolDiff) and part.path in paths for part in done.content or ())
+
+
 def _goes_on(written: Mapping[str, Any], entry: Mapping[str, Any]) -> bool:
     """True if a file was written again, and nobody else had changed it in between."""
     return (written.get("path"), written.get("new")) == (entry["path"], entry["old"])

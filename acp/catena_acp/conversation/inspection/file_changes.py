@@ -77,12 +77,14 @@ def _touches(call: Call) -> Iterator[FileTouched]:
     for diff in call.diffs if told else call.written:
         if diff.path and diff.new is not None:
             by_path.setdefault(diff.path, []).append(ToolDiff(diff.path, diff.old, diff.new))
+    written = {diff.path for diff in call.written}
     for path, diffs in by_path.items():
-        changes = [line_diff(diff.old, diff.new) for diff in diffs] if sure else []
+        made = sure or path in written
+        changes = [line_diff(diff.old, diff.new) for diff in diffs] if made else []
         yield FileTouched(
             path,
-            changed=int(sure),
-            unsure=int(not sure),
+            changed=int(made),
+            unsure=int(not made),
             added=sum(change.added for change in changes),
             removed=sum(change.removed for change in changes),
         )

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from catena.acts.access import known_templates
 from catena.acts.agents import session_of
 from catena.acts.surface import Refused
+from catena.acts.unknown import unknown_argument
 from catena.linear.commands.prompts import PromptCommands, announced
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext
@@ -31,7 +32,7 @@ class AgentCommands:
         """List the agents that are here, and say how many others can be had; with ``all``, list those, too."""
         context = self._context
         if argument not in ("", "all"):
-            raise Refused(f"Unknown argument: /agent list {argument}. Usage: /agent list [all]")
+            raise Refused(unknown_argument(f"agent list {argument}", "/agent list [all]"))
         known = await asyncio.to_thread(agent_choices, context.settings, None, await offered_agents())
         missing = [each for each in known if each.readiness is Readiness.MISSING]
         for each in known:

@@ -325,7 +325,7 @@ class ScreenSurface:
         """Name the keys that restore and show them, unless comparing them takes long: the line above offers them."""
         if self._comparing is not None:
             await asyncio.wait({self._comparing}, timeout=_COMPARED_FOR)
-        ways = self._actions.along.ways()
+        ways = self._actions.along.ways(self._tab)
         return f": {ways}" if ways else ""
 
     def named(self, message_id: str, words: str) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from catena.keys.keymap import KeyMap
 
 if TYPE_CHECKING:  # the first frame completes nothing
-    from catena.screens.chat.prompt.name_reading import NameReading
     from catena.settings.templates import Template
     from catena.widgets.completion import CompletionList
     from catena_acp.port.session_events import AgentCommand
@@ -63,12 +62,12 @@ class Completions:
         agent_commands: Sequence[AgentCommand],
         directory: str,
         templates: Sequence[Template],
-        names: NameReading,
+        names: Callable[[str], Sequence[str]],
     ) -> None:
-        """Show which commands ``text`` can become, as `CompletionList.offer` has it."""
+        """Show which commands ``text`` can become, as `CompletionList.offer` has it; ``names`` are those of a kind."""
         if text.startswith("/") or self._made is not None:
-            names.want(self.list.names_of(text))
-            self.list.offer(text, agent_commands, directory, templates, names.known)
+            known = names(self.list.names_of(text))
+            self.list.offer(text, agent_commands, directory, templates, known)
 
     def offer_files(self, paths: Sequence[str], typed: str) -> None:
         """Show files that fit what is typed."""

@@ -11,23 +11,23 @@ class NameReading:
 
     def __init__(self, read: Callable[[str], Awaitable[Sequence[str]]], changed: Callable[[], None]) -> None:
         """``read`` reads those of a kind; ``changed`` is called when they are there."""
-        self.known: Sequence[str] = ()
+        self._names: Sequence[str] = ()
         self._read_of = read
         self._changed = changed
-        self._kind = ""
+        self._wanted: tuple[str, object] = ("", None)
         self._reading: asyncio.Task[None] | None = None
 
-    def want(self, kind: str) -> None:
-        """Read those of a kind, where others were wanted before; "" for none."""
-        if kind == self._kind:
-            return
-        self.forget()
-        self.known, self._kind = (), kind
-        if kind:
-            self._reading = asyncio.create_task(self._read(kind))
+    def known(self, kind: str, place: object) -> Sequence[str]:
+        """Those of a kind, as far as they are known; "" for none. Another kind, or another place, is read first."""
+        if (kind, place) != self._wanted:
+            self.forget()
+            self._names, self._wanted = (), (kind, place)
+            if kind:
+                self._reading = asyncio.create_task(self._read(kind))
+        return self._names
 
     async def _read(self, kind: str) -> None:
-        self.known = await self._read_of(kind)
+        self._names = await self._read_of(kind)
         self._changed()
 
     def forget(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,6 @@ from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.screens.chat.panels.shell import ShellPanel
 from catena.screens.chat.prompt.completions import Completions
 from catena.screens.chat.prompt.mention_completion import MentionCompletion
-from catena.screens.chat.prompt.name_reading import NameReading
 from catena.screens.chat.prompt.template_reading import TemplateReading
 from catena.terminal.timers import call_after
 from catena.text.long_text import is_long
@@ -41,6 +41,7 @@ from catena.widgets.typing_box import EdgeWords, TypingBox
 if TYPE_CHECKING:
     from catena.mentions.index import FileIndex
     from catena.screens.chat.prompt.dropped_files import DroppedFiles
+    from catena.screens.chat.prompt.name_reading import NameReading
     from catena.widgets.row_list import RowList
     from catena_acp.port.session_events import AgentCommand
 
@@ -85,7 +86,7 @@ class PromptArea(Centred):
         self._taken: tuple[Sequence[str], str] | None = None
         self._closed_on: str | None = None  # the text beside which the completions were closed
         self.templates = TemplateReading(chat.templates, self._commands_read)
-        self.names = NameReading(chat.names, self._commands_read)
+        self._names: NameReading | None = None  # until something is typed
         self._announced: Sequence[AgentCommand] | None = None  # the agent's commands
         self._known = asyncio.Event()  # they are, or nobody waits for them any more
         self._filled_in: tuple[str, float] | None = None  # the text of a template, and when it came
@@ -341,7 +342,15 @@ class PromptArea(Centred):
 
     def _offer_commands(self) -> None:
         text, agents = self.composer.text, self._announced or ()
-        self.completion.offer(text, agents, self._roots[0], self.templates.known, self.names)
+        self.completion.offer(text, agents, self._roots[0], self.templates.known, self._known_names)
+
+    def _known_names(self, kind: str) -> Sequence[str]:
+        """The names of a kind that are known by now; the others are read."""
+        if self._names is None:
+            from catena.screens.chat.prompt.name_reading import NameReading
+
+            self._names = NameReading(self.chat.names, self._commands_read)
+        return self._names.known(kind, self.chat.tab if self.chat.opened is not None else None)
 
     async def _all_known(self) -> bool:
         """Wait until everything is known that the text could become; False, and said, if that takes long.
@@ -534,7 +543,7 @@ class PromptArea(Centred):
             whole = whole or text.rstrip() == self.composer.text
             self.composer.put(text)
             if enter is not None and not meant:
-                self._completed = (text.rstrip(), enter)
+                self._completed = (text.rstrip(), max(enter, time.monotonic()))  # nobody has seen it before
             elif enter is not None and whole:
                 self.composer.submit()
 
@@ -569,4 +578,5 @@ class PromptArea(Centred):
         """End what looks for files."""
         self.mentions.forget()
         self.templates.forget()
-        self.names.forget()
+        if self._names is not None:
+            self._names.forget()

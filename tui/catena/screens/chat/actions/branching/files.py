@@ -55,10 +55,10 @@ class AlongActions:
             tab.behind = FilesBehind(leaf_id, along)
             self._context.presenter.refresh()
 
-    def ways(self) -> str:
-        """The keys that restore and show the files that did not go along, in words; "" where there are none."""
-        tab, keys = self._context.tab, self._context.keys
-        if tab is None or tab.editing is not None or tab.along is None:
+    def ways(self, tab: Tab | None) -> str:
+        """The keys that restore and show the files of a tab that did not go along, in words; "" if there are none."""
+        keys = self._context.keys
+        if tab is None or tab is not self._context.tab or tab.editing is not None or tab.along is None:
             return ""
         return tab.along.ways(keys.said("{Files_too}"), keys.said("{Show_files}"))
 
