@@ -74,6 +74,24 @@ async def test_w16_the_list_is_worked_by_keys_and_letters_type_nothing_there(tmp
         await person.until(lambda: order(person) == ["say three"], "only three to wait")
 
 
+async def test_w16_every_one_of_several_quick_keys_counts_in_the_list(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await queued(person, "say one", "say two", "say three", "say four")
+        await in_the_list(person)
+        await person.pilot.press(*"jjjKKK")
+        await person.until(lambda: order(person)[0] == "say four", "the last one to be the first")
+        await person.pilot.press("J", *"KKK")  # no further than the first place
+        await person.until(lambda: order(person)[0] == "say four", "it to be the first again")
+        gone = person.tab.queue[0]
+        await person.press("d")
+        await person.until(lambda: "say four" not in order(person), "it to be removed")
+        person.area.panels.queue.post_message(
+            QueueList.Changed(gone, "remove")
+        )  # the second of two quick ones
+        await person.sees("That prompt does not wait any more.")
+        assert order(person) == ["say one", "say two", "say three"]
+
+
 async def test_w16_s_stops_the_turn_and_sends_that_one_first_and_the_keys_come_back(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await queued(person, "say one", "say two; wait 9")

@@ -17,6 +17,7 @@ from catena_acp.continuity.conversation_events import Doing
 from catena_acp.continuity.sending.prompt_blocks import SHOWN_PICTURES
 from catena_acp.errors import StillAtWork
 from catena_acp.port.port import AgentSpec
+from catena_store.errors import NotFound
 from catena_store.records import Attachment, QueueItem
 from catena_store.windows.attached_files import MOST_FILES, read_file
 
@@ -138,22 +139,28 @@ async def unqueue(on: Here) -> Done:
     return await change_queued(on, on.tab.queue[-1], "edit")
 
 
-async def change_queued(on: Here, item: QueueItem, how: str) -> Done:
-    """Send a queued prompt `now` or `first`, `remove` it, or take it back into the draft: `edit`."""
-    window, busy = on.tab.window, on.tab.busy
-    match how:
-        case "now":
-            if await window.send_now(item.id):
-                return Done("Sent to the running turn.")
-            return Done("Sent next, when the turn ends." if busy else "")
-        case "first":
-            await window.queue.move(item.id, 0)
-            return Done("Sent first.")
-        case "remove":
-            await window.queue.remove(item.id)
-            return Done("Removed. /history inputs finds the text.")
-    await on.surface.write()
-    await on.tabs.outgoing.finish(window.queue.restore(item.id))
+async def change_queued(on: Here, item: QueueItem, how: str, step: int = 0) -> Done:
+    """Send a queued prompt `now` or `first`, `move` it, `remove` it, or take it back into the draft: `edit`."""
+    window, busy, following = on.tab.window, on.tab.busy, "It is sent next."
+    try:
+        match how:
+            case "now":
+                if await window.send_now(item.id):
+                    return Done("Sent to the running turn.")
+                return Done(following if busy else "")
+            case "first":
+                await window.queue.move(item.id, 0)
+                return Done(following)
+            case "move":
+                await window.queue.move_by(item.id, step)
+                return Done()
+            case "remove":
+                await window.queue.remove(item.id)
+                return Done("Removed. /history inputs finds the text.")
+        await on.surface.write()
+        await on.tabs.outgoing.finish(window.queue.restore(item.id))
+    except NotFound as error:  # since the key was pressed
+        raise Refused("That prompt does not wait any more.") from error
     return Done()
 
 

@@ -131,6 +131,14 @@ class PromptQueue:
             await queue.reorder(tx, item_id, position)
         await self.publish()
 
+    async def move_by(self, item_id: str, step: int) -> None:
+        """Move one by some places from where it stands by then: keys come faster than news. Raises NotFound."""
+        async with self._conversation.write() as tx:
+            await self._own(tx, item_id)
+            order = [item.id for item in await queue.items(tx, self._window_id)]
+            await queue.reorder(tx, item_id, order.index(item_id) + step)
+        await self.publish()
+
     async def put_first(self, item_id: str) -> QueueItem:
         """Let one go next, whether it waited for the person or not. Raises NotFound."""
         async with self._conversation.write() as tx:

@@ -149,7 +149,9 @@ def _change(tab: Tab, event: _Change, actions: ChatActions) -> Awaitable[None]:
         case QueueList.Changed():
             return actions.act("catena.acts.prompts:change_queued", item=event.item, how=event.how)
         case QueueList.Moved():
-            return tab.window.queue.move(event.item.id, event.position)
+            return actions.act(
+                "catena.acts.prompts:change_queued", item=event.item, how="move", step=event.step
+            )
         case AttachmentBar.Removed():
             return actions.attachments.remove(tab, event.index)
         case _:

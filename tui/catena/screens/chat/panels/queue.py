@@ -53,12 +53,12 @@ class QueueList(Widget, can_focus=True):
             self.how = how
 
     class Moved(Message):
-        """The person gives a waiting prompt another place, counted from 0."""
+        """The person moves a waiting prompt by some places, from where it stands by then: keys are fast."""
 
-        def __init__(self, item: QueueItem, position: int) -> None:
+        def __init__(self, item: QueueItem, step: int) -> None:
             super().__init__()
             self.item = item
-            self.position = position
+            self.step = step
 
     class Left(Message):
         """The queue is empty or was left: the focus goes elsewhere."""
@@ -125,8 +125,8 @@ class QueueList(Widget, can_focus=True):
 
     def action_move(self, step: int) -> None:
         """Move the chosen prompt to a later or an earlier place."""
-        if (item := self.chosen) and 0 <= self._at + step < len(self._items):
-            self.post_message(self.Moved(item, self._at + step))
+        if item := self.chosen:
+            self.post_message(self.Moved(item, step))
 
     def action_change(self, how: str) -> None:
         """Send the chosen prompt, remove it, or restore it to the draft."""
