@@ -406,7 +406,7 @@ ACTS: tuple[ActRow, ...] = (
     ),
     ActRow(
         "rewind",
-        "go back to a checkpoint, newest or by label; restores files too",
+        "go back to a checkpoint, newest or by label, with its files if you like",
         "catena.acts.branches:rewind",
         names_of="checkpoint",
         takes="label",
@@ -415,7 +415,9 @@ ACTS: tuple[ActRow, ...] = (
         leads=True,
         screen=Front(argument="[LABEL]"),
         lines=Front(
-            "", "[N|LABEL]", "go back to a message or a checkpoint, newest or by label; restores files too"
+            "",
+            "[N|LABEL]",
+            "go back to a message or a checkpoint, newest or by label, with its files if you like",
         ),
         aliases=("restore",),
         discards=True,
