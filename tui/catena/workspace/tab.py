@@ -131,7 +131,7 @@ class Tab:
     among: Sequence[Tab] = field(default=(), compare=False, repr=False)  # the open tabs, itself one of them
     first_prompt: str = ""  # that was born in the conversation
     source: str = ""  # the name of what it was forked from, if it has no prompt of its own yet
-    spent: dict[str, float] = field(default_factory=dict)  # by all its turns, by currency
+    spent: dict[str, float] | None = None  # by all its turns, by currency; read once, then counted
     draft: str = ""
     scroll: int | None = None
     leaf_id: str | None = None
@@ -344,7 +344,7 @@ class Tab:
         self.session = self.window.session
         self.asks = self.window.asked
         self.unread = self.failed = self.prepared = False
-        self.trouble = TabTrouble()
+        self.trouble, self.spent = TabTrouble(), None
 
     @property
     def usage(self) -> Usage | None:
@@ -352,7 +352,8 @@ class Tab:
         usage = (self.session or self.window.session).usage
         if usage is None or usage.cost is None:
             return usage
-        return replace(usage, cost=max(usage.cost, self.spent.get(usage.currency or "", 0.0)))
+        spent = (self.spent or {}).get(usage.currency or "", 0.0)
+        return replace(usage, cost=max(usage.cost, spent))
 
     def name(self) -> str:
         """The name of the tab, which no other tab has."""
@@ -400,7 +401,7 @@ class Tab:
             case TurnStarted():
                 self.failed = False
             case TurnEnded(turn=turn, problem=problem):
-                if turn is not None and turn.cost is not None:
+                if turn is not None and turn.cost is not None and self.spent is not None:
                     currency = turn.currency or ""
                     self.spent[currency] = self.spent.get(currency, 0.0) + turn.cost
                 self.growing.clear()

@@ -259,7 +259,8 @@ class OpenTabs:
             tab.queue = tuple(each for each in await queue.items(reader, tab.window_id) if each.waits)
             tab.draft_files = tuple(await attachments.of_draft(reader, tab.window_id))
             first_prompt = await messages.first_prompt(reader, tab.conversation.id)
-            tab.spent = await usage.costs_of_turns(reader, tab.conversation.id)
+            if tab.spent is None:
+                tab.spent = await usage.costs_of_turns(reader, tab.conversation.id)
         later = await tab.conversation.turns_elsewhere(tab.window_id, tab.leaf_id)
         tab.elsewhere = TurnsElsewhere(later) if later else None
         tab.first_prompt = first_prompt or ""
