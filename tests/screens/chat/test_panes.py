@@ -254,7 +254,7 @@ async def test_w19_a_conversation_that_is_deleted_elsewhere_takes_its_pane_along
         await person.sees("History")
         await person.type("first")
         await person.sees("say first")
-        await person.press("f8")
+        await person.press("f9", "d")
         await person.sees("deleted")
         await person.press("escape", "escape")
         await person.back()
