@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from catena_acp.changes.reported import reported_files
 from catena_acp.continuity.conversation_events import MessageAdded, Remarked, Troubled
 from catena_acp.continuity.sessions.environment import GitPlace, difference, git_place
 from catena_acp.conversation.inspection.file_changes import files_touched
@@ -351,6 +352,8 @@ def test_w07_what_was_written_for_a_call_whose_end_is_unknown_was_written() -> N
     row = tool({"kind": "edit", "status": "unknown", "content": [change]})
     (touched,) = files_touched([row])
     assert (touched.changed, touched.unsure, touched.added) == (1, 0, 1)
+    (file,) = reported_files([row], None, ["/project"])
+    assert not file.unsure
 
 
 def test_changed_lines_are_counted_quickly_however_many_there_are() -> None:

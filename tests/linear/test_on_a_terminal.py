@@ -78,6 +78,21 @@ def test_s04_ctrl_c_stops_the_turn_and_twice_leaves(tmp_path: Path) -> None:
     assert "Answered: " not in terminal.seen
 
 
+def test_s04_a_refused_command_between_two_quits_lets_the_second_ask_again(tmp_path: Path) -> None:
+    with dumb(tmp_path, "--agent", "rehearsal") as terminal:
+        terminal.wait_for("You 1: ")
+        terminal.type("say Begun.; cue never\n")
+        terminal.wait_for("Rehearsal 2: Begun.")
+        terminal.type("/quit\n")
+        terminal.wait_for("is at work")
+        terminal.type("/undo nosuch\n")
+        terminal.wait_for("Unknown argument: ")
+        terminal.type("/quit\n")
+        terminal.wait_for("is at work", times=2)
+        terminal.type("/quit\n")
+        assert terminal.status() == 0
+
+
 def test_s04_the_end_of_input_cancels_a_question_on_a_line_of_its_own(tmp_path: Path) -> None:
     with dumb(tmp_path, "--agent", "rehearsal") as terminal:
         terminal.wait_for("You 1: ")

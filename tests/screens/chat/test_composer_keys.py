@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from catena.screens.chat.commands.unknown_commands import refusal_of
+from catena.widgets.composer import Composer
 from catena_acp.continuity.services import Tenure
 from catena_acp.conversation.prompts.queue import PromptQueue, TakenPrompt
 from catena_acp.port.port import AgentSpec
@@ -400,3 +401,31 @@ def time_of(person: Person) -> str:
     browsed = person.transcript.record(person.transcript.current)
     assert browsed is not None
     return f"{browsed.created_at.astimezone():%H:%M}"
+
+
+async def test_u01_an_enter_that_waited_for_a_completion_does_not_run_it_unseen(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.answered("say one")
+        await person.type("/res")
+        await person.sees("/clear = reset")
+        for _ in range(2):  # both waited: what the first one does is drawn behind the second
+            person.composer.post_message(Composer.CompletionTaken(run=True))
+        await person.until(lambda: person.draft == "/clear", "the name to be completed")
+        await person.idle()
+        assert person.draft == "/clear" and "context cleared" not in person.text
+
+
+async def test_names_behind_a_command_are_those_of_the_tab_that_is_shown(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        for label in ("alpha", "beta"):
+            await person.answered(f"say {label}")
+            await person.say(f"/checkpoint {label}")
+            await person.sees(f"Saved checkpoint “{label}”")
+            await person.type("/rewind ")
+            await person.sees(f"/rewind {label}")
+            await person.press("escape")
+            if label == "alpha":
+                await person.new_tab()
+        await person.to_tab(1, "ctrl+pageup")
+        await person.type("a")
+        await person.sees("/rewind alpha")

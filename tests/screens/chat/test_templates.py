@@ -10,10 +10,10 @@ import pytest
 
 from catena.screens.aside.screen import AsideScreen
 from catena.screens.chat.commands.table import SLASH_COMMANDS
-from catena.screens.chat.prompt import prompt_area
 from catena.screens.settings import templates as sheet
 from catena.settings import templates
 from catena.settings.templates import Template, find_templates, named_template, used_templates
+from catena.widgets import composer
 from catena.widgets.completion import CompletionList, completions
 from catena_acp.port.session_events import AgentCommand
 from support.clients.command_line import Catena, run
@@ -117,7 +117,6 @@ async def test_w30_a_template_is_read_in_the_composer_before_it_is_sent(
     monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("CATENA_CONFIG_DIR", str(tmp_path / "config"))
     written(tmp_path / ".catena/prompts", "repeat", "---\ndescription: Says it again\n---\nsay $1 again")
-    monkeypatch.setattr(prompt_area, "_READ_FOR", 60.0)  # seconds: two keys are far apart on a slow machine
     async with at_the_screen(str(tmp_path)) as person:
         await person.idle()
         await person.type("/repe")
@@ -125,8 +124,10 @@ async def test_w30_a_template_is_read_in_the_composer_before_it_is_sent(
         await person.press("escape", "ctrl+c")
         await person.type("/repeat something")
         await person.until(lambda: person.area.prompt.templates.known, "the templates")
-        await person.press("enter", "enter")
-        await person.sees("Press Enter again to send this.")
+        with monkeypatch.context() as patched:
+            patched.setattr(composer, "_NOTICED", 60.0)  # seconds: two keys are far apart on a slow machine
+            await person.press("enter", "enter")
+            await person.sees("Press Enter again to send it.")
         assert person.draft == "say something again"
         assert not person.tab.busy
         await person.type(" and again")

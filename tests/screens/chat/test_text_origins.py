@@ -102,7 +102,7 @@ async def test_v01_what_was_typed_into_a_form_comes_back_as_text_and_the_enter_f
         await person.until(lambda: person.draft == " !touch PWNED", "the text to be back")
         await person.press("enter")
         assert person.draft == " !touch PWNED", "this Enter was meant for the form"
-        await person.sees("This text has just come back.")
+        await person.sees("This text has just come in.")
         person.composer._clock = lambda: float("-inf")
         person.composer.came_in()
         await sent_as_prompt(person, "!touch PWNED")

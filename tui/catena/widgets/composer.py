@@ -97,11 +97,9 @@ class Composer(SafeTextArea):
     class CompletionTaken(Message):
         """Tab, or Enter on an unfinished command, while completions are shown."""
 
-        def __init__(self, *, run: bool, pressed_at: float) -> None:
-            """``pressed_at``: seconds of the clock of events."""
+        def __init__(self, *, run: bool) -> None:
             super().__init__()
             self.run = run
-            self.pressed_at = pressed_at
 
     class Wanted(Message):
         """One of the keys that open something: inputs, editor, quit."""
@@ -214,11 +212,6 @@ class Composer(SafeTextArea):
         soon = self._pressed_at - self._came_in_at < _NOTICED
         return soon and self.text.startswith(self._came_in)
 
-    @property
-    def pressed_at(self) -> float:
-        """When the last key was pressed, in seconds of the clock of events."""
-        return self._pressed_at
-
     def put(self, text: str) -> None:
         """Replace the text; the cursor goes behind it."""
         self.load_text(text)
@@ -237,7 +230,7 @@ class Composer(SafeTextArea):
     def action_send(self) -> None:
         """Send the text, take a completion, or report that the composer is empty."""
         if self.completing:
-            self.post_message(self.CompletionTaken(run=True, pressed_at=self._pressed_at))
+            self.post_message(self.CompletionTaken(run=True))
         elif self.piece is not None:
             self._unfold(*self.piece)
         elif self.blank:
@@ -284,7 +277,7 @@ class Composer(SafeTextArea):
     def action_complete(self) -> None:
         """Take a completion, if there is one."""
         if self.completing:
-            self.post_message(self.CompletionTaken(run=False, pressed_at=self._pressed_at))
+            self.post_message(self.CompletionTaken(run=False))
         else:
             self.post_message(self.Wanted("tab"))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
 
 _WONDERED_AT = 0.5  # seconds after Enter without an effect
 _PATIENCE = 0.8  # seconds that a key waits for the agent's commands; the gate waits a second
-_READ_FOR = 0.3  # seconds at least from the Enter that fills in a template or completes a command to one that sends it
 
 
 class PromptArea(Centred):
@@ -89,8 +87,7 @@ class PromptArea(Centred):
         self._names: NameReading | None = None  # until something is typed
         self._announced: Sequence[AgentCommand] | None = None  # the agent's commands
         self._known = asyncio.Event()  # they are, or nobody waits for them any more
-        self._filled_in: tuple[str, float] | None = None  # the text of a template, and when it came
-        self._completed: tuple[str, float] | None = None  # a command that Enter completed, and when
+        self._filled_in: str | None = None  # the text of a template
         self.attached = AttachmentBar(id="attached")
         self.shell = ShellPanel(id="shell")
         self.completion = Completions(keys, mount=lambda made: self.mount(made, before=self.box))
@@ -234,15 +231,11 @@ class PromptArea(Centred):
         if not self.chat.may_submit:
             return
         if self.composer.pressed_unaware:
-            self.hints.say(self._keys.said("This text has just come back. Press {Send} again to send it."))
+            self.hints.say(self._keys.said("This text has just come in. Press {Send} again to send it."))
             return
         if (shell := self.shell_command) is not None:
             self._run_shell(shell, text)
             return
-        if self._completed is not None and text == self._completed[0]:
-            if self.composer.pressed_at - self._completed[1] < _READ_FOR:
-                return  # the list says what the next Enter does
-            self._completed = None
         if self._fill_in(text):
             return
         if refusal := self.chat.refusal(text, [each.name for each in self.templates.known]):
@@ -291,10 +284,7 @@ class PromptArea(Centred):
         The next Enter sends it, but not one that came with the first: nobody has read the text by then. A side question
         is asked at once.
         """
-        if self._filled_in is not None and self.composer.text == self._filled_in[0]:
-            if self.composer.pressed_at - self._filled_in[1] < _READ_FOR:
-                self.hints.say(self._keys.said("Press {Send} again to send this."))
-                return True
+        if self.composer.text == self._filled_in:
             return False
         slash = split_slash(text)
         if slash is None or not self._may_name_template(text):
@@ -309,7 +299,8 @@ class PromptArea(Centred):
             self.chat.submit(f"/templates use {text[1:]}")
             return True
         self.composer.put(template.with_arguments(slash[1]))
-        self._filled_in = (self.composer.text, self.composer.pressed_at)
+        self._filled_in = self.composer.text
+        self.composer.came_in()
         whose = "This project's prompt" if template.of_project else "Your prompt"
         asks = template.of_project and template.allowed is None
         further = " /templates allows it for catena run." if asks else ""
@@ -515,7 +506,7 @@ class PromptArea(Centred):
         if self.completion.is_open:
             if not event.run:
                 self.completion.move_on()
-            self._complete(enter=event.pressed_at if event.run else None)
+            self._complete(run=event.run)
         elif event.run and not self.composer.blank:
             self.close_completions()
             self.composer.submit()
@@ -523,14 +514,13 @@ class PromptArea(Centred):
     def on_row_list_chosen(self, event: RowList.Chosen) -> None:
         """Take the completion that was clicked."""
         event.stop()
-        self._complete(enter=None)
+        self._complete(run=False)
 
     def on_row_list_moved(self, event: RowList.Moved) -> None:
         """Keep the cursor of the completions to this area."""
         event.stop()
 
-    def _complete(self, *, enter: float | None) -> None:
-        """Complete what is typed, and run it if it was Enter that was pressed, and when."""
+    def _complete(self, *, run: bool) -> None:
         if (path := self.completion.chosen_file) is not None:
             if self.mentions.take(path) and self.chat.tab is not None:
                 self.chat.tab.taken_paths.add(path)
@@ -542,9 +532,9 @@ class PromptArea(Centred):
             # Its arguments are the person's to leave out.
             whole = whole or text.rstrip() == self.composer.text
             self.composer.put(text)
-            if enter is not None and not meant:
-                self._completed = (text.rstrip(), max(enter, time.monotonic()))  # nobody has seen it before
-            elif enter is not None and whole:
+            if run and not meant:
+                self.composer.came_in()  # the list says what the next Enter does
+            elif run and whole:
                 self.composer.submit()
 
     # Mentioning files.
