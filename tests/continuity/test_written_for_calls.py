@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 from catena.linear.rows import tool_details, tool_line
+from catena.rendering.html import HtmlRenderer
+from catena.rendering.markdown import MarkdownRenderer
 from catena_acp.changes.changed_file import FileState
 from catena_acp.changes.reported import reported_files
 from catena_acp.conversation.inspection.file_changes import files_touched
@@ -19,6 +22,8 @@ from catena_acp.spoken.call import Call
 from catena_store.records import Kind
 from support.clients.protocol import spec
 from support.conversations.rehearsed import Desk, World
+from support.screen.transcript import column
+from support.storage.exports import a_head, a_message, a_part
 
 # The prompt is what the agent does, step by step.
 STEPS = """
@@ -228,3 +233,52 @@ async def test_w07_two_calls_at_once_on_one_file_each_show_their_own_change(desk
         of("b", ended(diff(at, second, "1\n2\n"))),
     )
     assert shown == [[(first, second)], [(second, "1\n2\n")]]
+
+
+@pytest.mark.parametrize(
+    ("status", "told", "made"),
+    [
+        ("completed", 3, 3),
+        ("unknown", 3, 1),
+        ("in_progress", 3, 1),
+        ("rejected", 1, 1),
+        ("failed", 1, 1),
+        ("cancelled", 1, 1),
+    ],
+)
+def test_w07_every_front_counts_the_same_changes_of_a_call(status: str, told: int, made: int) -> None:
+    """``told``: lines that a call's row tells of; ``made``: those that were certainly added."""
+    content = [
+        {"type": "diff", "path": "/p/made.txt", "old": None, "new": "1\n", "by_client": True},
+        {"type": "diff", "path": "/p/told.txt", "old": None, "new": "1\n2\n"},
+    ]
+    row = a_message(Kind.TOOL, data={"kind": "edit", "status": status, "content": content})
+    call = Call.of(row)
+    markdown, html = MarkdownRenderer(), HtmlRenderer()
+    markdown.begin(a_head())
+    html.begin(a_head())
+    counted = [
+        re.search(pattern, text)
+        for pattern, text in (
+            (r"(\d) lines? added", tool_line(call, 1, "/p")),
+            (r"<summary>.* · \+(\d)", markdown.part(a_part([row]))),
+            (r'class="plus">\+(\d)', html.part(a_part([row]))),
+            (r"Edit.* \+(\d)", "\n".join(column([row], 60))),
+        )
+    ]
+    assert [found and int(found[1]) for found in counted] == [told] * 4
+    assert sum(file.added for file in files_touched([row])) == made
+    assert sum(len((diff.new or "").splitlines()) for diff in call.made) == made
+    certain = [file.path for file in reported_files([row], None, ["/p"]) if not file.unsure]
+    assert certain == (["/p/made.txt", "/p/told.txt"] if made == 3 else ["/p/made.txt"])
+
+
+def test_w07_an_export_says_that_a_change_was_rejected_and_counts_none() -> None:
+    content = [{"type": "diff", "path": "/p/a.txt", "old": None, "new": "1\n2\n"}]
+    row = a_message(Kind.TOOL, data={"kind": "edit", "status": "rejected", "content": content})
+    markdown, html = MarkdownRenderer(), HtmlRenderer()
+    markdown.begin(a_head(directory="/p"))
+    html.begin(a_head(directory="/p"))
+    assert "<summary>◌ Edit · a.txt · rejected</summary>" in markdown.part(a_part([row]))
+    page = html.part(a_part([row]))
+    assert '<span class="exit">rejected</span>' in page and 'class="plus"' not in page

@@ -311,7 +311,7 @@ def _reported_runs(rows: Iterable[Message], paths: Collection[str], cwd: str) ->
         call = Call.of(row)
         if row.turn_id is None:
             continue
-        for diff in call.diffs if call.status == "completed" else call.written:
+        for diff in call.made:
             named = os.path.normpath(os.path.join(cwd, diff.path))  # noqa: PTH118 - the path need not be one
             if diff.new is None or named not in paths:
                 continue

@@ -200,13 +200,14 @@ class _Files:
 
 def _take(files: _Files, call: Call, cwd: str, *, later: bool) -> None:
     """Take in what one tool call did."""
-    told, sure = call.status in ("completed", "unknown"), call.status != "unknown"
+    told, sure = call.done is not False, call.done is not None
     named = [_absolute(place.path, cwd) for place in call.places if place.path]
-    diffs = [diff for diff in (call.diffs if told else call.written) if diff.path]
+    perhaps = call.perhaps_made
+    diffs = [diff for diff in (*call.made, *perhaps) if diff.path]
     for diff in diffs:
         file = files.file(_absolute(diff.path, cwd))
         if not later:
-            file.unsure |= not sure and diff not in call.written
+            file.unsure |= diff in perhaps
         _take_diff(file, diff, _line_of(call, diff, diffs), later=later)
     match call.kind:
         case _ if not told:

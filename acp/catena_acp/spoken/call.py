@@ -23,6 +23,7 @@ from catena_acp.spoken.blocks import (
 from catena_acp.terminals.screen_text import without_colours
 from catena_store.records import LOOKING_KINDS, Message, MessageState
 
+_OVER = frozenset(("completed", "failed", "cancelled", "unknown", "rejected"))
 _SIGNAL = re.compile("SIG[A-Z0-9+]{1,12}")
 _EXIT_KEYS = ("exit_code", "exitCode", "exit_status", "exit", "code", "returncode")
 
@@ -116,6 +117,16 @@ class Call:
         return self.state is MessageState.OPEN and self.status == "in_progress"
 
     @property
+    def over(self) -> bool:
+        """True if its status is final."""
+        return self.status in _OVER
+
+    @property
+    def done(self) -> bool | None:
+        """True if what it tells of was done; None if nobody saw how it ended."""
+        return None if self.status == "unknown" else self.status == "completed"
+
+    @property
     def rejected(self) -> bool:
         """True if its permission request was."""
         return self.status == "rejected"
@@ -156,7 +167,7 @@ class Call:
 
     @property
     def diffs(self) -> tuple[Diff, ...]:
-        """The changes of files among the blocks."""
+        """The changes of files among the blocks, made or not."""
         return tuple(each for each in self.blocks if isinstance(each, Diff))
 
     @property
@@ -164,6 +175,21 @@ class Call:
         """The changes that Catena wrote for the call: they were made, however it ended."""
         entries = (each for each in entries_in(self.content) if each.get("by_client"))
         return tuple(each for each in map(_block, entries) if isinstance(each, Diff))
+
+    @property
+    def made(self) -> tuple[Diff, ...]:
+        """The changes that were certainly made: all of a call that was done, else what Catena wrote for it."""
+        return self.diffs if self.done else self.written
+
+    @property
+    def perhaps_made(self) -> tuple[Diff, ...]:
+        """The other changes of a call whose end nobody saw."""
+        return tuple(each for each in self.diffs if each not in self.written) if self.done is None else ()
+
+    @property
+    def counted(self) -> tuple[Diff, ...]:
+        """The changes that its line counts: those made, perhaps made, or of a call that is not over to be made."""
+        return self.written if self.over and self.done is False else self.diffs
 
     @property
     def terminals(self) -> tuple[TerminalBlock, ...]:

@@ -54,7 +54,6 @@ _SILENCE = 1.5  # seconds without text, after which a sentence that is not whole
 _FIRST_WAIT, _NEXT_WAIT = 5.0, 30.0  # seconds without a line, until one says that the agent is at work
 _LAST_ROWS = 60  # among which calls are looked for that have not ended
 _DIFF_LINES = 12  # of a change, where everything is said
-_OVER = frozenset({"completed", "failed", "cancelled", "rejected", "unknown"})
 _COMMANDS = {
     Offer.RETRY: "/retry",
     Offer.WAIT: "/retry wait",
@@ -375,7 +374,7 @@ class Narrator:
         if number is None or (call.subagent_of and not context.verbose):
             return
         directory = context.here.conversation.record.cwd
-        over = message.state is not MessageState.OPEN or call.status in _OVER
+        over = message.state is not MessageState.OPEN or call.over
         if not over:
             if begins:
                 self._running[message.id] = rows.doing_words(call, directory)

@@ -192,8 +192,7 @@ def doing_words(call: Call, directory: str) -> str:
 def tool_line(call: Call, number: int, directory: str) -> str:
     """A tool call in one line: what it did to what, how many lines it changed, how it ended."""
     pieces = [f"{verb_of(call)} {_shortened(object_of(call, directory))}".strip()]
-    undone = call.failed or call.status in ("cancelled", "rejected")
-    diffs, seconds = call.written if undone else call.diffs, call.seconds
+    diffs, seconds = call.counted, call.seconds
     if diffs:
         pieces.append(size_words(*size_of(diffs)))
     pieces.append(_state_words(call))

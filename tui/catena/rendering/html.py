@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from catena.rendering.contents import ExportPart, Head
 from catena.text.call_text import (
     change_of,
+    ending_of,
     glyph_of,
     locations_of,
     notes_of,
@@ -281,12 +282,12 @@ def _thought(thought: Thought) -> str:
 
 def _tool(call: Call, directory: str, inner: str = "", calls: str = "") -> str:
     """A tool call; ``inner`` is what the subagent that it started said and did, in so many ``calls``."""
-    added, removed = size_of(call.diffs)
+    added, removed = size_of(call.counted)
     right = [
         f'<span class="time">{calls}</span>' if calls else "",
         f'<span class="plus">+{added}</span>' if added else "",
         f'<span class="minus">−{removed}</span>' if removed else "",
-        f'<span class="exit">{call.ending}</span>' if call.ending else "",
+        f'<span class="exit">{ending}</span>' if (ending := ending_of(call)) else "",
         f'<span class="time">{duration_text(call.seconds)}</span>' if call.seconds is not None else "",
     ]
     line = (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from catena.rendering.contents import ExportPart, Head
 from catena.text.call_text import (
     change_of,
+    ending_of,
     glyph_of,
     notes_of,
     object_of,
@@ -23,6 +24,7 @@ from catena.text.call_text import (
     texts_of,
     verb_of,
 )
+from catena.text.changes_text import size_words
 from catena.text.formats import duration_text, turn_text
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.markdown.splitter import split
@@ -155,12 +157,11 @@ class MarkdownRenderer:
 
     def _call(self, call: Call) -> tuple[str, list[str]]:
         """The line of a tool call, and what it did."""
-        added, removed = size_of(call.diffs)
         words = [
             f"{glyph_of(call)} {verb_of(call)}",
             object_of(call, self._directory),
-            " ".join(filter(None, (f"+{added}" if added else "", f"−{removed}" if removed else ""))),
-            call.ending,
+            size_words(*size_of(call.counted)),
+            ending_of(call),
             duration_text(call.seconds) if call.seconds is not None else "",
         ]
         line = " · ".join(word for word in words if word)

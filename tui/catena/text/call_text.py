@@ -66,6 +66,11 @@ def notes_of(call: Call) -> tuple[str, ...]:
     return tuple(map(call_line, call.notes))
 
 
+def ending_of(call: Call) -> str:
+    """How a call ended, if not as it was meant to: `exit 1`, `rejected`."""
+    return " ".join(filter(None, (call.ending, "rejected" if call.rejected else "")))
+
+
 def rule_of(call: Call) -> str:
     """The person's rule that answered its permission request, unless its notes name it."""
     return safe_line(call.rule.text) if call.rule and call.became is None else ""

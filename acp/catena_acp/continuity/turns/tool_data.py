@@ -23,13 +23,12 @@ from catena_acp.spoken.call import Call
 
 REJECTED = "rejected"  # by the person or a rule of theirs; the protocol has no word for it
 _MOST_DONE = 50  # entries of what Catena did for one call
-_OVER = frozenset({"completed", "failed", "cancelled", "unknown", REJECTED})
 _FIELDS = ("title", "kind", "status", "name", "raw_input", "raw_output", "subagent_of", "background", "doubt")
 
 
 def is_over(data: Mapping[str, Any]) -> bool:
     """True if the call's status is final."""
-    return data.get("status") in _OVER
+    return Call(data).over
 
 
 def changed_tool(data: Mapping[str, Any], call: ToolCallChanged, now: str) -> dict[str, Any]:

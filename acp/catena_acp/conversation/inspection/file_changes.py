@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from catena_acp.changes.changed_file import FileState, UnreadFile
 from catena_acp.diff import line_diff
-from catena_acp.port.session_events import ToolDiff
 from catena_acp.spoken.call import Call
 from catena_store.records import Kind, Message
 
@@ -72,15 +71,14 @@ def _absolute(path: str, directory: str) -> str:
 
 def _touches(call: Call) -> Iterator[FileTouched]:
     """What one tool call did, a file at a time."""
-    told, sure = call.status in ("completed", "unknown"), call.status != "unknown"
-    by_path: dict[str, list[ToolDiff]] = {}
-    for diff in call.diffs if told else call.written:
+    sure, certain = call.done is not None, {diff.path for diff in call.made}
+    by_path: dict[str, list[tuple[str | None, str]]] = {}
+    for diff in (*call.made, *call.perhaps_made):
         if diff.path and diff.new is not None:
-            by_path.setdefault(diff.path, []).append(ToolDiff(diff.path, diff.old, diff.new))
-    written = {diff.path for diff in call.written}
-    for path, diffs in by_path.items():
-        made = sure or path in written
-        changes = [line_diff(diff.old, diff.new) for diff in diffs] if made else []
+            by_path.setdefault(diff.path, []).append((diff.old, diff.new))
+    for path, texts in by_path.items():
+        made = path in certain
+        changes = [line_diff(old, new) for old, new in texts] if made else []
         yield FileTouched(
             path,
             changed=int(made),
@@ -88,7 +86,7 @@ def _touches(call: Call) -> Iterator[FileTouched]:
             added=sum(change.added for change in changes),
             removed=sum(change.removed for change in changes),
         )
-    if not told or (call.kind != "read" and call.kind not in _CHANGING):
+    if call.done is False or (call.kind != "read" and call.kind not in _CHANGING):
         return
     paths = dict.fromkeys(place.path for place in call.places if place.path and place.path not in by_path)
     for path in paths:

@@ -77,7 +77,7 @@ def draw_tool_line(
 ) -> Line:
     """Draw the line of a tool call about ``what``; ``goes_on``: its work does in the background."""
     palette = options.palette
-    right: list[Run] = counts(*size_of(call.diffs), options)
+    right: list[Run] = counts(*size_of(call.counted), options)
     if shown is Shown.ASKED:
         return draw_call_line(
             _ASKED, palette.asking, verb_of(call), palette.heading_2, what, "", right, "", options
@@ -90,7 +90,6 @@ def draw_tool_line(
     if call.ending:
         right.append((call.ending, palette.error))
     if call.rejected:
-        right = counts(*size_of(call.written), options)  # nothing else was changed
         right.append((" rejected" if right else "rejected", palette.faint))
     if call.background:
         right.append(("in background", palette.running) if goes_on else ("background ended", palette.faint))
