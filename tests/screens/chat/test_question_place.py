@@ -133,6 +133,40 @@ async def test_w01_a_question_stands_right_below_the_call_and_the_composer_where
         assert transcript.size.height == person.area.panels.size.height, "it has all of its room again"
 
 
+@pytest.mark.parametrize("size", [(80, 24), (40, 10)])
+async def test_w01_what_waits_and_a_long_draft_never_cover_what_a_question_offers(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """The question takes its rows first: the queue stands aside, and what has no room is marked."""
+    async with at_the_screen(str(tmp_path), size=size) as person:
+        async with person.agent_held():
+            await person.say("edit notes.txt")
+            await person.say("the second")
+            await person.say("the third")
+            await person.type("a draft")
+            for _ in range(5):
+                await person.press("shift+enter")
+        await person.sees("editing this file?", "Reject")
+        panels = person.area.panels
+        await person.until(
+            lambda: (
+                panels.permission.outer_size.height <= panels.size.height
+                and panels.permission.region.bottom <= panels.region.bottom
+            ),
+            "the question to have all of its rows",
+        )
+        await person.taken_in()
+        shown = person.text
+        for choice in panels.permission.band.text.words.choices:
+            assert f"{choice.key} " in shown, f"the key of {choice.words}"
+        assert panels.queue.size.height == 0, "the queue stands aside"
+        await person.press("tab")
+        await person.apart()
+        await person.press("n")
+        await person.until(lambda: not person.tab.asks, "the answer")
+        await person.until(lambda: not person.tab.queue, "what waits to be sent")
+
+
 async def test_a_trouble_is_said_once_in_its_panel_and_in_the_transcript_after(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("say so; error -32000 no such luck")

@@ -207,6 +207,23 @@ async def test_what_is_being_typed_never_answers_a_question(tmp_path: Path) -> N
         assert person.draft == "yes, 1 or 2"
 
 
+async def test_a_word_that_is_typed_at_a_question_opens_nothing_and_rejects_nothing(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.say("edit notes.txt")
+        await person.until(
+            lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
+        )
+        await person.apart()
+        await person.type_at_once("third prompt\n")
+        await person.sees("Allow editing this file?", "Nothing is typed here: esc to decide later.")
+        assert person.area.place == "question" and person.tab.asks
+        await person.apart()
+        await person.type_at_once("rthe names are wrong\n")
+        await person.sees("the names are wrong")
+        await person.idle()
+        assert not person.tab.asks
+
+
 async def test_escape_leaves_a_question_open_and_says_so(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await person.say("ask May I?")

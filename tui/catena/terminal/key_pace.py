@@ -22,7 +22,7 @@ class KeyPace:
     def __init__(self, clock: Callable[[Key], float] = read_at) -> None:
         self._clock = clock
         self._last: float | None = None
-        self._alone = True
+        self._alone = self._begins = True
         self.printable = False  # whether the key that came last could be part of a text
         self.read_at = 0.0  # when the key that came last was read
 
@@ -31,6 +31,11 @@ class KeyPace:
         """True unless a printable key came shortly before the key that came last, or waits right behind it."""
         return self._alone
 
+    @property
+    def begins(self) -> bool:
+        """True unless a printable key came shortly before the key that came last."""
+        return self._begins
+
     def apart_from(self, now: float) -> bool:
         """True if a printable key that comes now comes alone."""
         return self._last is None or now - self._last >= APART
@@ -38,7 +43,8 @@ class KeyPace:
     def came(self, key: Key, behind: Event | None = None) -> None:
         """Record a key when it is handled; ``behind`` is what was read since and waits for it."""
         now = self.read_at = self._clock(key)
-        self._alone = self.apart_from(now) and not self._goes_on(now, behind)
+        self._begins = self.apart_from(now)
+        self._alone = self._begins and not self._goes_on(now, behind)
         self.printable = key.is_printable
         if key.is_printable:
             self._last = now

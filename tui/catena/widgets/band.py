@@ -104,6 +104,7 @@ class Band(Vertical):
         super().__init__(id=id, classes=f"-{tone}")
         self.text = BandText(tone)
         self.heeds_click: Callable[[], bool] = lambda: True
+        self.rows: Callable[[], int] = lambda: self.screen.size.height  # that there are for it
         self._below = below
 
     def on_mount(self) -> None:
@@ -120,14 +121,18 @@ class Band(Vertical):
         yield from self._below
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As high as its words, up to most of the screen; a ``max-height`` would not count for its parents' heights."""
-        needed = super().get_content_height(container, viewport, width)
-        return min(needed, max(1, int(viewport.height * self.share)))
+        """As high as its words, up to its most; a ``max-height`` would not count for its parents' heights."""
+        return min(super().get_content_height(container, viewport, width), self.most)
+
+    @property
+    def most(self) -> int:
+        """The rows that what is in it takes at most: a share of the screen, and no more than there are."""
+        return max(1, min(int(self.screen.size.height * self.share), self.rows() - self.gutter.height))
 
     def height_in(self, width: int) -> int:
         """The rows that its words take in a width, with what is around them."""
         rows = len(self.text.lines(width - self.gutter.width))
-        return min(rows, max(1, int(self.screen.size.height * self.share))) + self.gutter.height
+        return min(rows, self.most) + self.gutter.height
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -200,8 +205,10 @@ class BandText(Widget):
 
     def _room(self, taken: int) -> int:
         """The rows that are left in the band, of which ``taken`` have others."""
-        around = self.parent.gutter.height if isinstance(self.parent, Widget) else 0
-        return max(1, int(self.screen.size.height * Band.share) - around - taken)
+        share = int(self.screen.size.height * Band.share)
+        if isinstance(band := self.parent, Band):
+            share = min(share - band.gutter.height, band.most)
+        return max(1, share - taken)
 
     def _first(self, words: BandWords, width: int) -> list[Content]:
         """The title and what stands on the right of it, on a row of its own where there is no room beside."""

@@ -16,6 +16,7 @@ from catena.text.strips.safe_strips import safe_segments
 from catena.transcript.drawing.lines import MARKS, Line
 from catena.transcript.drawing.render_options import (
     NARROW,
+    SHORT,
     Palette,
     RenderOptions,
     component_class,
@@ -103,13 +104,13 @@ class SubjectBlock(LineBlock):
         self._drawn: list[Line] = []
         self._cut = False
         self._drawn_for: object = None
-        self._below = _BELOW
+        self._most: int | None = None
 
-    def leave_room(self, below: int) -> None:
-        """Leave so many rows of the screen to what stands below."""
-        below = max(_BELOW, below)
-        if below != self._below:
-            self._below = below
+    def leave_room(self, below: int, *, of: int) -> None:
+        """Leave so many ``of`` these rows to what stands below."""
+        most = of - max(_BELOW, below)
+        if most != self._most:
+            self._most = most
             self.refresh(layout=True)
 
     def show(self, diffs: Sequence[AnyDiff], directory: str) -> None:
@@ -125,7 +126,7 @@ class SubjectBlock(LineBlock):
 
     def _lines(self, width: int) -> list[Line]:
         screen = self.screen.size
-        drawn_for = (width, screen, self.app.theme, self._below)
+        drawn_for = (width, screen, self.app.theme, self._most)
         if self._drawn_for != drawn_for:
             self._drawn_for = drawn_for
             self._drawn = self._draw(width)
@@ -146,5 +147,5 @@ class SubjectBlock(LineBlock):
 
     def _room(self) -> int:
         height = self.screen.size.height
-        room = min(height // 2, height - self._below - _AROUND)
-        return room if room >= _LEAST else 0
+        room = min(height // 2, height - _BELOW - _AROUND if self._most is None else self._most)
+        return room if room >= _LEAST and height >= SHORT else 0

@@ -49,16 +49,19 @@ class QuestionColumn(Vertical):
         handle: Callable[[ChatEvent], None],
         give_keys: Callable[[], None],
         changed: Callable[[], None],
+        rows: Callable[[], int],
         pace: KeyPace,
         heeds_clicks: Callable[[], bool],
     ) -> None:
         """``handle`` carries out a decision, ``give_keys`` gives the keys to the composer after it.
 
-        ``changed`` is told that a panel opens or closes; a click chooses an option only where ``heeds_clicks``.
+        ``changed`` is told that a panel opens, closes or takes other rows, of which there are so many ``rows``; a click
+        chooses an option only where ``heeds_clicks``.
         """
         super().__init__()
         self._handle = handle
         self._give_keys = give_keys
+        self._changed = changed
         self.permission = PermissionPanel(id="permission")
         self.elicitation = ElicitationPanel(give_keys=give_keys, id="elicitation")
         self.trouble = TroublePanel(id="trouble")
@@ -66,6 +69,7 @@ class QuestionColumn(Vertical):
         self.permission.pace = self.elicitation.pace = self.fork.pace = pace
         for band in (self.permission.band, self.elicitation.band, self.trouble, self.fork):
             band.heeds_click = heeds_clicks
+            band.rows = rows
 
     def compose(self) -> ComposeResult:
         """Yield the panels."""
@@ -73,6 +77,17 @@ class QuestionColumn(Vertical):
         yield self.elicitation
         yield self.trouble
         yield self.fork
+
+    def on_resize(self) -> None:
+        """Tell that it takes other rows."""
+        self._changed()
+
+    def lay_out(self) -> None:
+        """Lay out what is asked for other rows than there were."""
+        self.permission.on_resize()
+        self.elicitation.on_resize()
+        self.trouble.refresh(layout=True)
+        self.fork.refresh(layout=True)
 
     @property
     def question(self) -> Question | None:
@@ -178,7 +193,13 @@ class StandingColumn(Vertical):
     """Plan and queue above the composer, each visible only while it has content."""
 
     DEFAULT_CSS = """
-    StandingColumn { dock: bottom; height: auto; align-horizontal: center; }
+    StandingColumn {
+        dock: bottom;
+        height: auto;
+        align-horizontal: center;
+        &.-crowded #plan, &.-crowded #queue { display: none; }
+        &.-crowded #queue.-entered { display: block; max-height: 3; }
+    }
     """
 
     def __init__(self, *, handle: Callable[[ChatEvent], None], give_keys: Callable[[], None]) -> None:
@@ -195,8 +216,13 @@ class StandingColumn(Vertical):
         yield self.queue
 
     @property
+    def rows(self) -> int:
+        """The rows that the panels take where there is room."""
+        return self.plan.rows + self.queue.rows
+
+    @property
     def stands(self) -> bool:
-        """True while one of the panels is visible."""
+        """True while one of the panels has something to show."""
         return self.plan.has_class("-open") or self.queue.has_class("-any")
 
     @on(QueueList.Changed)

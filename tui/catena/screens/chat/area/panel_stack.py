@@ -10,6 +10,7 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from catena.screens.chat.conversation_area import ConversationArea
+from catena.widgets.band import SHORT
 
 if TYPE_CHECKING:  # the first frame needs none of these
     from catena.screens.chat.area.panel_columns import QuestionColumn, StandingColumn
@@ -69,6 +70,7 @@ class PanelStack(Vertical):
             handle=self._handle,
             give_keys=self._give_keys,
             changed=self.fit,
+            rows=self._rows,
             pace=self._pace,
             heeds_clicks=self._heeds_clicks,
         )
@@ -139,9 +141,23 @@ class PanelStack(Vertical):
             return None
         return self.permission.ask.ask_id
 
+    def on_resize(self) -> None:
+        """Give what is asked the rows that there are now."""
+        if self._columns is not None and self._questions.is_attached:
+            self._questions.lay_out()
+            self.fit()
+
     def fit(self) -> None:
-        """Let the conversation take no more rows than it has while a question stands below it."""
-        self.conversation.fit(self._columns is not None and self._questions.asks)
+        """Give an open question the rows that it needs, before the conversation, the plan and the queue get any."""
+        asks = self._columns is not None and self._questions.asks
+        self.conversation.fit(asks)
+        if self._columns is not None:
+            taken = self._questions.size.height + self._standing.rows
+            self._standing.set_class(asks and taken > self._rows(), "-crowded")
+
+    def _rows(self) -> int:
+        """The rows for what is asked: one is the conversation's, but on a short screen."""
+        return self.size.height - (self.screen.size.height >= SHORT)
 
     def place_of(self, focused: Widget) -> str | None:
         """The place that a focused widget is in, such as question, form, trouble or queue; None if in no panel."""

@@ -60,6 +60,10 @@ class Fields(Vertical):
     _LEAST, _SHORT_LEAST = 4, 2  # rows
     around = 0  # rows of what is said above them, and can be done below
 
+    def __init__(self, *, most_of_band: Callable[[], int]) -> None:
+        super().__init__()
+        self._most_of_band = most_of_band
+
     @classmethod
     def least(cls, *, short: bool) -> int:
         """The rows that are left to them by what is asked."""
@@ -68,7 +72,7 @@ class Fields(Vertical):
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many rows as the fields take, up to their part of the screen and what the band has left of its own."""
         needed = super().get_content_height(container, viewport, width)
-        left = max(self._LEAST, int(viewport.height * ElicitationBand.share) - self.around)
+        left = max(self._LEAST, self._most_of_band() - self.around)
         return min(needed, max(1, int(viewport.height * self._SHARE)), left)
 
     @property
@@ -86,13 +90,18 @@ class Asked(Vertical):
     _LEAST = 2  # rows
     around = 0  # rows of the title, the least of the fields, and what can be done
 
+    def __init__(self, *said: Widget, most_of_band: Callable[[], int]) -> None:
+        super().__init__(*said)
+        self._most_of_band = most_of_band
+
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many rows as the words take, up to what is left for them."""
-        return min(super().get_content_height(container, viewport, width), self.most(viewport.height))
+        return min(super().get_content_height(container, viewport, width), self.most)
 
-    def most(self, height: int) -> int:
-        """The rows that it takes at most on a screen of this height."""
-        return max(self._LEAST, int(height * ElicitationBand.share) - self.around)
+    @property
+    def most(self) -> int:
+        """The rows that it takes at most."""
+        return max(self._LEAST, self._most_of_band() - self.around)
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -181,8 +190,8 @@ class ElicitationPanel(Vertical, can_focus=True):
         self._rows: list[FieldRow] = []
         self.pace = KeyPace()  # of the keys, wherever they went
         self._said = Static("", markup=False)
-        self._asked = Asked(self._said)
-        self._fields = Fields()
+        self._asked = Asked(self._said, most_of_band=lambda: self.band.most)
+        self._fields = Fields(most_of_band=lambda: self.band.most)
         self._ending = FormEnding("asking")
         self.band = ElicitationBand("asking", self._asked, self._fields, self._ending, id="elicited")
 
@@ -252,8 +261,9 @@ class ElicitationPanel(Vertical, can_focus=True):
         self._mark(self._draft.current if self._draft else 0)
 
     def on_resize(self) -> None:
-        """Lay out the words and the fields for the size of the screen, with the field that has the keys in sight."""
+        """Lay out the words and the fields for the room that there is, with the field that has the keys in sight."""
         self._lay_out()
+        self.band.refresh(layout=True)
         self.call_after_refresh(self._show_current)
 
     def _show_current(self) -> None:
@@ -314,7 +324,7 @@ class ElicitationPanel(Vertical, can_focus=True):
         # The title, and what can be done.
         around = 1 + len(self._ending.lines(width)) + (0 if short else _BLANKS)
         self._asked.around = around + (Fields.least(short=short) if self._rows else 0)
-        most = self._asked.most(self.screen.size.height)
+        most = self._asked.most
         self._fields.around = around + min(rows, most)
         if not in_title:
             words = replace(words, title=asks, right=tuple(self._beside(more=rows > most)))

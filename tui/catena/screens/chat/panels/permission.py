@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # not needed before there is a question
 
 
 _TOO_FAST = "Press again to confirm."
+_NOTHING_TYPED = "Nothing is typed here: {stop} to decide later."
 _NOT_ALL = "Not all of it is shown. {} shows the rest; press again to allow it unread."
 _DIFF, _REASON, _ALWAYS = "d", "r", "a"
 _MOST_NUMBERS = 9
@@ -53,8 +54,8 @@ class PermissionPanel(Vertical, can_focus=True):
             always="press_always",
             narrower_rule="widen(-1)",
             wider_rule="widen(1)",
-            diff="diff",
-            reason="reason",
+            diff="press_diff",
+            reason="press_reason",
         )
     ]
     DEFAULT_CSS = """
@@ -223,7 +224,7 @@ class PermissionPanel(Vertical, can_focus=True):
                 words = replace(words, right=(*words.right, self._full("in full")))
             self.band.text.show(words)
             if self._subject is not None and self._subject.size.width:
-                self._subject.leave_room(self.band.height_in(self.size.width))
+                self._subject.leave_room(self.band.height_in(self.size.width), of=self.band.rows())
             # Nobody has read what is not laid out yet.
             self._cut = not self.band.text.content_size.width or self._is_cut(words)
 
@@ -332,6 +333,12 @@ class PermissionPanel(Vertical, can_focus=True):
             self.post_message(self.Mistyped(_TOO_FAST))
         return self.pace.alone
 
+    def _begins(self) -> bool:
+        """False for a letter in a word; what comes behind it may be the reason, in the same write."""
+        if not self.pace.begins:
+            self.post_message(self.Mistyped(_TOO_FAST))
+        return self.pace.begins
+
     def _is_read(self) -> bool:
         """False, once, if not all of what is asked could be shown and the person has not opened the rest."""
         if self._ask is None or not self._cut or self._read is self._ask:
@@ -371,6 +378,16 @@ class PermissionPanel(Vertical, can_focus=True):
     def can_be_rejected(self) -> bool:
         """True if the agent offers one option to reject."""
         return self._rejection is not None
+
+    def action_press_diff(self) -> None:
+        """Show all of what is asked, unless the key was part of a word."""
+        if self._begins():
+            self.action_diff()
+
+    def action_press_reason(self) -> None:
+        """Let the person type a reason for rejecting, unless the key was part of a word."""
+        if self._stands(self.pace.read_at or self._clock()) and self._begins():
+            self.action_reason()
 
     def action_diff(self) -> None:
         """Show the whole change, or all of the request."""
@@ -428,5 +445,7 @@ class PermissionPanel(Vertical, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """Swallow letters without a binding: they must not be typed elsewhere."""
-        if event.is_printable and not self.giving_reason:
+        typed = event.is_printable or event.key == "enter"
+        if typed and not self.giving_reason and event.key not in self._bindings.key_to_bindings:
             event.prevent_default()
+            self.post_message(self.Mistyped(keys_of(self).said(_NOTHING_TYPED)))

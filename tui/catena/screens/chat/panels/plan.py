@@ -38,6 +38,11 @@ class PlanPanel(Widget):
             self.set_class(bool(kept), "-open")
             self.refresh(layout=True)
 
+    @property
+    def rows(self) -> int:
+        """The rows that it takes where there is room."""
+        return 1 + min(len(self._entries), _SHOWN) if self._entries else 0
+
     def render(self) -> Content:
         """The entries around the open ones, and on the right how far the plan is."""
         entries, width = self._entries, max(8, self.size.width - 2)

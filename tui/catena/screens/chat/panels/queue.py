@@ -168,6 +168,11 @@ class QueueList(Widget, can_focus=True):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """A line for each prompt that is shown, and one for how many more there are."""
+        return self.rows
+
+    @property
+    def rows(self) -> int:
+        """The rows that it takes where there is room."""
         return min(len(self._items), _SHOWN) + (len(self._items) > _SHOWN)
 
     def render(self) -> Content:
