@@ -7,11 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from catena.acts.table import FrontCommand, FrontName, by_names, command_with_rest, commands_of
+from catena.acts.table import FrontCommand, FrontName, by_names, command_with_rest, commands_of, verbs_of
 from catena.acts.unknown import meant_command
 from catena.keys.keymap import DEFAULT_KEYS
 from catena.linear.commands.table import COMMANDS as LINES
-from catena.linear.commands.table import verbs_of
 from catena.screens.chat.commands.table import SLASH_COMMANDS, listed_commands, typed_command
 from catena.screens.commands.help import help_text
 from catena.screens.commands.palette import GROUPS
@@ -155,7 +154,7 @@ def test_u08_palette_and_both_helps_list_the_same() -> None:
     helped = f"\n{help_text('composer', (), commands)(96).plain}\n"
     assert not [words for words in listed if not re.search(rf"\n/{words}[ \n]", helped)]
     assert {each.words for each in LINES if " " in each.words} == {
-        each.words for command in LINES for each in verbs_of(command)
+        each.words for command in LINES for each in verbs_of(command, LINES)
     }
     shared = {each.name for each in LINES} & {each.name for each in commands}
     assert {each.words for each in LINES if each.name in shared} >= {

@@ -121,6 +121,11 @@ def commands_of(name: FrontName) -> Iterator[FrontCommand]:
             )
 
 
+def verbs_of(command: FrontCommand, commands: Iterable[FrontCommand]) -> list[FrontCommand]:
+    """Return what is listed as a verb behind a command."""
+    return [each for each in commands if each.words.startswith(f"{command.name} ")]
+
+
 def by_names(commands: Iterable[FrontCommand]) -> dict[str, FrontCommand]:
     """Return the commands by all that may be typed: names, aliases, and a command with its verb."""
     return {name: each for each in commands for name in (*each.names, each.words) if name}
@@ -162,7 +167,7 @@ ACTS: tuple[ActRow, ...] = (
         "open an earlier conversation",
         key="{history}",
         leads=True,
-        screen=Front("history.choose"),
+        screen=Front("history.choose", "[here|all-sources] [WORDS]"),
         lines=Front(
             "history.history",
             "[here] [all-sources] [WORDS]",
@@ -838,7 +843,7 @@ ACTS: tuple[ActRow, ...] = (
         "search prompt history",
         key="{search_inputs}",
         leads=True,
-        screen=Front("prompts.search_inputs"),
+        screen=Front("prompts.search_inputs", "[WORDS]"),
         lines=Front("prompts.inputs", "[WORDS]", "list earlier prompts, or find one"),
         listed="history inputs",
     ),
@@ -895,7 +900,7 @@ ACTS: tuple[ActRow, ...] = (
         "keys and commands for this place",
         key="{help}",
         leads=True,
-        screen=Front("view.help"),
+        screen=Front("view.help", "[COMMAND|all]"),
         lines=Front("help", "[COMMAND|all]", "list the commands"),
         shell=Front("catena.cli.arguments", "[COMMAND]", "explain a command"),
         meant=("commands", "keybindings"),

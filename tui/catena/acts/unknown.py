@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from catena.acts.table import FrontCommand
+from catena.acts.table import FrontCommand, verbs_of
 
 _LONGEST = 40  # characters of a name that are shown
 
@@ -48,8 +48,7 @@ def refused_argument(command: FrontCommand, argument: str, commands: Iterable[Fr
     if command.accepts(argument):
         return ""
     words = command.words or command.name
-    verbs = (each for each in commands if each.words.startswith(f"{words} "))
-    usage = ", ".join(f"/{each.usage}" for each in (command, *verbs))
+    usage = ", ".join(f"/{each.usage}" for each in (command, *verbs_of(command, commands)))
     return unknown_argument(f"{words} {argument}", usage)
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
 _MOST_BYTES = 4_096  # of the small files that lead from a work tree to its repository
+_HERE, _ALL_SOURCES = "here", "all-sources"
 _SECONDS = 1.0  # for a directory; one on a network that hangs is in no repository
 
 
@@ -23,6 +25,28 @@ class HistoryScope(IntEnum):
     def wider(self) -> HistoryScope:
         """The next one; the narrowest after the widest."""
         return HistoryScope((self + 1) % len(HistoryScope))
+
+
+@dataclass(frozen=True, slots=True)
+class TypedHistory:
+    """What is typed behind the command: `here` and `all-sources` say where words are looked for."""
+
+    here: bool
+    all_sources: bool
+    words: str
+
+    @classmethod
+    def parse(cls, text: str) -> TypedHistory:
+        """Read them, wherever they stand."""
+        words = text.split()
+        rest = (word for word in words if word not in (_HERE, _ALL_SOURCES))
+        return cls(_HERE in words, _ALL_SOURCES in words, " ".join(rest))
+
+    @property
+    def scope(self) -> HistoryScope:
+        """The scope; `here` with `all-sources` keeps to this directory within the widest one."""
+        narrow = HistoryScope.HERE if self.here else HistoryScope.EVERYWHERE
+        return HistoryScope.ALL_SOURCES if self.all_sources else narrow
 
 
 def repository_of(directory: str) -> str | None:

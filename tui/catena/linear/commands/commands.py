@@ -6,17 +6,17 @@ from collections.abc import Awaitable
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from catena.acts.helping import help_of
 from catena.acts.perform import body_of, carry_out
 from catena.acts.surface import Here
-from catena.acts.table import FrontCommand
-from catena.acts.unknown import shown_name
+from catena.acts.table import FrontCommand, verbs_of
 from catena.linear.commands.agents import AgentCommands
 from catena.linear.commands.branches import BranchCommands
 from catena.linear.commands.history import HistoryCommands
 from catena.linear.commands.prompts import PromptCommands, numbered
 from catena.linear.commands.reading import ReadingCommands
 from catena.linear.commands.surface import LinesSurface
-from catena.linear.commands.table import COMMANDS, command_of, verbs_of
+from catena.linear.commands.table import COMMANDS, command_of
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext
 
@@ -97,17 +97,14 @@ class LinearCommands:
             out.lines(f"Help: {line}" for line in _WAYS)
             for each in COMMANDS:
                 if each.words == each.name:
-                    verbs = ", ".join(verb.words.partition(" ")[2] for verb in verbs_of(each))
+                    verbs = ", ".join(verb.words.partition(" ")[2] for verb in verbs_of(each, COMMANDS))
                     out.line(f"/{each.usage}: {each.summary}{verbs and f'; also {verbs}'}")
             out.lines(
                 f"{each.usage}: {each.description}" for each in (await self.agents.templates()).values()
             )
-        elif found := command_of(*argument.removeprefix("/").split(maxsplit=1))[0]:
-            out.lines(f"/{each.usage}: {each.summary}" for each in (found, *verbs_of(found)))
-        elif template := (await self.agents.templates()).get(argument.removeprefix("/")):
-            out.line(f"{template.usage}: {template.description}")
         else:
-            self.context.say(f"There is no command {shown_name(argument)}; /help all lists them.")
+            found = help_of(argument, COMMANDS, await self.agents.templates())
+            out.lines(f"{usage}: {does}" for usage, does in found)
 
     async def allow(self) -> None:
         """Allow what is asked, once."""

@@ -13,7 +13,7 @@ from catena.history.listing import HistoryListing
 from catena.history.other_tools import OtherTools
 from catena.history.query import HistoryQuery
 from catena.history.reading import HistoryReader, lives
-from catena.history.scopes import HistoryScope
+from catena.history.scopes import TypedHistory
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
 from catena.text.formats import from_home, program_of, time_or_day
@@ -24,7 +24,6 @@ from catena_store.errors import Ambiguous, NotFound
 from catena_store.ids import utc_now
 
 _LISTED = 20
-_HERE, _TOOLS = "here", "all-sources"
 
 
 class HistoryCommands:
@@ -43,22 +42,19 @@ class HistoryCommands:
         `here` keeps to this directory, `all-sources` adds the sessions of other tools.
         """
         context, tabs = self._context, self._context.tabs
-        words = argument.split()
-        here, tools = _HERE in words, _TOOLS in words
-        narrow = HistoryScope.HERE if here else HistoryScope.EVERYWHERE
-        scope = HistoryScope.ALL_SOURCES if tools else narrow
-        text = " ".join(word for word in words if word not in (_HERE, _TOOLS))
+        typed = TypedHistory.parse(argument)
+        text = typed.words
         query = HistoryQuery.parse(text, now=utc_now().astimezone())
         for each in query.problems:
             context.say(f"{safe_line(text[each.start : each.end])} is ignored: {each.problem}")
         listing = HistoryListing(directory=tabs.directory)
         reader = HistoryReader(tabs.store, listing, lives=lives(tabs.host, utc_now))
         others = OtherTools(tabs.store, tabs.foreign, context.settings)
-        if tools:
+        if typed.all_sources:
             async for _ in others.read_into(listing):
                 pass
-        found = await answers(reader, MessageFinder(tabs.store, listing), query, scope, limit=_LISTED)
-        if here:
+        found = await answers(reader, MessageFinder(tabs.store, listing), query, typed.scope, limit=_LISTED)
+        if typed.here:
             found = [each for each in found if each.entry.cwd == tabs.directory]
         shown = found[:_LISTED]
         await reader.read([each.entry.key for each in shown if each.entry.outlined])

@@ -29,11 +29,6 @@ def command_of(name: str, argument: str = "") -> tuple[FrontCommand | None, str]
     return command_with_rest(_BY_NAME, name, argument)
 
 
-def verbs_of(command: FrontCommand) -> list[FrontCommand]:
-    """Return what is listed as a verb behind a command."""
-    return [each for each in COMMANDS if each.words.startswith(f"{command.name} ")]
-
-
 def refusal_of(command: FrontCommand, argument: str) -> str:
     """Why a command is not done; "" if it takes what was typed behind it."""
     return refused_argument(command, argument, COMMANDS)

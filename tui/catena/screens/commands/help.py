@@ -141,7 +141,7 @@ _NARROW = 56  # cells of the text below which words stand under a key
 
 
 class HelpScreen(PageScreen):
-    """The keys of one place; `a` shows all there is, and the keys of the place again."""
+    """The keys of one place, or what one command does; `a` shows all there is, and these again."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*priority_bindings(help_all="all")]
     KEYS = (SheetKey("{help_all}", "all keys and commands", "all"), *PageScreen.KEYS)
@@ -154,20 +154,32 @@ class HelpScreen(PageScreen):
         commands: Sequence[CommandWords],
         keys: KeyMap = DEFAULT_KEYS,
         templates: Sequence[Template] = (),
+        *,
+        about: Sequence[tuple[str, str]] = (),
+        everything: bool = False,
     ) -> None:
-        self._of_place = partial(keys_text, keys.hints(SECTIONS[place]))
+        """``about``: the command that is shown in place of the keys, and its verbs; ``everything``: begin with all."""
+        self._first = partial(keys_text, about or keys.hints(SECTIONS[place]))
         self._of_all = help_text(place, agents, commands, keys, templates)
-        self._shows_all = False
-        super().__init__("Help", self._of_place, subject=Subject(_TITLES[place]))
-        self._place = Subject(_TITLES[place])
+        self._shows_all = everything
+        self._of_first = Subject() if about else Subject(_TITLES[place])
+        shown = self._of_all if everything else self._first
+        super().__init__("Help", shown, subject=Subject() if everything else self._of_first)
+
+    def on_mount(self) -> None:
+        """Name the keys of what is shown first."""
+        self._show_keys()
 
     def action_all(self) -> None:
-        """Show all keys and commands, or those of the place again."""
+        """Show all keys and commands, or what was shown first again."""
         self._shows_all = not self._shows_all
-        self.query_one(Fitted).show(self._of_all if self._shows_all else self._of_place)
-        self.show_head(subject=Subject() if self._shows_all else self._place)
-        self.show_keys(*(self._LESS if self._shows_all else self.KEYS))
+        self.query_one(Fitted).show(self._of_all if self._shows_all else self._first)
+        self.show_head(subject=Subject() if self._shows_all else self._of_first)
+        self._show_keys()
         self.reader.scroll_home(animate=False)
+
+    def _show_keys(self) -> None:
+        self.show_keys(*(self._LESS if self._shows_all else self.KEYS))
 
 
 def keys_text(keys: Sequence[tuple[str, str]], width: int) -> Content:

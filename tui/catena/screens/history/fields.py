@@ -48,6 +48,11 @@ class HistoryFilter(SafeInput):
         self._reader = reader
         self._known: Known | None = None  # what words can become; None where that may have changed
 
+    def fill(self, text: str) -> None:
+        """Filter by a text, as if it were typed."""
+        self.value = text
+        self.cursor_position = len(text)
+
     def forget_known(self) -> None:
         """Learn anew what words can become, when that is asked next."""
         self._known = None

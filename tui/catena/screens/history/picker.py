@@ -123,13 +123,14 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         agent_title: Callable[[str, str], str | None],
         clock: Callable[[], datetime],
         scope: HistoryScope | None = None,
+        words: str = "",
         others: bool = False,
         still: bool = False,
     ) -> None:
         """``agent_title`` gives the settings' title of a stored agent and profile, if they have one.
 
-        ``scope`` to begin with; None for the narrowest that has any. ``others``: with those that other tools have in
-        this directory. ``still``: nothing turns.
+        ``scope`` to begin with; None for the narrowest that has any. ``words`` are looked for. ``others``: with those
+        that other tools have in this directory. ``still``: nothing turns.
         """
         super().__init__(SheetWords("History"))
         self._listing = sources.listing
@@ -145,6 +146,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         self._still = still
         self._read_others_here = sources.others_here
         self._with_others = others
+        self._typed = words
         self._asked_scope = scope
         self.scope = scope or HistoryScope.HERE
         self._message_search = MessageSearch(sources.reader, sources.finder)
@@ -218,6 +220,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
     async def on_mount(self) -> None:
         """Read the first page before anything is drawn, and the others once something needs them."""
         self.set_focus(self._filter)
+        self._filter.fill(self._typed)
         pages = self._reader.pages()
         try:
             await anext(pages, 0)
@@ -236,7 +239,9 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         self.run_worker(self._count(), group="pages")
         self._read_on_if_needed()
         if self._with_others:
+            typed = self._filter.value
             self.action_other_sessions()
+            self._filter.fill(self._filter.value + typed)
         elif self.scope is HistoryScope.ALL_SOURCES:
             self._list_others()
         else:

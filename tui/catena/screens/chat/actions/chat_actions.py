@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from catena.acts.perform import body_of, carry_out
 from catena.acts.surface import Here
+from catena.acts.table import FrontCommand
 from catena.screens.chat.actions.agent.next_price import NextPriceActions
 from catena.screens.chat.actions.agent.settings import SettingsActions
 from catena.screens.chat.actions.agent.trouble import TroubleActions
@@ -27,7 +28,6 @@ from catena.screens.chat.actions.surface import ScreenSurface
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.actions.view import ViewActions
 from catena.screens.chat.context import ChatContext
-from catena.widgets.commands import CommandWords
 
 if TYPE_CHECKING:
     from catena.screens.chat.actions.conversations.history import HistoryActions
@@ -42,7 +42,7 @@ class ChatActions:
         self,
         context: ChatContext,
         *,
-        commands: Sequence[CommandWords],
+        commands: Sequence[FrontCommand],
         do: Callable[[str], Awaitable[None]],
     ) -> None:
         """``commands`` are those that are listed; ``do`` does the command of a name."""

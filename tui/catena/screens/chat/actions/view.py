@@ -10,10 +10,10 @@ from catena.screens.chat.context import ChatContext
 from catena.screens.chat.presenter import mode_name
 from catena.settings.agent_choices import agent_choices, offered_agents
 from catena.terminal.programs import edit_text
-from catena.widgets.commands import CommandWords
 from catena_store.records import Kind
 
 if TYPE_CHECKING:
+    from catena.acts.table import FrontCommand
     from catena.settings.templates import Template
 
 _PATIENCE = 0.8  # seconds, less than the keys wait
@@ -34,7 +34,7 @@ class ViewActions:
         self,
         context: ChatContext,
         *,
-        commands: Sequence[CommandWords],
+        commands: Sequence[FrontCommand],
         do: Callable[[str], Awaitable[None]],
     ) -> None:
         """``commands`` are those that the palette and the help list; ``do`` does the one of a name."""
@@ -95,10 +95,17 @@ class ViewActions:
         else:
             context.drafts.prefix(f"/{name} ")
 
-    async def help(self) -> None:
-        """Show the keys of the place that has them, the commands, and the agents."""
+    async def help(self, wanted: str = "") -> None:
+        """Show the keys of the place that has them, or what one command does; behind them, or for `all`, all of it."""
+        from catena.acts.helping import help_of
         from catena.screens.commands.help import HelpScreen
+        from catena.settings.templates import used_templates
 
+        templates = await self._templates()
+        everything = wanted == "all"
+        about = (
+            help_of(wanted, self._commands, used_templates(templates)) if wanted and not everything else ()
+        )
         offered = await offered_agents()
         agents = [
             (choice.title, f"{choice.readiness} {choice.about}".strip())
@@ -110,7 +117,9 @@ class ViewActions:
             agents,
             self._commands,
             self._context.keys,
-            await self._templates(),
+            templates,
+            about=about,
+            everything=everything,
         )
         await self._context.app.push_screen_wait(page)
 

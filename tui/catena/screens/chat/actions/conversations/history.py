@@ -11,7 +11,7 @@ from catena.history.listing import HistoryListing
 from catena.history.other_tools import OtherTools
 from catena.history.preview import ActPrices, Preview, read_preview, read_prices, read_rows
 from catena.history.reading import HistoryReader, lives
-from catena.history.scopes import HistoryScope, Repositories
+from catena.history.scopes import HistoryScope, Repositories, TypedHistory
 from catena.history.sessions_here import sessions_here
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.tabs import TabActions
@@ -55,12 +55,17 @@ class HistoryActions:
         self._others: OtherTools | None = None
         self._scope: HistoryScope | None = None  # that was chosen last
 
-    async def choose(self, *, beside: bool = False) -> None:
-        """Let the person choose a conversation, and do with it what they want; ``beside``: open it side by side."""
+    async def choose(self, wanted: str = "", *, beside: bool = False) -> None:
+        """Let the person choose a conversation, of what is ``wanted``, and do with it what they want.
+
+        ``beside``: open it side by side.
+        """
         context = self._context
-        screen = self._screen()
+        typed = TypedHistory.parse(wanted) if wanted else None
+        screen = self._screen(typed)
         choice = await context.app.push_screen_wait(screen)
-        self._scope = screen.chosen_scope
+        if typed is None or screen.chosen_scope is not typed.scope:
+            self._scope = screen.chosen_scope
         gone = context.presenter.shown is not None and context.presenter.shown not in context.tabs.tabs
         if choice is not None and choice.act == "quote":
             context.screen.quote(await self._quote(choice))
@@ -74,9 +79,9 @@ class HistoryActions:
             elif context.tab is None:
                 await self._tabs.first_tab(way)
 
-    def _screen(self) -> HistoryScreen:
+    def _screen(self, typed: TypedHistory | None) -> HistoryScreen:
         context = self._context
-        tabs, store = context.tabs, context.tabs.store
+        tabs, store, start = context.tabs, context.tabs.store, context.parts.conversation.start
         if self._others is None:
             self._others = OtherTools(store, tabs.foreign, context.settings)
         others = self._others
@@ -120,8 +125,9 @@ class HistoryActions:
                 titles(agent, profile) or known.get(agent) or program_of(agent)
             ),
             clock=context.clock,
-            scope=self._scope,
-            others=context.parts.conversation.start.display and bool(context.parts.conversation.start.others),
+            scope=typed.scope if typed else self._scope,
+            words=typed.words if typed else "",
+            others=typed.here and typed.all_sources if typed else bool(start.display and start.others),
             still=context.screen.still,
         )
 

@@ -253,8 +253,8 @@ class PromptActions:
         tab, tabs = self._context.drafts.tab, self._context.tabs
         await tabs.remember_inputs([text], tab.conversation.record.cwd if tab else tabs.directory)
 
-    async def search_inputs(self) -> None:
-        """Let the person choose from the history of inputs."""
+    async def search_inputs(self, words: str = "") -> None:
+        """Let the person choose from the history of inputs: by the words, else by what stands in the composer."""
         context = self._context
         context.drafts.begin_typing()
         draft, stood = context.drafts.place, context.parts.composer.text
@@ -264,7 +264,7 @@ class PromptActions:
             Picker(
                 "Prompt history",
                 rows,
-                filtered_by=stood,
+                filtered_by=words or stood,
                 enter="insert",
             )
         )
