@@ -206,6 +206,37 @@ def test_show_is_the_newest_branch_as_a_person_reads_it(tmp_path: Path) -> None:
     )
 
 
+def test_w07_show_prints_the_beginning_of_each_change_and_the_turn_all_of_it(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    long = "".join(f"{number}\n" for number in range(1, 21))
+    change = {"type": "diff", "path": "/shop/long.txt", "old": None, "new": long}
+    rejected = {"type": "diff", "path": "/shop/a\x1b[2J.py", "old": "x = 1\n", "new": "x = 2\n\x1b[2Jy\n"}
+
+    async def work(tx: Writer) -> None:
+        await conversations.create(tx, id=CONVERSATION, agent="rehearsal", cwd="/shop")
+        above: str | None = None
+        for id, kind, data in (
+            ("prompt-1", Kind.USER, {}),
+            ("tool-1", Kind.TOOL, {"kind": "edit", "status": "completed", "content": [change]}),
+            ("tool-2", Kind.TOOL, {"kind": "edit", "status": "rejected", "content": [rejected]}),
+        ):
+            row = NewMessage(
+                id=id, conversation_id=CONVERSATION, parent_id=above, kind=kind, text="", data=data
+            )
+            await messages.insert(tx, row)
+            above = id
+
+    catena.write(work)
+    added = [f"  Line {number} added: {number}\n" for number in range(1, 21)]
+    head = "✓ Edit long.txt\n  Change: long.txt, a new file, 20 lines added\n"
+    left = "  Note: 8 more lines; catena show conversa --turn tool-1 prints all.\n"
+    assert f"{head}{''.join(added[:12])}{left}· Edit" in catena("show", CONVERSATION).out
+    whole = catena("show", "conversa", "--turn", "tool-1").out
+    assert f"{head}{''.join(added)}" in whole and "Note: " not in whole
+    shown = catena("show", CONVERSATION).out
+    assert "\x1b" not in shown and ", 2 lines added, 1 removed, not made\n  Line 1 removed: x = 1\n" in shown
+
+
 def test_h10_an_id_its_beginning_and_the_title_reach_the_same_conversation(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     catena.write(two_sessions)

@@ -11,6 +11,7 @@ from catena.linear.context import LinearContext
 from catena.linear.numbering import BranchNumbers
 from catena.linear.sentences import SentenceCutter, SpokenLine
 from catena.settings.linear import LinearSetting
+from catena.text.changes_text import MOST_LINES
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble, words_of
@@ -53,7 +54,6 @@ LOOK_SECONDS = 0.25  # between two looks at the clock, while an agent is at work
 _SILENCE = 1.5  # seconds without text, after which a sentence that is not whole is read
 _FIRST_WAIT, _NEXT_WAIT = 5.0, 30.0  # seconds without a line, until one says that the agent is at work
 _LAST_ROWS = 60  # among which calls are looked for that have not ended
-_DIFF_LINES = 12  # of a change, where everything is said
 _COMMANDS = {
     Offer.RETRY: "/retry",
     Offer.WAIT: "/retry wait",
@@ -388,7 +388,7 @@ class Narrator:
             return
         self._line(rows.tool_line(call, number, directory))
         if context.verbose:
-            self._lines(rows.tool_details(call, directory, most=_DIFF_LINES))
+            self._lines(rows.tool_details(call, directory, most=MOST_LINES))
         else:
             self._lines(rows.note_lines(call))
             self._lines(rows.failure_lines(call))

@@ -10,6 +10,7 @@ from catena.linear import rows
 from catena.linear.context import LinearContext, is_sentence
 from catena.linear.input import InputLine
 from catena.text.call_text import relative
+from catena.text.changes_text import MOST_LINES, change_lines
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.questions.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
 from catena.workspace.questions.permission_words import (
@@ -44,7 +45,6 @@ from catena_acp.port.session_events import PermissionOption
 _EARLY = "That came together with something else, and answers nothing. Type it again."
 _OTHERWISE = "A space before a text sends it as a prompt, /stop stops the agent."
 _ALONE_SECONDS = 0.3  # a line that comes sooner after its question was typed before it
-_CHANGE_LINES = 12
 _RULES = 3
 _ROWS = 40  # of what is asked, beside its change
 
@@ -153,9 +153,7 @@ class Questions:
         if left and not self._context.verbose:
             yield f"Note: {more_words(left)}"
         if diffs := asked.subject.diffs:
-            yield from rows.change_lines(
-                diffs, directory, most=None if self._context.verbose else _CHANGE_LINES
-            )
+            yield from change_lines(diffs, directory, most=None if self._context.verbose else MOST_LINES)
         yield from (f"Note: {note}" for note in note_words(asked))
 
     def _subject(self, asked: PermissionOpened) -> list[str]:
@@ -169,8 +167,8 @@ class Questions:
         if self._context.verbose:
             return first_rows(self._subject(asked), _ROWS)[1] > 0
         diffs, directory = asked.subject.diffs, self._context.here.conversation.record.cwd
-        changed = sum(1 for _ in rows.change_lines(diffs, directory))
-        said = sum(1 for _ in rows.change_lines(diffs, directory, most=_CHANGE_LINES))
+        changed = sum(1 for _ in change_lines(diffs, directory))
+        said = sum(1 for _ in change_lines(diffs, directory, most=MOST_LINES))
         return changed > said or first_rows(self._subject(asked), _ROWS)[1] > 0
 
     def _permission_choices(self, asked: PermissionOpened) -> Iterator[NumberedAnswer]:
@@ -192,7 +190,7 @@ class Questions:
             return False
         self._read_whole = asked.ask_id
         out = self._context.out
-        out.lines(rows.change_lines(asked.subject.diffs, self._context.here.conversation.record.cwd))
+        out.lines(change_lines(asked.subject.diffs, self._context.here.conversation.record.cwd))
         out.lines(map(rows.set_in, self._subject(asked)))
         return True
 

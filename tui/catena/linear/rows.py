@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from catena.linear.sentences import SpokenLine, spoken_lines
 from catena.text.call_text import (
     UNLIKE,
-    AnyDiff,
-    change_of,
     glyph_of,
     locations_of,
     notes_of,
     object_of,
     raw_text,
-    relative,
     rule_of,
     size_of,
     texts_of,
     verb_of,
 )
-from catena.text.changes_text import line_sentence
+from catena.text.changes_text import change_lines, cut, spoken_size
 from catena.text.formats import duration_parts, size_in_words
 from catena.text.image_text import image_facts
 from catena.text.long_text import hidden_range, is_long, size_of_text
@@ -194,7 +191,7 @@ def tool_line(call: Call, number: int, directory: str) -> str:
     pieces = [f"{verb_of(call)} {_shortened(object_of(call, directory))}".strip()]
     diffs, seconds = call.counted, call.seconds
     if diffs:
-        pieces.append(size_words(*size_of(diffs)))
+        pieces.append(spoken_size(*size_of(diffs)))
     pieces.append(_state_words(call))
     if seconds is not None and seconds >= 10:
         pieces.append(duration_words(seconds))
@@ -223,7 +220,7 @@ def tool_details(call: Call, directory: str, *, most: int | None = None) -> Iter
         yield f"Note: Answered by your rule: {rule}"
     if len(locations := locations_of(call, directory)) > 1:
         yield f"Files: {', '.join(locations)}"
-    yield from change_lines(call.diffs, directory, most=most)
+    yield from change_lines(call.diffs, directory, made=call.counted, most=most)
     body = [line.rstrip() for line in _body_of(call)]
     if body:
         yield f"Output: {counted(len(body), 'line')}"
@@ -242,38 +239,6 @@ def image_lines(call: Call) -> Iterator[str]:
     """The images of a tool call; a file can be made of them."""
     for image in call.images:
         yield f"Image: {image_facts(image)}. /export message N FILE writes it."
-
-
-def change_lines(diffs: Sequence[AnyDiff], directory: str, *, most: int | None = None) -> Iterator[str]:
-    """Changes of files as sentences: a line for each line that was added or removed.
-
-    Paths below ``directory`` are relative to it.
-    """
-    for diff in diffs:
-        compared = change_of(diff.old, diff.new)
-        new = ", a new file" if diff.old is None else ""
-        yield f"Change: {relative(diff.path, directory)}{new}, {size_words(compared.added, compared.removed)}"
-        lines = (line for hunk in compared.hunks for line in hunk.lines if line.sign != " ")
-        yield from cut(map(line_sentence, lines), most)
-
-
-def cut(lines: Iterable[str], most: int | None, more: str = "/show reads all.") -> Iterator[str]:
-    """The first lines, and how many there are ``more``; all of them without a limit."""
-    left = 0
-    for at, line in enumerate(lines):
-        if most is None or at < most:
-            yield line
-        else:
-            left += 1
-    if left:
-        yield f"Note: {counted(left, 'more line')}; {more}"
-
-
-def size_words(added: int, removed: int) -> str:
-    """`6 lines added, 2 removed`; `nothing changed` where nothing is."""
-    if not added:
-        return f"{counted(removed, 'line')} removed" if removed else "nothing changed"
-    return f"{counted(added, 'line')} added" + (f", {removed:,} removed" if removed else "")
 
 
 def duration_words(seconds: float) -> str:

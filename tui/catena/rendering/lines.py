@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from textwrap import indent
 
 from catena.text.call_text import NO_VERB, UNLIKE, notes_of, object_of, verb_of
+from catena.text.changes_text import MOST_LINES, change_lines
+from catena.text.names import short_id
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.tool_calls.subagents import nested
 from catena_acp.spoken.blocks import TerminalBlock
@@ -33,14 +35,22 @@ _STATE_WORDS = {
 
 
 def branch_lines(
-    conversation: ConversationRecord, agent: str, title: str, branch: Iterable[Message]
+    conversation: ConversationRecord,
+    agent: str,
+    title: str,
+    branch: Iterable[Message],
+    *,
+    whole: bool = False,
 ) -> Iterator[str]:
-    """Yield a branch as text: prompts, answers, tool calls, notices and seams, each a block of lines."""
+    """Yield a branch as text: prompts, answers, tool calls, notices and seams, each a block of lines.
+
+    Of a long change only the first lines, unless it is read ``whole``.
+    """
     yield safe_line(title)
     yield f"{safe_line(agent)} · {safe_line(conversation.cwd)} · {conversation.id}"
     before: Kind | None = None
     for message, depth in _in_place(seams_above(branch)):
-        block = _block(message, conversation.cwd)
+        block = _block(message, conversation, whole)
         if block is None:
             continue
         block = indent(block, "  " * depth)
@@ -61,7 +71,7 @@ def _in_place(branch: Iterable[Message]) -> Iterator[tuple[Message, int]]:
     yield from ((row.message, row.depth) for call in nested(turn) for row in call)
 
 
-def _block(message: Message, directory: str) -> str | None:
+def _block(message: Message, conversation: ConversationRecord, whole: bool) -> str | None:
     match spoken_of(message):
         case Prompt(text) as prompt:
             lines = [*safe(text).split("\n"), *(f"+ {safe_line(file.name)}" for file in prompt.files)]
@@ -70,7 +80,10 @@ def _block(message: Message, directory: str) -> str | None:
         case Answer(text) | Thought(text, words=True):
             return _with_state(message, safe(text).strip("\n"))
         case Call() as call:
-            return _tool_line(call, directory)
+            most = None if whole else MOST_LINES
+            more = f"catena show {short_id(conversation.id)} --turn {short_id(message.id)} prints all."
+            changes = change_lines(call.diffs, conversation.cwd, made=call.counted, most=most, more=more)
+            return _tool_lines(call, conversation.cwd, changes)
         case Divider(text) | Seam(text):
             return f"╌╌ {safe_line(text)} ╌╌"
         case Notice(text):
@@ -86,13 +99,13 @@ def _with_state(message: Message, text: str) -> str:
     return f"{text}\n({words})" if words else text
 
 
-def _tool_line(call: Call, directory: str) -> str:
+def _tool_lines(call: Call, directory: str, changes: Iterable[str]) -> str:
     unlike = call.unlike and call.status == "completed"
     mark = UNLIKE if unlike else _TOOL_MARKS.get(call.status, "·")
     verb = "" if (verb := verb_of(call)) == NO_VERB else f"{verb} "
     line = f"{mark} {verb}{object_of(call, directory) or 'tool call'}"
-    notes = (f"  {note}" for note in notes_of(call))
-    return "\n".join((line, *notes, *(row for terminal in call.terminals for row in _ended(terminal))))
+    below = (f"  {each}" for each in (*notes_of(call), *changes))
+    return "\n".join((line, *below, *(row for terminal in call.terminals for row in _ended(terminal))))
 
 
 def _ended(terminal: TerminalBlock) -> Iterator[str]:

@@ -13,7 +13,6 @@ from catena.text.safe_text import safe_line
 from catena_acp.blame.authorship import Author, BlamedFile, BlamedTurn, Doubt, Proof
 
 WAY, LEFT, REPORTED = "●", "○", "~"  # on the way of its conversation, on a branch that was left, as reported
-_SHORT = 8  # characters of an id
 _MOST_NAMED = 2  # of the turns that may have written a line
 
 _LINES = re.compile(r"(?P<path>.+?):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?", re.DOTALL)
@@ -55,11 +54,6 @@ def _from(base: Path, text: str) -> Path:
         return base / Path(text).expanduser()
     except RuntimeError:  # of nobody's home
         return base / text
-
-
-def short_id(id: str) -> str:
-    """The beginning of an id, as commands take it."""
-    return id[:_SHORT]
 
 
 def mark_of(file: BlamedFile, author: Author) -> str:

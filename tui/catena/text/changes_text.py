@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from catena.text.call_text import AnyDiff, change_of, relative
 from catena.text.safe_text import safe_line
 from catena_acp.changes.changed_file import By, ChangedFile, FileContents, FileState, NotInPatch, OnDisk
 from catena_acp.changes.patch import relative_path
@@ -12,6 +13,8 @@ from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.file_changes import FileTouched
 from catena_acp.diff import DiffLine
 
+MOST_LINES = 12  # of a change that nobody asked to see whole
+_READS_ALL = "/show reads all."
 WAY_BACK = "/rewind restores files."
 WAYS_BACK = "/files restore FILE restores one, /rewind all."
 
@@ -91,6 +94,46 @@ def line_sentence(line: DiffLine) -> str:
     act = "added" if line.sign == "+" else "removed"
     text = line.text.rstrip("\r\n") if line.text.strip() else "(blank)"
     return f"Line {line.number} {act}: {text}"
+
+
+def change_lines(
+    diffs: Sequence[AnyDiff],
+    directory: str,
+    *,
+    made: Sequence[AnyDiff] | None = None,
+    most: int | None = None,
+    more: str = _READS_ALL,
+) -> Iterator[str]:
+    """Changes of files as sentences: a line for each line that was added or removed.
+
+    Paths below ``directory`` are relative to it. ``made``: those that were made, or will be; None for all.
+    """
+    for diff in diffs:
+        compared = change_of(diff.old, diff.new)
+        new = ", a new file" if diff.old is None else ""
+        undone = "" if made is None or diff in made else ", not made"
+        yield f"Change: {relative(diff.path, directory)}{new}, {spoken_size(compared.added, compared.removed)}{undone}"
+        lines = (line for hunk in compared.hunks for line in hunk.lines if line.sign != " ")
+        yield from cut(map(line_sentence, lines), most, more)
+
+
+def cut(lines: Iterable[str], most: int | None, more: str = _READS_ALL) -> Iterator[str]:
+    """The first lines, and how many there are ``more``; all of them without a limit."""
+    left = 0
+    for at, line in enumerate(lines):
+        if most is None or at < most:
+            yield line
+        else:
+            left += 1
+    if left:
+        yield f"Note: {counted(left, 'more line')}; {more}"
+
+
+def spoken_size(added: int, removed: int) -> str:
+    """`6 lines added, 2 removed`; `nothing changed` where nothing is."""
+    if not added:
+        return f"{counted(removed, 'line')} removed" if removed else "nothing changed"
+    return f"{counted(added, 'line')} added" + (f", {removed:,} removed" if removed else "")
 
 
 def note_words(file: ChangedFile) -> str:

@@ -10,11 +10,17 @@ from itertools import count, takewhile
 from catena.text.formats import cell_width, title_of, truncate
 
 _FORK_MARKS = re.compile(r"(\s*\(fork(?: #?\d+)?\))(?:\s*\(fork(?: #?\d+)?\))+\Z")
+_SHORT = 8  # characters of an id
 
 
 def conversation_name(title: str | None, first_prompt: str | None, otherwise: str = "untitled") -> str:
     """The name of a conversation: its title, marked as a fork once at most, else its first prompt; unsafe."""
     return _FORK_MARKS.sub(r"\1", title or "") or title_of(first_prompt or "") or otherwise
+
+
+def short_id(id: str) -> str:
+    """The beginning of an id, as commands take it."""
+    return id[:_SHORT]
 
 
 def names_apart(named: Sequence[tuple[str, str]]) -> list[str]:

@@ -114,7 +114,9 @@ def _show_parser() -> Parser:
     )
     form.add_argument("--chain", action="store_true", help="print its sessions instead")
     form.add_argument(
-        "--turn", metavar="MESSAGE", help="print the turn of this message only: its id or the start of it"
+        "--turn",
+        metavar="MESSAGE",
+        help="print only the turn of this message, its changes whole: its id or the start of it",
     )
     form.add_argument("--at", dest="turn", help=SUPPRESS)  # as scripts had it before
     parser.add_argument(

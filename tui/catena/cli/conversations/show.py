@@ -266,11 +266,11 @@ def print_conversation(conversation_id: str, *, json: bool) -> int:
 
 
 def print_turn(conversation_id: str, message: str) -> int:
-    """Print the turn of a message, whatever branch it is on. Raises NotFound or Ambiguous."""
+    """Print the turn of a message, whatever branch it is on, its changes whole. Raises NotFound or Ambiguous."""
     with open_reading() as reading:
         found, rows = reading.read(lambda reader: _turn_of(reader, conversation_id, message))
     title = _name(found, rows)
-    for block in branch_lines(found, _agent_of(found), title, rows):
+    for block in branch_lines(found, _agent_of(found), title, rows, whole=True):
         print(block)
     return ExitStatus.ANSWERED
 

@@ -18,11 +18,11 @@ from catena.text.blame_text import (
     doubt_words,
     mark_of,
     prompt_words,
-    short_id,
     turn_words,
 )
 from catena.text.formats import cell_width, truncate
 from catena.text.json_shapes import FORMAT, dumps, time_shape
+from catena.text.names import short_id
 from catena.text.safe_text import safe, safe_line
 from catena_acp.blame.authorship import Author, BlamedFile, BlamedTurn, Proof
 from catena_acp.blame.reading import blame

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from catena.acts.surface import Refused
-from catena.linear import rows
 from catena.linear.context import LinearContext
+from catena.text.changes_text import spoken_size
 from catena.workspace.files_along import FILES_STAY, Extent, FilesAlong, moved_words
 from catena.workspace.tab import Tab
 from catena_acp.snapshots.restoring import FileChoice
@@ -32,7 +32,7 @@ async def choose_files(
 
 def said_along(along: FilesAlong) -> str:
     """A sentence about the files that go along unasked; "" if there are none."""
-    words = along.words_with("", size=rows.size_words) if along.offered and along.choice is not None else ""
+    words = along.words_with("", size=spoken_size) if along.offered and along.choice is not None else ""
     return f"{words[:1].upper()}{words[1:]}." if words else ""
 
 
@@ -72,4 +72,4 @@ def _extents(along: FilesAlong) -> list[Extent]:
 
 
 def _words(along: FilesAlong, extent: Extent) -> str:
-    return FilesAlong(plan=along.plan, chosen=extent).words_with("", size=rows.size_words)
+    return FilesAlong(plan=along.plan, chosen=extent).words_with("", size=spoken_size)

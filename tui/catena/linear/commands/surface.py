@@ -29,6 +29,7 @@ from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
 from catena.settings.settings import Settings, at_once
 from catena.terminal.programs import run_program
+from catena.text.changes_text import spoken_size
 from catena.text.safe_text import safe
 from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
@@ -123,7 +124,7 @@ class LinesSurface:
 
     @property
     def _voice(self) -> Voice:
-        return Voice(", ", lines.size_words, self._context.verbose)
+        return Voice(", ", spoken_size, self._context.verbose)
 
     def use(self, settings: Settings) -> None:
         """Use what holds at once."""

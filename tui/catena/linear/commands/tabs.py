@@ -12,6 +12,7 @@ from catena.linear import rows
 from catena.linear.context import LinearContext, ListRow
 from catena.settings.agent_choices import agent_choices
 from catena.settings.agents import default_agent, find_agent
+from catena.text.changes_text import cut
 from catena.text.formats import from_home, listed, time_or_day
 from catena.text.names import conversation_name
 from catena.text.safe_text import safe_line
@@ -233,7 +234,7 @@ class TabCommands:
             if row.kind is Kind.USER
             else rows.answer_lines(row, number, context.agent)
         )
-        context.out.lines(rows.cut(lines, most, f"/show {number} reads all."))
+        context.out.lines(cut(lines, most, f"/show {number} reads all."))
 
     async def _say_draft(self, tab: Tab) -> None:
         if tab.written.strip():
