@@ -11,6 +11,7 @@ import pytest
 
 from catena_acp.errors import FileRefused
 from catena_acp.permissions.own_request_policy import OwnRequests
+from catena_acp.permissions.own_requests import Unshown
 from catena_acp.protocol.files import FileAccess
 from catena_acp.spoken.call import Call
 from catena_store.records import Kind
@@ -172,6 +173,51 @@ def test_v05_asked_is_what_no_question_covered(tmp_path: Path) -> None:
     shown = catena("show", catena("list", "--json").json[0]["id"]).out
     assert "not asked" not in shown and "✓ Run echo hi" not in shown
     assert "✓ Edit made.txt\n  Catena wrote this for the agent\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("before", "shown", "hidden"),
+    [
+        ("old\n", "-old\r\n  +new", "it replaces"),
+        ("x" * 300_000, "it replaces a file that is too large to be shown", "xxx"),
+        ("\0secret", "it replaces a file that is not text", "secret"),
+    ],
+)
+def test_w07_a_question_shows_what_an_overwrite_changes(
+    tmp_path: Path, before: str, shown: str, hidden: str
+) -> None:
+    catena, run = program(tmp_path, "ask")
+    (catena.project / "made.txt").write_text(before)
+    with on_terminal(catena, *run[:3], "bare") as terminal:
+        terminal.wait_for("1-2? ")
+        terminal.type("2\n")
+        terminal.wait_for("1-2? ", 2)
+        assert shown in terminal.seen and "+new" in terminal.seen and hidden not in terminal.seen
+        terminal.type("1\n")
+        assert terminal.status() == 4
+    assert (catena.project / "made.txt").read_text() == "new\n"
+    told = catena("show", catena("list", "--json").json[0]["id"]).out
+    assert "✓ Edit made.txt\n  Catena wrote this for the agent\n" in told
+
+
+def test_w07_what_a_question_shows_of_a_file_never_leaves_the_directories(tmp_path: Path) -> None:
+    outside, inside = tmp_path / "outside.txt", tmp_path / "in"
+    outside.write_text("secret\n")
+    inside.mkdir()
+    (inside / "link.txt").symlink_to(outside)
+    (inside / "away").symlink_to(tmp_path)
+    files = FileAccess((inside,))
+    for path in (
+        outside,
+        inside / "link.txt",
+        inside / "away" / "outside.txt",
+        inside / ".." / "outside.txt",
+    ):
+        with pytest.raises(FileRefused, match="outside"):
+            files.before(str(path))
+    os.mkfifo(inside / "pipe")
+    assert files.before(str(inside / "pipe")) is Unshown.UNREADABLE
+    assert files.before(str(inside / "none" / "a.txt")) is None
 
 
 def test_v05_what_nobody_was_asked_for_stands_in_show_and_in_the_log(tmp_path: Path) -> None:

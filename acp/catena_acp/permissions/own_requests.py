@@ -71,6 +71,18 @@ def file_written(path: str, content: str, before: str | Unshown | None = None) -
     )
 
 
+def file_asked(path: str, content: str, before: str | Unshown | None) -> ToolCallChanged:
+    """A file that is to be written, as the person is asked: what is written shows even if what it replaces does not."""
+    if isinstance(before, str) and len(content) + len(before) > MAX_SHOWN:
+        before = Unshown.LARGE
+    if not isinstance(before, Unshown):
+        return file_written(path, content, before)
+    call = file_written(path, content)
+    return replace(
+        call, content=(ToolText(f"it replaces a file that is {before.value}"), *(call.content or ()))
+    )
+
+
 def in_terminal(call: ToolCallChanged, terminal_id: str) -> ToolCallChanged:
     """The command as it runs."""
     return replace(call, status="in_progress", content=(ToolTerminal(terminal_id),))

@@ -42,6 +42,7 @@ from catena_acp.permissions.own_requests import (
     ALLOW,
     OPTIONS,
     command_run,
+    file_asked,
     file_written,
     in_terminal,
 )
@@ -253,7 +254,11 @@ class Callbacks:
         path, content = asked.path, asked.content
         try:
             files = self._offered_files("fs/write_text_file", asked.session_id)
-            call = await self._allowed(asked.session_id, file_written(path, content))
+            call = await self._allowed(
+                asked.session_id,
+                file_written(path, content),
+                lambda: file_asked(path, content, files.before(path)),
+            )
             before = await _finished(self._request_queue.run(lambda: files.write(path, content)))
         except FileRefused as error:
             raise _refused(error) from error
@@ -380,8 +385,16 @@ class Callbacks:
         guard = self._file_guards.get(session_id)
         return guard is not None and await guard(call)
 
-    async def _allowed(self, session_id: str, call: ToolCallChanged) -> ToolCallChanged:
-        """What is to be written or run, once it may be. Raises FileRefused."""
+    async def _allowed(
+        self,
+        session_id: str,
+        call: ToolCallChanged,
+        as_asked: Callable[[], ToolCallChanged] | None = None,
+    ) -> ToolCallChanged:
+        """What is to be written or run, once it may be. Raises FileRefused.
+
+        ``as_asked`` blocks, and makes the call that the person is asked about, if that is another one.
+        """
         policy = self._files.own_requests if self._files else OwnRequests.REFUSE
         if session_id in self._read_only:
             return call  # it is refused for that
@@ -390,6 +403,7 @@ class Callbacks:
         if policy is OwnRequests.REFUSE:
             raise FileRefused("the settings refuse what no permission request covered: ask for it first")
         if policy is OwnRequests.ASK:
+            call = await self._request_queue.run(as_asked) if as_asked else call
             await self._ask_for(session_id, call)
         else:
             self._log(f"done for the agent, and nobody was asked: {(call.title or '')[:_LOGGED]!r}")

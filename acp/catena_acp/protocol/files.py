@@ -102,6 +102,15 @@ class FileAccess:
             raise FileRefused(f"{path} cannot be written: {error.strerror or error}") from error
         return before
 
+    def before(self, path: str) -> str | Unshown | None:
+        """What ``write`` would return. Blocks; raises FileRefused for a file outside of the roots."""
+        target = self._resolve(path)
+        try:
+            with _directory(target.parent) as parent:
+                return _text_before(parent, target.name)
+        except OSError:
+            return None
+
     def directory(self, path: str) -> Path:
         """A directory in which a command may be started. Blocks; raises FileRefused."""
         target = self._resolve(path)
