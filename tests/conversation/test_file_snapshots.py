@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import repeat
 from pathlib import Path
 
 import pytest
@@ -177,19 +178,30 @@ async def test_g02_a_prompt_does_not_wait_for_a_snapshot_that_takes_its_time(
         assert files is not None and files.after
 
 
+def timed(
+    world: World, took: Iterable[float], *, is_busy: Callable[[], bool] = lambda: False
+) -> Callable[[Database], FileSnapshots]:
+    """Snapshots of which each ``took`` so many seconds."""
+    looks = (at for seconds in took for at in (0.0, seconds))  # one before each, one behind it
+
+    def made(db: Database) -> FileSnapshots:
+        return FileSnapshots(
+            db,
+            world.store.parent / "snapshots",
+            GIT,
+            SnapshotScope.REPOSITORIES,
+            clock=utc_now,
+            monotonic=lambda: next(looks),
+            is_busy=is_busy,
+        )
+
+    return made
+
+
 async def test_g02_a_directory_that_takes_over_a_second_twice_is_kept_no_more_and_it_is_said_once(
     world: World,
 ) -> None:
-    seconds = iter(range(0, 1000, 2))  # each look at the clock is two seconds later
-
-    def made(db: Database) -> FileSnapshots:
-        directory = world.store.parent / "snapshots"
-        monotonic = lambda: float(next(seconds))  # noqa: E731
-        return FileSnapshots(
-            db, directory, GIT, SnapshotScope.REPOSITORIES, clock=utc_now, monotonic=monotonic
-        )
-
-    async with world.client(snapshots=made) as desk:
+    async with world.client(snapshots=timed(world, repeat(2.0))) as desk:
         for word in ("one", "two", "three"):
             await desk.say(f"say {word}")
             await snapshots(desk).settled()
@@ -197,6 +209,21 @@ async def test_g02_a_directory_that_takes_over_a_second_twice_is_kept_no_more_an
         assert first and first.after and second and third is None
         said = [each.text for each in desk.told if isinstance(each, Remarked)]
         assert said == [f"Snapshots of {world.project} take over a second: off until you restart Catena."]
+
+
+async def test_g02_what_is_slow_now_and_then_or_on_a_busy_machine_is_kept_all_day(world: World) -> None:
+    took = [0.1, 2.0, 0.1, 2.0, 0.1, 2.0]  # the start and the end of three turns
+    busy: list[bool] = []
+    async with world.client(
+        snapshots=timed(world, [*took, *repeat(3.0, 8)], is_busy=lambda: bool(busy))
+    ) as desk:
+        for word in ("one", "two", "three", "four", "five"):
+            if word == "four":
+                busy.append(True)
+            await desk.say(f"say {word}")
+            await snapshots(desk).settled()
+        assert all(files and files.after for files in await files_of_turns(desk))
+        assert not [each for each in desk.told if isinstance(each, Remarked)]
 
 
 async def test_g01_what_is_kept_is_packed_after_some_turns(

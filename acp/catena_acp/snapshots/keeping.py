@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from datetime import datetime
@@ -20,13 +21,18 @@ from catena_store.snapshots.turns import CutOffTurn
 
 PATIENCE = 0.15  # seconds that a prompt waits for the snapshot before it
 CHANGE_PATIENCE = 2.0  # and that a change through us waits
-_SLOW = 1.0  # seconds; a directory that takes longer than that twice is kept no more
+_SLOW = 1.0  # seconds; a directory that takes longer than that twice in a row is kept no more
 _MOST_SLOW = 2
 _DAY = 86_400  # seconds
 _TURNS_OF_PACK = 50  # of a directory, after which what was kept is put into one file, however little it is
 
 Tell = Callable[[str], None]  # a line for the person
 Write = Callable[[SnapshotRepository, DirectorySnapshot], Awaitable[None]]
+
+
+def _is_busy() -> bool:
+    """Whether more wants to run on this machine than it has processors."""
+    return os.getloadavg()[0] > (os.cpu_count() or 1)
 
 
 class _Directory:
@@ -53,7 +59,8 @@ class FileSnapshots:
     """Keeps files around turns. A failure never stops a turn: it is told once, and the root is kept no more.
 
     ``directory`` is where the repositories are, ``program`` is git, or None where the machine has none, and ``home`` is
-    the person's: a root that holds it is not kept.
+    the person's: a root that holds it is not kept. While the machine ``is_busy`` a slow snapshot says nothing of its
+    directory.
     """
 
     def __init__(
@@ -65,6 +72,7 @@ class FileSnapshots:
         *,
         clock: Callable[[], datetime],
         monotonic: Callable[[], float] = time.monotonic,
+        is_busy: Callable[[], bool] = _is_busy,
         home: Path | None = None,
     ) -> None:
         self._db = db
@@ -74,6 +82,7 @@ class FileSnapshots:
         self._home = home or _home()
         self._clock = clock
         self._monotonic = monotonic
+        self._is_busy = is_busy
         self._directories: dict[str, _Directory] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._starts: dict[str, _Start] = {}  # by turn
@@ -261,7 +270,9 @@ class FileSnapshots:
                 return
             except StoreError:
                 return  # what hinders the store is told where it matters more
-            state.slow += state.read_before and self._monotonic() - began > _SLOW
+            slow = self._monotonic() - began > _SLOW and state.read_before
+            # A build takes the processors for an hour; files of that hour are to be kept, too.
+            state.slow = state.slow + 1 if slow and not self._is_busy() else 0
             state.read_before = True
             if state.slow >= _MOST_SLOW:
                 state.kept = False
