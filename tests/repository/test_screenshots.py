@@ -74,6 +74,6 @@ def test_d01_every_scene_has_its_pictures() -> None:
 
 def _make(*arguments: str, patience: float = 170) -> str:
     command = [sys.executable, "-m", "screenshots", *arguments]
-    return subprocess.run(
-        command, cwd=PICTURES.parent, capture_output=True, text=True, check=True, timeout=patience
-    ).stdout
+    made = subprocess.run(command, cwd=PICTURES.parent, capture_output=True, text=True, timeout=patience)
+    assert made.returncode == 0, made.stderr
+    return made.stdout

@@ -96,17 +96,17 @@ def chosen(person: Person) -> str:
 async def test_h01_the_first_frame_has_the_newest_rows_and_the_preview_of_the_top_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await keep(str(tmp_path), [f"Title {number}" for number in range(3_000)], "What is it?", "It is a test.")
+    await keep(str(tmp_path), [f"Title {number}" for number in range(1_200)], "What is it?", "It is a test.")
     # Nothing is read behind that frame.
     monkeypatch.setattr(HistoryScreen, "_go_on", lambda self, pages: None)
     async with at_the_screen(str(tmp_path), size=(160, 40)) as person:
         await person.press("ctrl+o")
         screen = await person.sees_dialog(HistoryScreen)
-        text = await person.sees("▌ Title 2999", "Title 2980", "Began", "▌ What is it?", "It is a test.")
+        text = await person.sees("▌ Title 1199", "Title 1180", "Began", "▌ What is it?", "It is a test.")
         assert len(screen.row_list.content) == 100
         assert "new session, nothing to replay" in text or "2 messages replayed" in text
-        await person.type("title 29")
-        await person.sees("│ title 29 ")
+        await person.type("title 11")
+        await person.sees("│ title 11 ")
 
 
 async def test_h01_the_preview_has_no_marks_of_bold_words_and_of_code(tmp_path: Path) -> None:
@@ -121,18 +121,18 @@ async def test_h01_the_preview_has_no_marks_of_bold_words_and_of_code(tmp_path: 
 async def test_h01_only_rows_in_sight_are_drawn_of_thousands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await keep(str(tmp_path), [f"Title {number}" for number in range(5_000)])
+    await keep(str(tmp_path), [f"Title {number}" for number in range(1_500)])
     drawn = count()
     draw = vars(history_list)["title_line"]
     async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
         screen = await history(person)
         await person.press("up")  # around the beginning
-        await person.until(lambda: len(screen.row_list.content) == 5_000, "all pages")
+        await person.until(lambda: len(screen.row_list.content) == 1_500, "all pages")
         monkeypatch.setattr(
             history_list, "title_line", lambda *args, **named: (next(drawn), draw(*args, **named))[1]
         )
         await person.press("pagedown", "pagedown")
-        await person.sees("▌ Title 48")
+        await person.sees("▌ Title 13")
         assert next(drawn) <= 6 * 30
 
 

@@ -36,7 +36,8 @@ def typed(terminal: Terminal, text: str, pace: float) -> None:
 
 @pytest.mark.parametrize("pace", PACES)
 def test_u01_enter_takes_the_best_match_of_the_whole_word_at_any_pace(place: Place, pace: float) -> None:
-    with place.catena("--agent", "rehearsal") as terminal:
+    # So high that no answer moves its prompt off the screen before it is looked at.
+    with place.catena("--agent", "rehearsal", rows=150) as terminal:
         terminal.wait_for("Understudy")
         terminal.wait_for(EMPTY_BOX + r"[^\n]*@ files")
         for word, taken in (
