@@ -5,9 +5,14 @@ from __future__ import annotations
 import random
 
 import pytest
+from textual.content import Content
 
 from catena.cells import cell_len
+from catena.screens.history.rows.rows import cut
+from catena.text.formats import truncate
 from catena.text.names import conversation_name, fitting_names, names_apart
+from catena.widgets.row_list import _cut
+from catena.widgets.typing_box import cut_content
 
 
 @pytest.mark.parametrize(
@@ -36,6 +41,17 @@ def test_u04_what_differs_stays_where_names_are_cut() -> None:
     assert fitting_names(["new", "new"], 16) == ["new", "new"]
     agents = ["Explain the parser · Claude Code", "Explain the parser · Codex"]
     assert fitting_names(agents, 12) == ["E…Claude Co…", "Explai…Codex"]
+
+
+def test_a_name_that_was_cut_before_has_one_ellipsis_wherever_it_is_cut_again() -> None:
+    before = f"{'read the settings ' * 4}at…"
+    named, others = f"{before} (fork)", (before, "read th…", "new")
+    for width in range(8, len(named) + 1):
+        row = "".join(piece.text for piece in cut(named, (), width))
+        edge = cut_content(Content(named), width).plain
+        listed = (truncate(named, width), _cut(named, width), row, edge)
+        for shown in (*fitting_names([named, *others], width), *listed):
+            assert "……" not in shown and cell_len(shown) <= width, width
 
 
 def test_u04_no_two_names_look_alike_at_any_width() -> None:

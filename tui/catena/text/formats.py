@@ -30,7 +30,7 @@ def truncate(text: str, width: int) -> str:
         if room < 0:
             break
         kept.append(character)
-    return "".join(kept) + "…"
+    return "".join(kept).rstrip("…") + "…"
 
 
 def truncate_left(text: str, width: int) -> str:

@@ -69,4 +69,4 @@ def _ending(name: str, width: int, others: Sequence[str]) -> str:
     word = name.rfind(" ", 0, differs + 1) + 1
     begin = word if cell_width(name[word:differs]) <= width // 3 else differs
     head = truncate(name[:begin], max(2, width - cell_width(name[begin:])))
-    return truncate(f"{head.rstrip('…').rstrip()}…{name[begin:]}", width)
+    return truncate(f"{head.rstrip('…').rstrip()}…{name[begin:].lstrip('…')}", width)

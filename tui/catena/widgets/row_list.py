@@ -539,7 +539,7 @@ def _first_clauses(text: str, width: int) -> str:
 def _cut(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
-    return set_cell_size(text, max(0, width - 1)).rstrip() + "…"
+    return set_cell_size(text, max(0, width - 1)).rstrip(" …") + "…"
 
 
 def _shorten_lead(lead: str, width: int) -> str:

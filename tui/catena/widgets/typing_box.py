@@ -84,7 +84,7 @@ class EdgeWords(Widget):
         words = self._words
         if self._width > self.size.width:
             words = tuple(_fitting(words, (), room + 2)[0])
-        return Content.assemble("  ", self.drawn(words).truncate(room, ellipsis=True))
+        return Content.assemble("  ", cut_content(self.drawn(words), room))
 
     def drawn(self, words: Sequence[EdgeWord]) -> Content:
         """Words in one line, as they look and are clicked at here."""
@@ -132,7 +132,7 @@ class BoxEdge(EdgeWords):
         left, right = _fitting(self._words, self._right, width)
         start, end = self.drawn(left), self.drawn(right)
         if not right:
-            start = start.truncate(max(1, width - 2), ellipsis=True)
+            start = cut_content(start, max(1, width - 2))
         words_left = Content.assemble(" ", start, " ") if left else Content("")
         words_right = Content.assemble(" ", end, " ") if right else Content("")
         rule = "─" * max(0, width - words_left.cell_length - words_right.cell_length)
@@ -198,6 +198,12 @@ class TypingBox(Vertical):
             if part.has_class("-focused") != lit:
                 part.set_class(lit, "-focused", update=False)
                 self.app.stylesheet.apply(part)  # what is inside of it has no rule about this
+
+
+def cut_content(content: Content, width: int) -> Content:
+    """Words in at most so many cells, with one `…` where they are cut, also behind one that stood there."""
+    cut = content.truncate(width, ellipsis=True)
+    return cut[:-1] if cut.plain.endswith("……") else cut
 
 
 def joined(words: Sequence[EdgeWord]) -> Content:

@@ -7,6 +7,7 @@ from textual.widget import Widget
 
 from catena.screens.chat.bars.tabs import mark_content
 from catena.text.safe_text import safe_line
+from catena.widgets.typing_box import cut_content
 
 
 class PaneHead(Widget):
@@ -37,5 +38,5 @@ class PaneHead(Widget):
         mark = mark_content(self._mark)
         room = max(1, self.content_size.width - mark.cell_length - 1)
         style = "bold $accent" if self._has_keys else "$muted"
-        title = Content.styled(safe_line(self._title), style).truncate(room, ellipsis=True)
+        title = cut_content(Content.styled(safe_line(self._title), style), room)
         return Content.assemble(title, " ", mark) if self._mark else title

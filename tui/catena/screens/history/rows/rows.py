@@ -230,11 +230,12 @@ def cut(
             if not part:
                 continue
             kept = _fitting(part, room)
+            ends = len(kept) < len(part)
+            kept = kept.rstrip("…") if ends else kept
             room -= cell_len(kept)
             if kept:
                 pieces.append(RowPiece(kept, tone, is_found, bold))
-            if len(kept) < len(part):
-                ends = True
+            if ends:
                 break
         if ends:
             break
