@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import assert_never
 
 from catena.linear import rows
@@ -91,6 +91,8 @@ class Narrator:
         self._running: dict[str, str] = {}  # tool calls that have begun, by message: what each does
         self._plan = ""
         self._mode: str | None = None
+        self._new_mode = ""  # that is still to be said
+        self._acts = 0  # that are under way
         self._queue: tuple[QueueItem, ...] = ()
         self._began: float | None = None  # the turn, by the clock
         self._tools = 0  # of the turn
@@ -135,6 +137,15 @@ class Narrator:
         """Wait until something was said, or published."""
         self._progress.clear()
         await self._progress.wait()
+
+    async def through(self, act: Awaitable[None]) -> None:
+        """Await an act, which says itself what mode it sets."""
+        self._acts += 1
+        try:
+            await act
+        finally:
+            self._acts -= 1
+            self._say_mode()
 
     # --- its life
 
@@ -265,7 +276,8 @@ class Narrator:
             case SessionChanged(session=session):
                 if self._mode is not None and session.mode not in (None, self._mode):
                     names = {each.id: each.name for each in session.modes}
-                    self._line(f"Mode: {safe_line(names.get(session.mode or '', session.mode or ''))}")
+                    self._new_mode = safe_line(names.get(session.mode or "", session.mode or ""))
+                    self._say_mode()
                 self._mode = session.mode
             case QueueChanged(items=items):
                 self._queued(items)
@@ -293,6 +305,13 @@ class Narrator:
                 self._line(f"Background: {running}")
             case _:
                 assert_never(event)
+
+    def _say_mode(self) -> None:
+        """Say a new mode, once no act is under way, unless that act has said it."""
+        if self._new_mode and not self._acts:
+            if not self._context.has_said(f" is {self._new_mode}."):
+                self._line(f"Mode: {self._new_mode}")
+            self._new_mode = ""
 
     def _added(self, message: Message) -> None:
         number = self._context.numbers.add(message)

@@ -43,6 +43,7 @@ class LinearCommands:
 
     def __init__(self, context: LinearContext, narrator: Narrator, questions: Questions) -> None:
         self.context = context
+        self._narrator = narrator
         context.do = self.do_named
         context.known = self._known
         self.questions = questions
@@ -63,7 +64,7 @@ class LinearCommands:
         context = self.context
         surface = LinesSurface(context, self.tabs, self.prompts, self.history.visit)
         on = Here(context.tabs, context.tab, surface, context.settings, at)
-        return carry_out(body_of(does)(on, **given), surface)
+        return self._narrator.through(carry_out(body_of(does)(on, **given), surface))
 
     def do(self, command: FrontCommand, argument: str) -> Awaitable[None]:
         """Do a command with what was typed behind its name. Raises Refused if it needs a tab and none is open."""
