@@ -284,3 +284,21 @@ async def test_h02_a_conversation_of_the_history_is_opened_side_by_side(tmp_path
         await person.looks_at(person.tabs[1])
         await person.sees("  first", "  second")
         assert person.area is areas(person)[1]
+
+
+async def test_a_fork_that_is_wanted_side_by_side_says_why_it_is_in_a_tab_as_the_command_does(
+    tmp_path: Path,
+) -> None:
+    why = "Side by side needs a wider terminal: 160 columns, this one has 120."
+    async with at_the_screen(str(tmp_path), size=NARROW) as person:
+        await person.answered("say one")
+        await person.idle()
+        await person.say("/side")
+        await person.sees(why)
+        await person.say("/fork side")
+        await person.sees(f"Forked in a new tab. {why}")
+        await person.say("/fork")
+        await person.sees("Fork this branch in this tab?")
+        await person.apart()
+        await person.press("s")
+        await person.sees("Forked in a new tab. Your next prompt:")

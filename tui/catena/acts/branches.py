@@ -79,11 +79,14 @@ async def _ask_to_fork(
     if answer == "other":
         beside = not beside
     beside = beside or tab.at_work  # a turn may have begun since
-    return await fork_at(on, message.id if message else None, beside=beside, directory=directory)
+    why = f" {on.surface.why_not_beside}".rstrip() if unasked and beside else ""
+    return await fork_at(on, message.id if message else None, beside=beside, directory=directory, why=why)
 
 
-async def fork_at(on: Here, message_id: str | None, *, beside: bool, directory: str | None = None) -> Done:
-    """Fork at a message, or at the leaf, without asking."""
+async def fork_at(
+    on: Here, message_id: str | None, *, beside: bool, directory: str | None = None, why: str = ""
+) -> Done:
+    """Fork at a message, or at the leaf, without asking; ``why``: what is said of where the fork is."""
     tab, stayed = on.tab, ""
 
     async def step() -> tuple[Tab, Price]:
@@ -103,7 +106,7 @@ async def fork_at(on: Here, message_id: str | None, *, beside: bool, directory: 
     leaving = None if beside else tab
     shown, price = await on.surface.go(step(), itemgetter(0), leaving=leaving, beside=beside)
     where = "in this tab; the original is in the history" if shown is tab else "in a new tab"
-    return Done(f"Forked {where}. Your next prompt: {price.words}.{stayed}")
+    return Done(f"Forked {where}.{why} Your next prompt: {price.words}.{stayed}")
 
 
 async def _price_of_fork(tab: Tab, message: Message | None) -> tuple[str, bool]:

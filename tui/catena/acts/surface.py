@@ -156,6 +156,10 @@ class Surface(Protocol):
         """Where a tab opens that is shown ``beside``: "in a new tab"."""
 
     @property
+    def why_not_beside(self) -> str:
+        """Why it does not open side by side, in a sentence; "" if it does, or where nothing can."""
+
+    @property
     def terminal(self) -> bool:
         """True if there is a terminal to lend."""
 

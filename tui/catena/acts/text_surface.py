@@ -45,6 +45,7 @@ class TextSurface:
         self._write = write
 
     beside = "in a new tab"
+    why_not_beside = ""
 
     @property
     def terminal(self) -> bool:

@@ -61,6 +61,7 @@ class LinesSurface:
         return self._context.echoes
 
     beside = "in a new tab"
+    why_not_beside = ""
 
     def say(self, words: str) -> None:
         """Say words of ours."""

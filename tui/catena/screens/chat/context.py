@@ -44,8 +44,8 @@ class ScreenPanes(Protocol):
         """True where two panes have room side by side."""
 
     @property
-    def words_on_room(self) -> str:
-        """How much room two panes need, in words."""
+    def why_no_room(self) -> str:
+        """Why two panes do not stand side by side; "" where they do."""
 
     @property
     def several(self) -> bool:

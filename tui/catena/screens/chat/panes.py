@@ -106,9 +106,10 @@ class PaneRow(Horizontal):
         return self.app.size.width >= LEAST_COLUMNS
 
     @property
-    def words_on_room(self) -> str:
-        """How much room two panes need, in words."""
-        return f"{LEAST_COLUMNS} columns, this one has {self.app.size.width}"
+    def why_no_room(self) -> str:
+        """Why two panes do not stand side by side; "" where they do."""
+        columns = f"{LEAST_COLUMNS} columns, this one has {self.app.size.width}"
+        return "" if self.room else f"Side by side needs a wider terminal: {columns}."
 
     @property
     def several(self) -> bool:

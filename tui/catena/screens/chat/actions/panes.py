@@ -36,8 +36,8 @@ class PaneActions:
     async def side(self, wanted: str = "") -> None:
         """Show a tab side by side, by its number or title; without either, let the person choose what."""
         context = self._context
-        if not context.panes.room:
-            context.say(f"Side by side needs a wider terminal: {context.panes.words_on_room}.")
+        if why := context.panes.why_no_room:
+            context.say(why)
         elif not wanted:
             await self._choose()
         elif (tab := self._named(wanted)) is None:

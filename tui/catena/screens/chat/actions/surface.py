@@ -70,6 +70,11 @@ class ScreenSurface:
         return "side by side" if self._context.panes.room else "in a new tab"
 
     @property
+    def why_not_beside(self) -> str:
+        """How much room the panes need."""
+        return self._context.panes.why_no_room
+
+    @property
     def terminal(self) -> bool:
         """True: the screen is on one."""
         return True
