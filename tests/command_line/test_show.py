@@ -230,7 +230,7 @@ def test_w07_show_prints_the_beginning_of_each_change_and_the_turn_all_of_it(tmp
     added = [f"  Line {number} added: {number}\n" for number in range(1, 21)]
     head = "✓ Edit long.txt\n  Change: long.txt, a new file, 20 lines added\n"
     left = "  Note: 8 more lines; catena show conversa --turn tool-1 prints all.\n"
-    assert f"{head}{''.join(added[:12])}{left}· Edit" in catena("show", CONVERSATION).out
+    assert f"{head}{''.join(added[:12])}{left}◌ Edit" in catena("show", CONVERSATION).out
     whole = catena("show", "conversa", "--turn", "tool-1").out
     assert f"{head}{''.join(added)}" in whole and "Note: " not in whole
     shown = catena("show", CONVERSATION).out

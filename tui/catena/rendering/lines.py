@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from textwrap import indent
 
-from catena.text.call_text import NO_VERB, UNLIKE, notes_of, object_of, verb_of
+from catena.text.call_text import NO_VERB, glyph_of, notes_of, object_of, verb_of
 from catena.text.changes_text import MOST_LINES, change_lines
 from catena.text.names import short_id
 from catena.text.safe_text import safe, safe_line
@@ -27,7 +27,6 @@ from catena_acp.spoken.spoken import (
 from catena_store.records import ConversationRecord, Kind, Message, MessageState
 
 _LAST_ROWS = 3  # of what a command printed
-_TOOL_MARKS = {"completed": "✓", "failed": "✗", "in_progress": "●", "pending": "●"}
 _STATE_WORDS = {
     MessageState.INTERRUPTED: "interrupted",
     MessageState.REFUSED: "not sent",
@@ -100,10 +99,8 @@ def _with_state(message: Message, text: str) -> str:
 
 
 def _tool_lines(call: Call, directory: str, changes: Iterable[str]) -> str:
-    unlike = call.unlike and call.status == "completed"
-    mark = UNLIKE if unlike else _TOOL_MARKS.get(call.status, "·")
     verb = "" if (verb := verb_of(call)) == NO_VERB else f"{verb} "
-    line = f"{mark} {verb}{object_of(call, directory) or 'tool call'}"
+    line = f"{glyph_of(call)} {verb}{object_of(call, directory) or 'tool call'}"
     below = (f"  {each}" for each in (*notes_of(call), *changes))
     return "\n".join((line, *below, *(row for terminal in call.terminals for row in _ended(terminal))))
 

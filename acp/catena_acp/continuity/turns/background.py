@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from catena_acp.continuity.turns.tool_data import is_over
 from catena_acp.port.session_events import ToolCallChanged
 from catena_acp.spoken.blocks import OutputBlock
 from catena_acp.spoken.call import Call
@@ -85,7 +84,7 @@ class BackgroundWork:
     def take_late(self, link_id: str, call: ToolCallChanged) -> bool:
         """Take in an update of a call that had returned; return whether that ended its work."""
         task = next((each for each in self.of_link(link_id) if each.call_id == call.tool_call_id), None)
-        if task is None or not is_over(task.data) or not is_over({"status": call.status}):
+        if task is None or not Call(task.data).over or not Call({"status": call.status}).over:
             return False
         self._end(task)
         return True

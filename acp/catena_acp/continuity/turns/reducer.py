@@ -15,7 +15,6 @@ from catena_acp.continuity.turns.tool_data import (
     call_of,
     changed_tool,
     has_written,
-    is_over,
     terminals_of,
     with_done,
     with_outputs,
@@ -302,7 +301,7 @@ class Reducer:
         """The operation that writes a tool call as it is now."""
         if (tool := self._tools.get(tool_call_id)) is None:
             return []
-        tool.over = is_over(tool.data)
+        tool.over = Call(tool.data).over
         return [Change(tool.row_id, tool.data, MessageState.FINAL if tool.over else None)]
 
     def under_way(self) -> list[Mapping[str, Any]]:
@@ -323,7 +322,7 @@ class Reducer:
         for tool in self._tools.values():
             if not tool.over:
                 tool.over = True
-                if not is_over(tool.data):
+                if not Call(tool.data).over:
                     tool.data = {**tool.data, "status": tool_status, "ended_at": self._now()}
                 ops.append(Change(tool.row_id, tool.data, state))
         for elicited in self._elicitations.values():
@@ -454,7 +453,7 @@ class Reducer:
                 known.data = with_done(known.data, call, asked=True, own=True)
             self._compare(call.tool_call_id, known)
             known.data = without_told_again(known.data, self.directory)
-            known.over = is_over(known.data)
+            known.over = Call(known.data).over
             if call.content is not None:
                 before, known.terminals = known.terminals, terminals_of(known.data)
                 if not known.by_client:
@@ -472,7 +471,7 @@ class Reducer:
     def _insert_tool(self, call: ToolCallChanged) -> list[Op]:
         images = [each.image for each in call.content or () if isinstance(each, ToolOther)]
         data = with_outputs(changed_tool({}, call, self._now()), self._terminals)
-        over = is_over(data)
+        over = Call(data).over
         ops = self._end_text(voice=call.subagent_of)
         insert = self._insert(
             Kind.TOOL,

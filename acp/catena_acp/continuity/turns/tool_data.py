@@ -26,11 +26,6 @@ _MOST_DONE = 50  # entries of what Catena did for one call
 _FIELDS = ("title", "kind", "status", "name", "raw_input", "raw_output", "subagent_of", "background", "doubt")
 
 
-def is_over(data: Mapping[str, Any]) -> bool:
-    """True if the call's status is final."""
-    return Call(data).over
-
-
 def changed_tool(data: Mapping[str, Any], call: ToolCallChanged, now: str) -> dict[str, Any]:
     """The data with a change laid over it; what the change leaves out stays. ``now`` is an ISO time."""
     new = dict(data)
@@ -51,7 +46,7 @@ def changed_tool(data: Mapping[str, Any], call: ToolCallChanged, now: str) -> di
         kept = [] if call.by_client else [*_written(data), *_kept_diffs(data, content, new["status"])]
         new["content"] = kept + content
         new.pop("told_diffs", None)
-    if is_over(new):
+    if Call(new).over:
         new.setdefault("ended_at", now)
     return new
 
@@ -83,7 +78,7 @@ def answered_tool(data: Mapping[str, Any], now: str, *, allowed: bool) -> dict[s
     if status == REJECTED:  # one of several requests of the call was
         gone = ("ended_at", "done_anyway")
         data = {name: value for name, value in data.items() if name not in gone} | {"status": "pending"}
-    return dict(data) if is_over(data) else {**data, "started_at": now}
+    return dict(data) if Call(data).over else {**data, "started_at": now}
 
 
 def with_done(

@@ -10,9 +10,9 @@ from typing import Any
 from catena_acp.continuity.conversation_events import LeafMoved, PromptReturned
 from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.continuity.services import Tenure
-from catena_acp.continuity.turns.tool_data import is_over
 from catena_acp.continuity.wording.problems import cut_off, kept
 from catena_acp.conversation.live import LiveConversation
+from catena_acp.spoken.call import Call
 from catena_store import places
 from catena_store.chains import links, turns
 from catena_store.clients import leases
@@ -195,7 +195,7 @@ async def recover(
 async def _close(tx: Writer, turn: Turn, tenure: Tenure, *, proved: bool, agent_title: str) -> None:
     under_way = []
     for row in await messages.close_open(tx, turn.id, MessageState.INTERRUPTED):
-        if row.kind is Kind.TOOL and not is_over(row.data):
+        if row.kind is Kind.TOOL and not Call(row.data).over:
             under_way.append(row.data)
             await messages.update(tx, row.id, data={**row.data, "status": "unknown"})
     problem = cut_off(agent_title, under_way)

@@ -12,7 +12,8 @@ from typing import assert_never
 
 from catena.errors import CommandRefused
 from catena.settings.tables.permissions import Permissions
-from catena.text.safe_text import safe, safe_line
+from catena.text.call_text import change_of
+from catena.text.safe_text import safe_line
 from catena.workspace.questions.permission_words import (
     NO_ANSWER,
     first_rows,
@@ -22,10 +23,9 @@ from catena.workspace.questions.permission_words import (
     subject_lines,
 )
 from catena_acp.continuity.conversation_events import PermissionOpened
-from catena_acp.diff import line_diff
 from catena_acp.permissions.options import option_of
 from catena_acp.permissions.subject import only_reads
-from catena_acp.port.session_events import PermissionOption, ToolDiff
+from catena_acp.port.session_events import PermissionOption
 
 _ROWS = 60  # of what is asked, before the answers
 _STANDS_SECONDS = 0.3  # a question stands so long before it can be answered
@@ -189,7 +189,8 @@ def _subject(asked: PermissionOpened, directory: str) -> Iterator[str]:
     """All that the request is about, whole."""
     yield from (f"  {line}" for line in subject_lines(asked.subject, directory))
     for diff in asked.subject.diffs:
-        yield from (f"  {line}" for line in _diff(diff))
+        changed = change_of(diff.old, diff.new).unified(safe_line(diff.path))
+        yield from (f"  {line}" for line in changed)
 
 
 def _options(asked: PermissionOpened) -> Iterator[str]:
@@ -197,10 +198,6 @@ def _options(asked: PermissionOpened) -> Iterator[str]:
         yield f"  {number} {safe_line(option.name) or option.kind}"
     if not asked.options:
         yield f"  {NO_ANSWER}: the request is cancelled."
-
-
-def _diff(change: ToolDiff) -> Iterable[str]:
-    return line_diff(safe(change.old or ""), safe(change.new)).unified(safe_line(change.path))
 
 
 async def agreed(question: str, command: str) -> bool:
