@@ -225,3 +225,20 @@ async def test_w17_answers_that_have_no_room_are_gone_to_by_keys_and_clicks(tmp_
             "Kept Rehearsal. Second was working and is stopped. The branch of Second stays in /tree"
         )
         assert person.tabs == [asked]
+
+
+async def test_an_agent_that_was_asked_twice_is_named_as_in_the_heads_when_one_answer_is_kept(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path), size=(120, 40), settings=others(tmp_path)) as person:
+        await person.answered("say first")
+        await person.say("/ask second second say both")
+        await person.is_asked()
+        await person.press("enter")
+        await person.until(lambda: len(person.tabs) == 3, "a tab for each answer")
+        await person.until(lambda: over(person, *person.tabs) and person.tabs[2].leaf_id, "all answers")
+        await person.say("/compare")
+        await person.sees_dialog(ComparisonScreen)
+        await person.sees("B  Second · Tab 2", "C  Second · Tab 3")
+        await person.press("c")
+        await person.sees("Kept Second · Tab 3. The branches of Rehearsal and Second · Tab 2 stay in /tree")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -41,6 +42,11 @@ class AskedBranch:
     leaf_id: str
     works: bool = False
     tab: Tab | None = None  # that may be kept
+
+    @property
+    def title(self) -> str:
+        """Its agent and its name: no other branch has both."""
+        return " · ".join(dict.fromkeys((self.agent, self.name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +224,19 @@ async def compare(on: Here, number: str) -> Done:
 
 async def _keep(on: Here, branches: Sequence[AskedBranch], kept: AskedBranch) -> Done:
     """Close the tabs of all branches but one, as far as they are still open."""
-    tabs, name = on.tabs, safe_line(kept.agent)
+    agents, tabs = Counter(each.agent for each in branches), on.tabs
+
+    def named(branch: AskedBranch) -> str:
+        return safe_line(branch.agent if agents[branch.agent] == 1 else branch.title)
+
+    name = named(kept)
     if kept.tab not in tabs.tabs:
         raise Refused(f"The tab of {name} is closed: nothing else was. Its branch stays in /tree.")
-    gone = [each.tab for each in branches if each is not kept and each.tab in tabs.tabs and each.tab]
+    left = [each for each in branches if each is not kept and each.tab in tabs.tabs]
+    gone = [each.tab for each in left if each.tab]
     if not gone:
         return Done("Kept. No other tab of the comparison is open.")
-    titles = [safe_line(each.window.session.agent_title) for each in gone]
+    titles = [*map(named, left)]
     stopped = [title for title, each in zip(titles, gone, strict=True) if each.window.at_work]
     # The last one is what /undo shows: where the user stood, if that is closed.
     gone.sort(key=lambda each: each is on.at)
@@ -234,8 +246,7 @@ async def _keep(on: Here, branches: Sequence[AskedBranch], kept: AskedBranch) ->
     if len(gone) == 1:
         stay = f"The branch of {titles[0]} stays in /tree; /undo opens its tab again."
     else:
-        which = f"branches of {listed(titles)}" if len({*titles}) == len(titles) else "other branches"
-        stay = f"The {which} stay in /tree; /undo opens their tabs again."
+        stay = f"The branches of {listed(titles)} stay in /tree; /undo opens their tabs again."
     return Done(f"Kept {name}.{ended} {stay}")
 
 

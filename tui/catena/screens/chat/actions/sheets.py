@@ -84,10 +84,7 @@ async def _compare(value: AskedBranches, context: ChatContext) -> AskedBranch | 
     from catena.screens.comparison.screen import ComparedBranch, ComparisonScreen
 
     kept: list[AskedBranch] = []
-    branches = [
-        ComparedBranch(" · ".join(dict.fromkeys((each.agent, each.name))), each.leaf_id, each.works)
-        for each in value.branches
-    ]
+    branches = [ComparedBranch(each.title, each.leaf_id, each.works) for each in value.branches]
     screen = ComparisonScreen(
         value.of.conversation.tree,
         value.of.conversation.changes,
