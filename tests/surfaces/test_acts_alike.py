@@ -128,3 +128,20 @@ async def test_files_whose_size_no_agent_reported_are_listed_without_one_on_ever
         await person.idle()
         await person.say("/files")
         assert "changed 1 time," not in await person.sees("notes.txt", "changed 1 time")
+
+
+async def test_one_of_the_answers_that_are_compared_is_kept_on_every_surface(project: Path) -> None:
+    script = (
+        "▸say One.",
+        "▸/ask two two say Both.",
+        "▸y",
+        "▸/compare",
+        "▸/open 3",
+        "▸/tabs",
+        "▸/help compare",
+    )
+    told = await converse(script, project)
+    assert "Keep: /open N to keep one and close the tabs of the others." in told
+    assert "1: Rehearsal, Tab 1, here\n2: Two, Tab 2\n3: Two, Tab 3\n" in told
+    assert "Kept Two, Tab 3. The branches of Rehearsal and Two, Tab 2 stay in /tree" in told
+    assert "Tabs: 1." in told and "and keep one" in told

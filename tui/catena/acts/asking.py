@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from catena.acts.surface import Cancelled, Done, Here, LiveReport, Question, Refused, Report, ReportRow, Voice
@@ -217,9 +217,16 @@ async def compare(on: Here, number: str) -> Done:
     await asyncio.gather(*(each.tab.conversation.settle() for each in branches if each.tab))
 
     async def read() -> Report:
-        return await _comparison(tab, [here, *(each for each in branches if each is not here)])
+        found = await _comparison(tab, [here, *(each for each in branches if each is not here)])
+        rows = [
+            ReportRow(safe_line(each.title), ("here",) if each is here else (), partial(keep, each))
+            for each in branches
+        ]
+        kept = Report("Keep", "Keep", rows, enter="keep one and close the tabs of the others")
+        return replace(found, then=kept) if kin else found
 
-    return Done(report=LiveReport(AskedBranches(tab, branches), read, partial(_keep, on, branches)))
+    keep = partial(_keep, on, branches)
+    return Done(report=LiveReport(AskedBranches(tab, branches), read, keep))
 
 
 async def _keep(on: Here, branches: Sequence[AskedBranch], kept: AskedBranch) -> Done:

@@ -106,6 +106,7 @@ class Report:
     text: str = ""  # unsafe
     enter: str = ""  # the words for what opening a row does: then one of the rows may be chosen
     at_once: bool = False  # a list of one row needs no choice if it is shown to choose from
+    then: Report | None = None  # what can be chosen once this one was read as lines
 
     def lines(self, voice: Voice) -> Iterator[str]:
         """Yield the heading and the rows, one line each."""

@@ -292,7 +292,9 @@ ACTS: tuple[ActRow, ...] = (
         takes="number",
         leads=True,
         screen=Front(argument="[N]"),
-        lines=Front("", "[N]", "compare with the branches of other tabs, or with other versions"),
+        lines=Front(
+            "", "[N]", "compare with the branches of other tabs and keep one, or with other versions"
+        ),
     ),
     ActRow(
         "tree",

@@ -154,6 +154,8 @@ class LinesSurface:
         else:
             out.lines(found.lines(self._voice))
             out.lines(lines.set_in(line) for line in safe(found.text).splitlines() if line.strip())
+        if found.then is not None:
+            await self.show(found.then)
 
     async def _open(self, open: Callable[[], Awaitable[Done]]) -> None:
         await carry_out(open(), self)
