@@ -105,9 +105,9 @@ def test_escape_holds_what_waits_and_enter_sends_it_also_in_one_write(tmp_path: 
         terminal.wait_for("Understudy")
         terminal.say("say busy; hang")
         terminal.wait_for("  busy")
-        for text in ("say one", "say two"):
+        for label, text in (("next", "say one"), ("2", "say two")):
             terminal.say(text)
-            terminal.wait_for(f"next  {text}")
+            terminal.wait_for(f"{label:<6}{text}")
         terminal.press("escape")
         terminal.wait_for("2 waiting: Enter sends, Ctrl\\+N opens them")
         terminal.wait_for("held  say one")

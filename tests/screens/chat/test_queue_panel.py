@@ -29,9 +29,9 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 async def queued(person: Person, *texts: str, first: str = "say busy; hang") -> None:
     await person.say(first)
     await person.sees("  busy")
-    for text in texts:
+    for place, text in enumerate(texts, start=1):
         await person.say(text)
-        await person.sees(f"next  {text}")
+        await person.sees(f"{'next' if place == 1 else place:<6}{text}")
 
 
 async def in_the_list(person: Person) -> None:
@@ -54,10 +54,10 @@ async def test_w16_the_list_is_worked_by_keys_and_letters_type_nothing_there(tmp
         await in_the_list(person)
         await person.sees("› next  say one")
         await person.press("down", "down", "x")
-        await person.sees("› next  say three")
+        await person.sees("  next  say one", "  2     say two", "› 3     say three")
         await person.press("K")
         await person.until(lambda: order(person) == ["say one", "say three", "say two"], "three to go up")
-        await person.sees("› next  say three")
+        await person.sees("› 2     say three", "  3     say two")
         await person.press("J")
         await person.until(lambda: order(person) == ["say one", "say two", "say three"], "three to go down")
         await person.press("up", "d")
@@ -153,7 +153,7 @@ async def test_w16_on_a_short_screen_the_list_is_there_while_it_has_the_keys(tmp
         await person.press("ctrl+n")
         await person.sees("› next  say number 0")
         await person.press(*["down"] * 5)
-        await person.sees("› next  say number 5")
+        await person.sees("› 6     say number 5")
         await person.press("escape")
         await person.sees_no("next  say")
 

@@ -184,9 +184,10 @@ async def queue(person: Person) -> None:
     """Prompts that wait while the agent works."""
     await person.say("say busy; hang")
     await person.sees("  busy")
-    for text in ("say a first prompt that waits, and is longer than a narrow screen is wide", "say second"):
+    long = "say a first prompt that waits, and is longer than a narrow screen is wide"
+    for place, text in (("next", long), ("2", "say second")):
         await person.say(text)
-        await person.sees("next  " + text[:12])
+        await person.sees(f"{place:<6}{text[:12]}")
     await person.press("ctrl+n")
     await person.until(lambda: person.app.focused is person.area.panels.queue, "the keys to go there")
 

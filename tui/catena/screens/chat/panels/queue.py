@@ -176,13 +176,15 @@ class QueueList(Widget, can_focus=True):
         return min(len(self._items), _SHOWN) + (len(self._items) > _SHOWN)
 
     def render(self) -> Content:
-        """The prompts that there is room for, and how many more there are."""
+        """The prompts that there is room for, each with its place in the queue, and how many more there are."""
         width = self.size.width
         lines = []
         self._notes = self._notes_in_sight()
-        for item, said in zip(self._in_sight, self._notes, strict=True):
+        following = next((each for each in self._items if not each.held), None)
+        for place, (item, said) in enumerate(zip(self._in_sight, self._notes, strict=True), self._first + 1):
             chosen = self.has_focus and item is self.chosen
-            word = "held  " if item.held else "next  "
+            tone = "$asking" if item.held else "$accent" if item is following else "$muted"
+            word = f"{'held' if item.held else 'next' if item is following else place:<6}"
             note = safe_line(said)
             end = f"{_NOW}{_APART}{_CROSS} "
             room = max(8, width - 2 - len(word) - len(end) - 2)
@@ -192,7 +194,7 @@ class QueueList(Widget, can_focus=True):
             gap = " " * max(1, width - used - len(end))
             line = Content.assemble(
                 "› " if chosen else "  ",
-                (word, "$asking" if item.held else "$accent"),
+                (word, tone),
                 shown,
                 beside.stylize("$faint"),
                 gap,
