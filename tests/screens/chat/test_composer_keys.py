@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from textual import events
 
 from catena.screens.chat.commands.unknown_commands import refusal_of
 from catena.widgets.composer import Composer
@@ -429,3 +430,28 @@ async def test_names_behind_a_command_are_those_of_the_tab_that_is_shown(tmp_pat
         await person.to_tab(1, "ctrl+pageup")
         await person.type("a")
         await person.sees("/rewind alpha")
+
+
+async def test_a_pasted_command_says_that_a_space_makes_it_a_text(tmp_path: Path) -> None:
+    hint = "Pasted as text, with a space before it. Without the space it is taken for a command."
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.first_tab()
+        await person.idle()
+        await person.writing()
+        for command in ("/undo", "!date\n"):
+            person.composer.post_message(events.Paste(command))
+            await person.sees(hint)
+            assert person.draft == f" {command}"
+            await person.press("ctrl+c")
+            await person.sees_no(hint)
+        for text in ("undo", "/etc/hosts is a file"):
+            person.composer.post_message(events.Paste(text))
+            await person.until(lambda pasted=text: person.draft.strip() == pasted, "what was pasted")  # type: ignore[misc]
+            await person.taken_in()
+            assert "Pasted as text" not in person.text
+            await person.press("ctrl+c")
+        await person.type("say ")
+        person.composer.post_message(events.Paste("/undo"))
+        await person.until(lambda: person.draft == "say /undo", "what was pasted")
+        await person.taken_in()
+        assert "Pasted as text" not in person.text

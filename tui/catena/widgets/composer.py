@@ -42,6 +42,14 @@ class Pasted:
     before: str
     after: str
 
+    @property
+    def set_apart(self) -> bool:
+        """True if a space was put before it, without which it would be a command."""
+        from catena_acp.continuity.routing.slash_commands import command_name  # after the first frame
+
+        would_be = self.text.startswith("!") or command_name(self.text) is not None
+        return would_be and self.start == (0, 0) and self.after.startswith(f" {self.text}")
+
 
 class Composer(SafeTextArea):
     """A text area for one message.

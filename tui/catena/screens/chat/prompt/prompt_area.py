@@ -453,6 +453,10 @@ class PromptArea(Centred):
             if is_long(paste.text) and not self.composer.leaves_mode:
                 ways = self._keys.said("{Send} on the mark shows it, {Editor} opens it.")
                 self.hints.say(f"It will be sent in full. {ways}")
+            elif paste.set_apart:
+                self.hints.say(
+                    "Pasted as text, with a space before it. Without the space it is taken for a command."
+                )
             return
         is_command = paste.before.startswith("/") or self.shell_command is not None
         if dropped.taken and not is_command and (self.chat.tab is not None or not dropped.attached):
