@@ -433,7 +433,7 @@ async def test_names_behind_a_command_are_those_of_the_tab_that_is_shown(tmp_pat
 
 
 async def test_a_pasted_command_says_that_a_space_makes_it_a_text(tmp_path: Path) -> None:
-    hint = "Pasted as text, with a space before it. Without the space it is taken for a command."
+    hint = "Pasted as text: without the space before it, it is a command."
     async with at_the_screen(str(tmp_path)) as person:
         await person.first_tab()
         await person.idle()

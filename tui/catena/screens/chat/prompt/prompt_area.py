@@ -454,9 +454,7 @@ class PromptArea(Centred):
                 ways = self._keys.said("{Send} on the mark shows it, {Editor} opens it.")
                 self.hints.say(f"It will be sent in full. {ways}")
             elif paste.set_apart:
-                self.hints.say(
-                    "Pasted as text, with a space before it. Without the space it is taken for a command."
-                )
+                self.hints.say("Pasted as text: without the space before it, it is a command.")
             return
         is_command = paste.before.startswith("/") or self.shell_command is not None
         if dropped.taken and not is_command and (self.chat.tab is not None or not dropped.attached):
