@@ -104,7 +104,9 @@ class Band(Vertical):
         super().__init__(id=id, classes=f"-{tone}")
         self.text = BandText(tone)
         self.heeds_click: Callable[[], bool] = lambda: True
-        self.rows: Callable[[], int] = lambda: self.screen.size.height  # that there are for it
+        self.rows: Callable[[int], int] = lambda height: (
+            height
+        )  # that there are for it on a screen of a height
         self._below = below
 
     def on_mount(self) -> None:
@@ -122,17 +124,16 @@ class Band(Vertical):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As high as its words, up to its most; a ``max-height`` would not count for its parents' heights."""
-        return min(super().get_content_height(container, viewport, width), self.most)
+        return min(super().get_content_height(container, viewport, width), self.most(viewport.height))
 
-    @property
-    def most(self) -> int:
-        """The rows that what is in it takes at most: a share of the screen, and no more than there are."""
-        return max(1, min(int(self.screen.size.height * self.share), self.rows() - self.gutter.height))
+    def most(self, height: int) -> int:
+        """The rows that its content takes at most on a screen of this height: a share, and no more than there are."""
+        return max(1, min(int(height * self.share), self.rows(height) - self.gutter.height))
 
     def height_in(self, width: int) -> int:
         """The rows that its words take in a width, with what is around them."""
         rows = len(self.text.lines(width - self.gutter.width))
-        return min(rows, self.most) + self.gutter.height
+        return min(rows, self.most(self.screen.size.height)) + self.gutter.height
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -205,9 +206,10 @@ class BandText(Widget):
 
     def _room(self, taken: int) -> int:
         """The rows that are left in the band, of which ``taken`` have others."""
-        share = int(self.screen.size.height * Band.share)
+        height = self.screen.size.height
+        share = int(height * Band.share)
         if isinstance(band := self.parent, Band):
-            share = min(share - band.gutter.height, band.most)
+            share = min(share - band.gutter.height, band.most(height))
         return max(1, share - taken)
 
     def _first(self, words: BandWords, width: int) -> list[Content]:

@@ -49,14 +49,14 @@ class QuestionColumn(Vertical):
         handle: Callable[[ChatEvent], None],
         give_keys: Callable[[], None],
         changed: Callable[[], None],
-        rows: Callable[[], int],
+        rows: Callable[[int], int],
         pace: KeyPace,
         heeds_clicks: Callable[[], bool],
     ) -> None:
         """``handle`` carries out a decision, ``give_keys`` gives the keys to the composer after it.
 
-        ``changed`` is told that a panel opens, closes or takes other rows, of which there are so many ``rows``; a click
-        chooses an option only where ``heeds_clicks``.
+        ``changed`` is told that a panel opens, closes or takes other rows. ``rows`` tells how many there are on a
+        screen of a height. A click chooses an option only where ``heeds_clicks``.
         """
         super().__init__()
         self._handle = handle

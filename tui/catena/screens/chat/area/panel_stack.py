@@ -153,11 +153,11 @@ class PanelStack(Vertical):
         self.conversation.fit(asks)
         if self._columns is not None:
             taken = self._questions.size.height + self._standing.rows
-            self._standing.set_class(asks and taken > self._rows(), "-crowded")
+            self._standing.set_class(asks and taken > self._rows(self.screen.size.height), "-crowded")
 
-    def _rows(self) -> int:
-        """The rows for what is asked: one is the conversation's, but on a short screen."""
-        return self.size.height - (self.screen.size.height >= SHORT)
+    def _rows(self, height: int) -> int:
+        """The rows for what is asked on a screen of this height: one is the conversation's, but on a short screen."""
+        return self.size.height - (height >= SHORT)
 
     def place_of(self, focused: Widget) -> str | None:
         """The place that a focused widget is in, such as question, form, trouble or queue; None if in no panel."""

@@ -60,7 +60,7 @@ class Fields(Vertical):
     _LEAST, _SHORT_LEAST = 4, 2  # rows
     around = 0  # rows of what is said above them, and can be done below
 
-    def __init__(self, *, most_of_band: Callable[[], int]) -> None:
+    def __init__(self, *, most_of_band: Callable[[int], int]) -> None:
         super().__init__()
         self._most_of_band = most_of_band
 
@@ -72,7 +72,7 @@ class Fields(Vertical):
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many rows as the fields take, up to their part of the screen and what the band has left of its own."""
         needed = super().get_content_height(container, viewport, width)
-        left = max(self._LEAST, self._most_of_band() - self.around)
+        left = max(self._LEAST, self._most_of_band(viewport.height) - self.around)
         return min(needed, max(1, int(viewport.height * self._SHARE)), left)
 
     @property
@@ -90,18 +90,17 @@ class Asked(Vertical):
     _LEAST = 2  # rows
     around = 0  # rows of the title, the least of the fields, and what can be done
 
-    def __init__(self, *said: Widget, most_of_band: Callable[[], int]) -> None:
+    def __init__(self, *said: Widget, most_of_band: Callable[[int], int]) -> None:
         super().__init__(*said)
         self._most_of_band = most_of_band
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """As many rows as the words take, up to what is left for them."""
-        return min(super().get_content_height(container, viewport, width), self.most)
+        return min(super().get_content_height(container, viewport, width), self.most(viewport.height))
 
-    @property
-    def most(self) -> int:
-        """The rows that it takes at most."""
-        return max(self._LEAST, self._most_of_band() - self.around)
+    def most(self, height: int) -> int:
+        """The rows that it takes at most on a screen of this height."""
+        return max(self._LEAST, self._most_of_band(height) - self.around)
 
     @property
     def vertical_scrollbar(self) -> ScrollBar:
@@ -190,8 +189,8 @@ class ElicitationPanel(Vertical, can_focus=True):
         self._rows: list[FieldRow] = []
         self.pace = KeyPace()  # of the keys, wherever they went
         self._said = Static("", markup=False)
-        self._asked = Asked(self._said, most_of_band=lambda: self.band.most)
-        self._fields = Fields(most_of_band=lambda: self.band.most)
+        self._asked = Asked(self._said, most_of_band=lambda height: self.band.most(height))
+        self._fields = Fields(most_of_band=lambda height: self.band.most(height))
         self._ending = FormEnding("asking")
         self.band = ElicitationBand("asking", self._asked, self._fields, self._ending, id="elicited")
 
@@ -324,7 +323,7 @@ class ElicitationPanel(Vertical, can_focus=True):
         # The title, and what can be done.
         around = 1 + len(self._ending.lines(width)) + (0 if short else _BLANKS)
         self._asked.around = around + (Fields.least(short=short) if self._rows else 0)
-        most = self._asked.most
+        most = self._asked.most(self.screen.size.height)
         self._fields.around = around + min(rows, most)
         if not in_title:
             words = replace(words, title=asks, right=tuple(self._beside(more=rows > most)))

@@ -224,7 +224,8 @@ class PermissionPanel(Vertical, can_focus=True):
                 words = replace(words, right=(*words.right, self._full("in full")))
             self.band.text.show(words)
             if self._subject is not None and self._subject.size.width:
-                self._subject.leave_room(self.band.height_in(self.size.width), of=self.band.rows())
+                rows = self.band.rows(self.screen.size.height)
+                self._subject.leave_room(self.band.height_in(self.size.width), of=rows)
             # Nobody has read what is not laid out yet.
             self._cut = not self.band.text.content_size.width or self._is_cut(words)
 
