@@ -227,14 +227,14 @@ def test_w07_show_prints_the_beginning_of_each_change_and_the_turn_all_of_it(tmp
             above = id
 
     catena.write(work)
-    added = [f"  Line {number} added: {number}\n" for number in range(1, 21)]
-    head = "✓ Edit long.txt\n  Change: long.txt, a new file, 20 lines added\n"
-    left = "  Note: 8 more lines; catena show conversa --turn tool-1 prints all.\n"
-    assert f"{head}{''.join(added[:12])}{left}◌ Edit" in catena("show", CONVERSATION).out
+    added = [f"  +{number}\n" for number in range(1, 21)]
+    head = "✓ Edit long.txt\n  --- long.txt\n  +++ long.txt\n  @@ -0,0 +1,20 @@\n"
+    left = "  Note: 11 more lines; catena show conversa --turn tool-1 prints all.\n"
+    assert f"{head}{''.join(added[:9])}{left}◌ Edit" in catena("show", CONVERSATION).out
     whole = catena("show", "conversa", "--turn", "tool-1").out
     assert f"{head}{''.join(added)}" in whole and "Note: " not in whole
     shown = catena("show", CONVERSATION).out
-    assert "\x1b" not in shown and ", 2 lines added, 1 removed, not made\n  Line 1 removed: x = 1\n" in shown
+    assert "\x1b" not in shown and "  -x = 1\n" in shown and "rejected" in shown
 
 
 def test_h10_an_id_its_beginning_and_the_title_reach_the_same_conversation(tmp_path: Path) -> None:

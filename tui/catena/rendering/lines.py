@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from textwrap import indent
 
-from catena.text.call_text import NO_VERB, glyph_of, notes_of, object_of, verb_of
-from catena.text.changes_text import MOST_LINES, change_lines
+from catena.text.call_text import NO_VERB, change_of, glyph_of, notes_of, object_of, relative, verb_of
+from catena.text.changes_text import MOST_LINES, cut
 from catena.text.names import short_id
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.tool_calls.subagents import nested
@@ -81,8 +81,7 @@ def _block(message: Message, conversation: ConversationRecord, whole: bool) -> s
         case Call() as call:
             most = None if whole else MOST_LINES
             more = f"catena show {short_id(conversation.id)} --turn {short_id(message.id)} prints all."
-            changes = change_lines(call.diffs, conversation.cwd, made=call.counted, most=most, more=more)
-            return _tool_lines(call, conversation.cwd, changes)
+            return _tool_lines(call, conversation.cwd, _changes(call, conversation.cwd, most, more))
         case Divider(text) | Seam(text):
             return f"╌╌ {safe_line(text)} ╌╌"
         case Notice(text):
@@ -100,9 +99,17 @@ def _with_state(message: Message, text: str) -> str:
 
 def _tool_lines(call: Call, directory: str, changes: Iterable[str]) -> str:
     verb = "" if (verb := verb_of(call)) == NO_VERB else f"{verb} "
-    line = f"{glyph_of(call)} {verb}{object_of(call, directory) or 'tool call'}"
+    named = f"{glyph_of(call)} {verb}{object_of(call, directory) or 'tool call'}"
+    line = " · ".join(filter(None, (named, "rejected" if call.rejected else "")))
     below = (f"  {each}" for each in (*notes_of(call), *changes))
     return "\n".join((line, *below, *(row for terminal in call.terminals for row in _ended(terminal))))
+
+
+def _changes(call: Call, directory: str, most: int | None, more: str) -> Iterator[str]:
+    """The changes of files in the unified format; of each the first lines, and how many there are ``more``."""
+    for diff in call.diffs:
+        lines = change_of(diff.old, diff.new).unified(relative(diff.path, directory))
+        yield from cut(map(safe, lines), most, more)
 
 
 def _ended(terminal: TerminalBlock) -> Iterator[str]:
