@@ -29,9 +29,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_words_are_taken_behind_a_command_on_both_fronts_or_on_neither() -> None:
-    """Two things apart: a message has a number in linear mode alone, and the tree of the screen has a search."""
+    """A number apart: messages have one in linear mode alone."""
     for act in ACTS:
-        if act.screen is not None and act.lines is not None and act.by_name and act.name != "tree":
+        if act.screen is not None and act.lines is not None and act.by_name:
             screen, lines = (front.argument.replace("[N]", "").strip() for front in (act.screen, act.lines))
             assert bool(screen) is bool(lines), act.name
 
@@ -63,10 +63,11 @@ async def test_the_help_of_one_command_is_the_same_on_every_surface(project: Pat
         await person.sees("all keys and commands", "history; all commands")
 
 
-async def test_words_behind_history_and_inputs_are_looked_for_on_every_surface(project: Path) -> None:
-    script = ("▸say One.", "▸/edit", "▸say Two.", "▸/resume one", "▸/history inputs one")
+async def test_words_behind_history_tree_and_inputs_are_looked_for_on_every_surface(project: Path) -> None:
+    script = ("▸say One.", "▸/edit", "▸say Two.", "▸/resume one", "▸/tree two", "▸/history inputs one")
     told = await converse(script, project)
     assert "History: 1 conversation." in told and "Prompt history: 1 text." in told
+    assert "Tree: 1 prompt, 2 branches." in told
     id = newest(Catena(project.parent))
     async with at_the_screen(str(project), settings=load_settings(), conversation_id=id) as person:
         await person.first_tab()
@@ -83,6 +84,12 @@ async def test_words_behind_history_and_inputs_are_looked_for_on_every_surface(p
         screen = await person.sees_dialog(HistoryScreen)
         await person.sees('in:"', '" one')
         assert screen.scope.name == "ALL_SOURCES"
+        await person.press("ctrl+c")
+        await person.say("/tree two")
+        await person.sees("Tree", "│ two", "◉ say Two.")
+        assert "◉ say One." not in person.text
+        await person.press("ctrl+c")
+        await person.sees("say One.", "say Two.", "2 prompts")
         await person.press("ctrl+c")
         await person.say("/history inputs one")
         await person.sees("Prompt history", "say One.")

@@ -303,7 +303,7 @@ ACTS: tuple[ActRow, ...] = (
         takes="words",
         key="{tree} while browsing",
         leads=True,
-        screen=Front(),
+        screen=Front(argument="[WORDS]"),
         lines=Front("", "[WORDS]", "list all prompts of all branches; go to one"),
         aliases=("timeline",),
     ),

@@ -23,9 +23,10 @@ _GAP = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class TreeView:
-    """The tree of a tab, as a sheet that begins at a prompt; None: at the tab's."""
+    """The tree of a tab, as a sheet that begins at a prompt, None: at the tab's, and with what some words find."""
 
     prompt_id: str | None
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ async def tree(on: Here, words: str) -> Done:
         await on.surface.write(_GAP.join(quotes))
         return Done()
 
-    return Done(report=LiveReport(TreeView(on.message_id), read, chosen))
+    return Done(report=LiveReport(TreeView(on.message_id, words), read, chosen))
 
 
 async def _go(

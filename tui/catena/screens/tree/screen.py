@@ -123,8 +123,9 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         show_plan: Callable[[RestorePlan], None],
         subject: Subject,
         at: str | None = None,
+        words: str = "",
     ) -> None:
-        """``at``: the prompt that the cursor begins on; by default the tab's."""
+        """``at``: the prompt that the cursor begins on, by default the tab's; ``words`` are searched for."""
         super().__init__(subject)
         self._tab = tab
         self._show_plan = show_plan
@@ -140,7 +141,7 @@ class TreeScreen(ListScreen[TreeChoice | None]):
         self._marked: list[str] = []  # the latest two
         self._selected = at
         # Held here: what is read for them may come when the screen is being closed.
-        self._search = TreeSearch(self._branches.search)
+        self._search = TreeSearch(self._branches.search, words)
         self._end = BranchEnd()
 
     def compose_filter(self) -> Iterator[Widget]:

@@ -28,8 +28,8 @@ class TreeSearch(SafeInput):
             super().__init__()
             self.words = words
 
-    def __init__(self, search: Callable[[str], Awaitable[TreeHits]]) -> None:
-        super().__init__(placeholder="Search prompts, answers, labels", compact=True, id="search")
+    def __init__(self, search: Callable[[str], Awaitable[TreeHits]], words: str = "") -> None:
+        super().__init__(words, placeholder="Search prompts, answers, labels", compact=True, id="search")
         self.cursor_blink = False
         self._search = search
         self._hits_text = ""  # the text that was searched for

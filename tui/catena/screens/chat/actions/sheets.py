@@ -140,6 +140,7 @@ def _sheet(value: object, tab: Tab | None, actions: SurfaceActions) -> Dialog[An
                 show_plan=lambda plan: context.run(actions.along.show_plan(tab, plan)),
                 subject=subject,
                 at=value.prompt_id,
+                words=value.words,
             )
         case TurnContext():
             from catena.screens.context.screen import ContextScreen
