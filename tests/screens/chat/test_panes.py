@@ -302,3 +302,12 @@ async def test_a_fork_that_is_wanted_side_by_side_says_why_it_is_in_a_tab_as_the
         await person.apart()
         await person.press("s")
         await person.sees("Forked in a new tab. Your next prompt:")
+
+
+async def test_a_fork_that_stands_side_by_side_is_said_to_stand_there(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), size=WIDE) as person:
+        await person.answered("say one")
+        await person.idle()
+        await person.say("/fork side")
+        await person.until(lambda: len(areas(person)) == 2, "two panes")
+        await person.sees("Forked side by side. Your next prompt:")

@@ -87,7 +87,7 @@ async def fork_at(
     on: Here, message_id: str | None, *, beside: bool, directory: str | None = None, why: str = ""
 ) -> Done:
     """Fork at a message, or at the leaf, without asking; ``why``: what is said of where the fork is."""
-    tab, stayed = on.tab, ""
+    tab, stayed, apart = on.tab, "", on.surface.beside
 
     async def step() -> tuple[Tab, Price]:
         nonlocal stayed
@@ -105,7 +105,7 @@ async def fork_at(
 
     leaving = None if beside else tab
     shown, price = await on.surface.go(step(), itemgetter(0), leaving=leaving, beside=beside)
-    where = "in this tab; the original is in the history" if shown is tab else "in a new tab"
+    where = "in this tab; the original is in the history" if shown is tab else apart
     return Done(f"Forked {where}.{why} Your next prompt: {price.words}.{stayed}")
 
 

@@ -155,7 +155,7 @@ _TITLE_LENGTH = 60
 def shortened(text: str) -> str:
     """The beginning of a text in one safe line of at most 80 characters."""
     line = safe_line(text)
-    return line if len(line) <= 80 else f"{line[:77].rstrip()}..."
+    return line if len(line) <= 80 else f"{line[:77].rstrip(' .…')}..."
 
 
 def title_of(prompt: str) -> str:
