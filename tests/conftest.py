@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -68,6 +69,9 @@ def pytest_configure() -> None:
     time.tzset()
     # A style keeps the sequence that it was first drawn with, so all that one process draws needs the same colours.
     os.environ["COLORTERM"] = "truecolor"
+    # As CI does: without bytecode each run rewrites all modules of tests anew, and that in each worker.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
