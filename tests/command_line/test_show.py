@@ -211,6 +211,9 @@ def test_w07_show_prints_the_beginning_of_each_change_and_the_turn_all_of_it(tmp
     long = "".join(f"{number}\n" for number in range(1, 21))
     change = {"type": "diff", "path": "/shop/long.txt", "old": None, "new": long}
     rejected = {"type": "diff", "path": "/shop/a\x1b[2J.py", "old": "x = 1\n", "new": "x = 2\n\x1b[2Jy\n"}
+    written = {"type": "diff", "path": "/shop/b", "old": "1\n", "new": "2\n", "by_client": True}
+    unwritten = {"type": "diff", "path": "/shop/c", "old": "1\n", "new": "3\n"}
+    empty = {"type": "diff", "path": "/shop/d", "old": None, "new": "", "by_client": True}
 
     async def work(tx: Writer) -> None:
         await conversations.create(tx, id=CONVERSATION, agent="rehearsal", cwd="/shop")
@@ -219,6 +222,11 @@ def test_w07_show_prints_the_beginning_of_each_change_and_the_turn_all_of_it(tmp
             ("prompt-1", Kind.USER, {}),
             ("tool-1", Kind.TOOL, {"kind": "edit", "status": "completed", "content": [change]}),
             ("tool-2", Kind.TOOL, {"kind": "edit", "status": "rejected", "content": [rejected]}),
+            (
+                "tool-3",
+                Kind.TOOL,
+                {"kind": "edit", "status": "failed", "content": [written, unwritten, empty]},
+            ),
         ):
             row = NewMessage(
                 id=id, conversation_id=CONVERSATION, parent_id=above, kind=kind, text="", data=data
@@ -234,7 +242,10 @@ def test_w07_show_prints_the_beginning_of_each_change_and_the_turn_all_of_it(tmp
     whole = catena("show", "conversa", "--turn", "tool-1").out
     assert f"{head}{''.join(added)}" in whole and "Note: " not in whole
     shown = catena("show", CONVERSATION).out
-    assert "\x1b" not in shown and "  -x = 1\n" in shown and "rejected" in shown
+    assert "\x1b" not in shown and "  -x = 1\n" in shown and "rejected\n  Not made: a" in shown
+    of_failed = shown[shown.index("--- b\n") :]
+    assert "Not made" not in of_failed[: of_failed.index("+2\n")], "what was written was made"
+    assert "  +2\n  Not made: c\n  --- c\n" in of_failed and "  New, empty file: d\n" in of_failed
 
 
 def test_h10_an_id_its_beginning_and_the_title_reach_the_same_conversation(tmp_path: Path) -> None:

@@ -224,6 +224,10 @@ async def test_g02_what_is_slow_now_and_then_or_on_a_busy_machine_is_kept_all_da
             await snapshots(desk).settled()
         assert all(files and files.after for files in await files_of_turns(desk))
         assert not [each for each in desk.told if isinstance(each, Remarked)]
+        busy.clear()  # the second in a row at rest: those between them say nothing
+        await desk.say("say six")
+        await snapshots(desk).settled()
+        assert [each for each in desk.told if isinstance(each, Remarked)]
 
 
 async def test_g01_what_is_kept_is_packed_after_some_turns(

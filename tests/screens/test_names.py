@@ -52,6 +52,8 @@ def test_a_name_that_was_cut_before_has_one_ellipsis_wherever_it_is_cut_again() 
         listed = (truncate(named, width), _cut(named, width), row, edge)
         for shown in (*fitting_names([named, *others], width), *listed):
             assert "……" not in shown and cell_len(shown) <= width, width
+    assert cut_content(Content("wait……"), 20).plain == "wait……", "nothing is cut"
+    assert cut_content(Content("ab………xyz"), 6).plain == "ab…"
 
 
 def test_u04_no_two_names_look_alike_at_any_width() -> None:

@@ -31,8 +31,11 @@ Write = Callable[[SnapshotRepository, DirectorySnapshot], Awaitable[None]]
 
 
 def _is_busy() -> bool:
-    """Whether more wants to run on this machine than it has processors."""
-    return os.getloadavg()[0] > (os.cpu_count() or 1)
+    """Whether more wants to run on this machine than it has processors; False where it does not tell."""
+    try:
+        return os.getloadavg()[0] > (os.cpu_count() or 1)
+    except OSError:
+        return False
 
 
 class _Directory:
@@ -272,7 +275,10 @@ class FileSnapshots:
                 return  # what hinders the store is told where it matters more
             slow = self._monotonic() - began > _SLOW and state.read_before
             # A build takes the processors for an hour; files of that hour are to be kept, too.
-            state.slow = state.slow + 1 if slow and not self._is_busy() else 0
+            if not slow:
+                state.slow = 0
+            elif not self._is_busy():
+                state.slow += 1
             state.read_before = True
             if state.slow >= _MOST_SLOW:
                 state.kept = False

@@ -184,7 +184,10 @@ class Call:
     @property
     def perhaps_made(self) -> tuple[Diff, ...]:
         """The other changes of a call whose end nobody saw."""
-        return tuple(each for each in self.diffs if each not in self.written) if self.done is None else ()
+        if self.done is not None:
+            return ()
+        written = frozenset(self.written)
+        return tuple(each for each in self.diffs if each not in written)
 
     @property
     def counted(self) -> tuple[Diff, ...]:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from catena.keys.keymap import KeyMap
 from catena.screens.common.picker import Picker
+from catena.settings.settings import Settings
 from catena_acp.continuity.conversation_events import Doing
 from catena_acp.port.port import AgentSpec
 from support.screen.pilot import at_the_screen
@@ -222,6 +224,26 @@ async def test_a_word_that_is_typed_at_a_question_opens_nothing_and_rejects_noth
         await person.sees("the names are wrong")
         await person.idle()
         assert not person.tab.asks
+
+
+async def test_a_key_of_ones_own_answers_a_question_and_the_one_before_it_says_that_it_does_nothing(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path), settings=Settings(keys=KeyMap({"diff": ("x",)}))) as person:
+        await person.say("edit notes.txt")
+        await person.until(
+            lambda: person.app.focused is person.area.panels.permission, "the keys to go there"
+        )
+        await person.apart()
+        await person.press("d")
+        await person.sees("Nothing is typed here: esc to decide later.")
+        await person.apart()
+        await person.press("x")
+        await person.sees("Full diff")
+        await person.press("escape")
+        await person.back()
+        await person.sees("Allow editing this file?")
+        assert "Nothing is typed here" not in person.text
 
 
 async def test_escape_leaves_a_question_open_and_says_so(tmp_path: Path) -> None:

@@ -219,10 +219,15 @@ async def compare(on: Here, number: str) -> Done:
     async def read() -> Report:
         found = await _comparison(tab, [here, *(each for each in branches if each is not here)])
         rows = [
-            ReportRow(safe_line(each.title), ("here",) if each is here else (), partial(keep, each))
+            ReportRow(
+                safe_line(each.title),
+                (*(["here"] if each is here else []), *(["still working"] if each.works else [])),
+                partial(keep, each),
+            )
             for each in branches
         ]
-        kept = Report("Keep", "Keep", rows, enter="keep one and close the tabs of the others")
+        stopped = ", which stops their turns" if any(each.works for each in branches) else ""
+        kept = Report("Keep", "Keep", rows, enter=f"keep one and close the tabs of the others{stopped}")
         return replace(found, then=kept) if kin else found
 
     keep = partial(_keep, on, branches)

@@ -111,6 +111,7 @@ class Narrator:
         self._held.clear()
         self._running.clear()
         self._plan, self._mode, self._speaker = "", (tab.session or tab.window.session).mode, None
+        self._new_mode = ""
         self._queue = tab.queue
         self._began = self._context.clock() if tab.window.busy else None
         self._tools = 0

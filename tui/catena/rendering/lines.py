@@ -107,9 +107,18 @@ def _tool_lines(call: Call, directory: str, changes: Iterable[str]) -> str:
 
 def _changes(call: Call, directory: str, most: int | None, more: str) -> Iterator[str]:
     """The changes of files in the unified format; of each the first lines, and how many there are ``more``."""
+    made = call.counted
     for diff in call.diffs:
-        lines = change_of(diff.old, diff.new).unified(relative(diff.path, directory))
+        path = relative(diff.path, directory)
+        if diff not in made:
+            yield f"Not made: {path}"
+        if diff.new is None:
+            yield f"Not a text file: {path}"
+            continue
+        lines = [*change_of(diff.old, diff.new).unified(path)]
         yield from cut(map(safe, lines), most, more)
+        if not lines:
+            yield f"New, empty file: {path}" if diff.old is None else f"No difference: {path}"
 
 
 def _ended(terminal: TerminalBlock) -> Iterator[str]:

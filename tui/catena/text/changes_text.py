@@ -102,7 +102,6 @@ def change_lines(
     *,
     made: Sequence[AnyDiff] | None = None,
     most: int | None = None,
-    more: str = _READS_ALL,
 ) -> Iterator[str]:
     """Changes of files as sentences: a line for each line that was added or removed.
 
@@ -114,7 +113,7 @@ def change_lines(
         undone = "" if made is None or diff in made else ", not made"
         yield f"Change: {relative(diff.path, directory)}{new}, {spoken_size(compared.added, compared.removed)}{undone}"
         lines = (line for hunk in compared.hunks for line in hunk.lines if line.sign != " ")
-        yield from cut(map(line_sentence, lines), most, more)
+        yield from cut(map(line_sentence, lines), most)
 
 
 def cut(lines: Iterable[str], most: int | None, more: str = _READS_ALL) -> Iterator[str]:

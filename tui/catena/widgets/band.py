@@ -104,9 +104,8 @@ class Band(Vertical):
         super().__init__(id=id, classes=f"-{tone}")
         self.text = BandText(tone)
         self.heeds_click: Callable[[], bool] = lambda: True
-        self.rows: Callable[[int], int] = lambda height: (
-            height
-        )  # that there are for it on a screen of a height
+        # The rows that there are for it on a screen of a height.
+        self.rows: Callable[[int], int] = lambda height: height
         self._below = below
 
     def on_mount(self) -> None:

@@ -202,8 +202,10 @@ class TypingBox(Vertical):
 
 def cut_content(content: Content, width: int) -> Content:
     """Words in at most so many cells, with one `…` where they are cut, also behind one that stood there."""
+    if content.cell_length <= width:
+        return content
     cut = content.truncate(width, ellipsis=True)
-    return cut[:-1] if cut.plain.endswith("……") else cut
+    return cut[: len(cut.plain.rstrip("…")) + 1]
 
 
 def joined(words: Sequence[EdgeWord]) -> Content:

@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
-from catena.keys.bindings import bindings, keys_of
+from catena.keys.bindings import bindings, keys_of, with_own_keys
 from catena.terminal.key_pace import JUST_ASKED, KeyPace, Standing
 from catena.widgets.band import SHORT, Band, BandWords, Choice
 from catena.widgets.fields.text_fields import SafeInput
@@ -446,7 +446,9 @@ class PermissionPanel(Vertical, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """Swallow letters without a binding: they must not be typed elsewhere."""
-        typed = event.is_printable or event.key == "enter"
-        if typed and not self.giving_reason and event.key not in self._bindings.key_to_bindings:
-            event.prevent_default()
+        if self.giving_reason or not (event.is_printable or event.key == "enter"):
+            return
+        event.prevent_default()
+        ((_, in_effect),) = with_own_keys([(self, self._bindings)], keys_of(self))
+        if event.key not in in_effect.key_to_bindings:
             self.post_message(self.Mistyped(keys_of(self).said(_NOTHING_TYPED)))
