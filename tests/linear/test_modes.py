@@ -25,3 +25,13 @@ async def test_a_mode_that_a_command_sets_is_said_once(project: Path) -> None:
 async def test_a_mode_that_the_agent_sets_is_said(project: Path) -> None:
     told = await converse(("▸say One.", "▸mode plan"), project)
     assert told.count("Mode: Plan") == 1
+
+
+async def test_a_mode_that_a_command_sets_is_said_again_when_the_agent_comes_back_to_it(
+    project: Path,
+) -> None:
+    told = await converse(
+        ("▸say One.", "▸begin; cue go; mode ask; mode plan", "▹/mode plan", "¶give go"), project
+    )
+    assert told.count("The mode is Plan.") == 1
+    assert told.index("The mode is Plan.") < told.index("Mode: Ask") < told.index("Mode: Plan")

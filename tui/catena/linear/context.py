@@ -131,6 +131,14 @@ class LinearContext:
         """True if a price was said since the last line was typed, were it as one that is only probable."""
         return any(price in text.replace("probably ", "") for text in self.said)
 
+    def takes_as_said(self, words: str) -> bool:
+        """True, once for each time, if these words were said since the last line was typed."""
+        for at, text in enumerate(self.said):
+            if words in text:
+                self.said[at] = text.replace(words, "", 1)
+                return True
+        return False
+
     def show(self, heading: str, rows: Iterable[ListRow], *, everywhere: bool = False) -> None:
         """Read a list; `/open` takes a number of it from now on, in this tab only unless it holds ``everywhere``."""
         self.listed = tuple(rows)

@@ -310,7 +310,7 @@ class Narrator:
     def _say_mode(self) -> None:
         """Say a new mode, once no act is under way, unless that act has said it."""
         if self._new_mode and not self._acts:
-            if not self._context.has_said(f" is {self._new_mode}."):
+            if not self._context.takes_as_said(f" is {self._new_mode}."):
                 self._line(f"Mode: {self._new_mode}")
             self._new_mode = ""
 
