@@ -52,10 +52,13 @@ def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage in circles more seldom, and not among modules and tests: it took a tenth of the tests' time."""
+    """Look for garbage in circles more seldom, and never among modules and tests.
+
+    Not much more seldom: an app that is over is such a circle, of megabytes.
+    """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(10_000, 10, 10)
 
 
 def pytest_configure() -> None:

@@ -10,7 +10,6 @@ from textual.containers import Vertical
 from textual.widget import Widget
 
 from catena.screens.chat.conversation_area import ConversationArea
-from catena.widgets.band import SHORT
 
 if TYPE_CHECKING:  # the first frame needs none of these
     from catena.screens.chat.area.panel_columns import QuestionColumn, StandingColumn
@@ -157,6 +156,8 @@ class PanelStack(Vertical):
 
     def _rows(self, height: int) -> int:
         """The rows for what is asked on a screen of this height: one is the conversation's, but on a short screen."""
+        from catena.widgets.band import SHORT  # not before the first frame
+
         return self.size.height - (height >= SHORT)
 
     def place_of(self, focused: Widget) -> str | None:
