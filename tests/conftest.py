@@ -51,16 +51,6 @@ def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(variable, str(tmp_path / name))
 
 
-def pytest_collection_finish() -> None:
-    """Look for garbage in circles more seldom, and never among modules and tests.
-
-    Not much more seldom: an app that is over is such a circle, of megabytes.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(10_000, 10, 10)
-
-
 def pytest_configure() -> None:
     """A script that works in the background ignores Ctrl+C, `nohup` hangups; what they start inherits that.
 
@@ -72,6 +62,8 @@ def pytest_configure() -> None:
     time.tzset()
     # A style keeps the sequence that it was first drawn with, so all that one process draws needs the same colours.
     os.environ["COLORTERM"] = "truecolor"
+    # Little of what tests make is garbage in circles; to look for it as often as by default takes 3 % of their time.
+    gc.set_threshold(7_000)
     # As CI does: without bytecode each run rewrites all modules of tests anew, and that in each worker.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
