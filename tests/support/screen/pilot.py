@@ -96,13 +96,14 @@ class Person:
 
     async def apart(self) -> None:
         """Wait until what was typed last is long enough ago that a letter can answer a question."""
-        pace, fork = self.area.panels.permission.pace, self.area.panels.fork
+        permission, fork = self.area.panels.permission, self.area.panels.fork
 
         def over() -> bool:
             now = time.monotonic()
-            return pace.apart_from(now) and (not fork.open or fork.standing.holds(now))
+            stands = permission.ask is None or permission.standing.holds(now)
+            return permission.pace.apart_from(now) and stands and (not fork.open or fork.standing.holds(now))
 
-        await self.until(over, "the letters before to be over, and a question of a fork to stand")
+        await self.until(over, "the letters before to be over, and what is asked to stand")
 
     async def type_at_once(self, text: str) -> None:
         """Type a text so fast that all of it has come before any of it is handled; a line end is Enter."""
