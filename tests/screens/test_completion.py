@@ -13,6 +13,7 @@ from catena.screens.common.picker import fuzzy_match, words_match
 from catena.settings.templates import Template
 from catena.text.fits import Fit, Fits
 from catena.widgets.completion import CompletionList, completions, name_rows
+from catena.widgets.composer import Composer
 from catena.widgets.row_list import Row
 from catena_acp.port.session_events import AgentCommand
 from support.screen.pilot import at_the_screen
@@ -228,3 +229,18 @@ async def test_w03_a_row_without_room_for_all_of_its_words_says_so(tmp_path: Pat
         await person.type("/")
         text = await person.sees("/clear", "retry the last prompt …")
         assert "the transcript stays)" in text  # for which there is room
+
+
+async def test_u01_a_second_enter_that_was_read_with_the_first_runs_nothing_however_late_it_is_taken(
+    tmp_path: Path,
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.type("/istory")
+        await person.sees("/history")
+        for _ in range(2):  # both were read before the first was taken; the list is open again for the second
+            person.composer.post_message(Composer.CompletionTaken(run=True))
+            await person.taken_in()
+            await person.until(lambda: person.draft.startswith("/history"), "the name to be completed")
+            await person.sees("enter run")
+        await person.sees("This text has just come in.")
+        assert person.app.screen is person.app.screen_stack[0] and person.draft.startswith("/history")

@@ -225,13 +225,18 @@ class PromptArea(Centred):
 
     # Sending.
 
+    def _pressed_unaware(self) -> bool:
+        """True, and said, if Enter was pressed before a person could know of a text that came in by itself."""
+        if self.composer.pressed_unaware:
+            self.hints.say(self._keys.said("This text has just come in. Press {Send} again to send it."))
+        return self.composer.pressed_unaware
+
     def _enter(self, text: str) -> None:
         """Submit a text; report that it waits, if that takes noticeably long."""
         self._key_pressed()
         if not self.chat.may_submit:
             return
-        if self.composer.pressed_unaware:
-            self.hints.say(self._keys.said("This text has just come in. Press {Send} again to send it."))
+        if self._pressed_unaware():
             return
         if (shell := self.shell_command) is not None:
             self._run_shell(shell, text)
@@ -503,7 +508,7 @@ class PromptArea(Centred):
     async def on_composer_completion_taken(self, event: Composer.CompletionTaken) -> None:
         """Take a completion; with Enter it is run at once, if it is complete and was meant."""
         event.stop()
-        if not await self._all_known():
+        if not await self._all_known() or (event.run and self._pressed_unaware()):
             return
         if self.completion.is_open:
             if not event.run:
