@@ -116,7 +116,7 @@ def _changes(call: Call, directory: str, most: int | None, more: str) -> Iterato
             yield f"Not a text file: {path}"
             continue
         lines = [*change_of(diff.old, diff.new).unified(path)]
-        yield from cut(map(safe, lines), most, more)
+        yield from cut(lines, most, more)
         if not lines:
             yield f"New, empty file: {path}" if diff.old is None else f"No difference: {path}"
 
