@@ -154,6 +154,21 @@ async def test_m13_tokens_of_the_session_so_far_are_not_added_up_and_a_fork_star
     ]
 
 
+async def test_w08_every_window_knows_the_cost_of_turns_in_the_others(tmp_path: Path) -> None:
+    async with World(tmp_path).client() as desk:
+        await desk.say("stream 300 rate 100000")
+        await desk.conversation.read_costs()
+        other = desk.conversation.window(await _another_window(desk))
+        for window, words in ((other, 500), (desk.window, 200)):
+            await window.say(f"stream {words} rate 100000")
+            await window.wait_idle()
+        async with desk.db.read() as reader:
+            stored = await usage.costs_of_turns(reader, desk.conversation.id)
+        known = desk.conversation.costs
+    assert known is not None and known.keys() == stored.keys() == {"USD"}
+    assert known["USD"] == pytest.approx(stored["USD"]) and known["USD"] > 0
+
+
 def tokens(spent: Sequence[Expense]) -> tuple[int, int, int]:
     (found,) = spent
     return found.input_tokens, found.output_tokens, found.total_tokens

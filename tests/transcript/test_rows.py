@@ -10,6 +10,7 @@ import pytest
 from rich.style import Style
 
 from catena.text.call_text import change_of
+from catena.text.changes_text import change_lines
 from catena.text.formats import duration_text
 from catena.transcript.drawing.output_colours import fit_runs, runs_of
 from catena.transcript.drawing.render_options import Palette, RenderOptions
@@ -19,6 +20,7 @@ from catena.transcript.model.column import Column
 from catena.transcript.model.entry import Entry
 from catena.transcript.widget.viewport import Viewport
 from catena_acp.diff import DiffLine
+from catena_acp.spoken.blocks import Diff
 from catena_store.records import Kind, Message, MessageState
 from support.screen.transcript import Writer, at, column, viewport
 
@@ -223,6 +225,10 @@ def test_a_diff_counts_lines_and_a_new_file_is_all_added() -> None:
     assert (change_of(OLD, NEW).added, change_of(OLD, NEW).removed) == (2, 2)
     assert (change_of(None, "a\nb\n").added, change_of(None, "a\nb\n").removed) == (2, 0)
     assert change_of("same\n", "same\n").hunks == ()
+    assert change_of("a\nb\n", None).removed == 0
+    assert list(change_lines([Diff("notes.txt", "a\nb\n", None)], "/here")) == [
+        "Change: notes.txt, not a text file"
+    ]
     huge = "".join(f"{number}\n" for number in range(20_000))
     assert change_of(huge, huge.replace("1", "2")).added > 1500
 

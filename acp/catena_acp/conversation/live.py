@@ -60,11 +60,12 @@ from catena_acp.port.session_events import (
     ToolCallChanged,
 )
 from catena_store import places
+from catena_store.chains import usage
 from catena_store.conversations import conversations, directories, messages
 from catena_store.database.database import Writer
 from catena_store.errors import StoreError, StoreReadOnly
 from catena_store.finding import history
-from catena_store.records import ConversationRecord, Kind, Link, Owner
+from catena_store.records import ConversationRecord, Kind, Link, Owner, Turn
 from catena_store.windows import windows
 
 _MOST_EARLY = 20  # elicitations of a session that carries no window yet
@@ -110,6 +111,7 @@ class LiveConversation:
         self._early_questions: dict[str, list[ElicitationRequested]] = {}
         # By window; set where the person goes on without it.
         self._long_openings: dict[str, asyncio.Event] = {}
+        self.costs: dict[str, float] | None = None  # of all its turns, by currency; read once, then counted
         self._place_moves = 0
         self._lacks: dict[str, int] = {}  # by window: turns elsewhere, as it was told last
         self._tasks: set[asyncio.Task[None]] = set()
@@ -122,6 +124,18 @@ class LiveConversation:
     def read_only(self) -> bool:
         """True if another client holds the conversation."""
         return self.tenure is None
+
+    async def read_costs(self) -> None:
+        """Read what all turns cost so far, unless it is known. Raises StoreError."""
+        if self.costs is None:
+            async with self.services.db.read() as reader:
+                self.costs = await usage.costs_of_turns(reader, self.id)
+
+    def count_cost(self, turn: Turn) -> None:
+        """Add the cost of a turn that ended, in whatever window."""
+        if turn.cost is not None and self.costs is not None:
+            currency = turn.currency or ""
+            self.costs[currency] = self.costs.get(currency, 0.0) + turn.cost
 
     # --- publishing
 

@@ -186,8 +186,11 @@ def _strip_fence(text: str) -> str:
 
 @lru_cache(maxsize=16)
 def change_of(old: str | None, new: str | None) -> LineDiff:
-    """Compare two versions of a file as they are drawn; ``old`` is None for a new file, ``new`` if it is no text."""
-    return line_diff(safe(old or ""), safe(new or ""))
+    """Compare two versions of a file as they are drawn; ``old`` is None for a new file.
+
+    ``new`` is None if the file is no text any more: it has no lines, so none is removed.
+    """
+    return line_diff("", "") if new is None else line_diff(safe(old or ""), safe(new))
 
 
 def size_of(diffs: Iterable[AnyDiff]) -> tuple[int, int]:

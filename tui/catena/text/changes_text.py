@@ -111,7 +111,8 @@ def change_lines(
         compared = change_of(diff.old, diff.new)
         new = ", a new file" if diff.old is None else ""
         undone = "" if made is None or diff in made else ", not made"
-        yield f"Change: {relative(diff.path, directory)}{new}, {spoken_size(compared.added, compared.removed)}{undone}"
+        size = spoken_size(compared.added, compared.removed) if diff.new is not None else "not a text file"
+        yield f"Change: {relative(diff.path, directory)}{new}, {size}{undone}"
         lines = (line for hunk in compared.hunks for line in hunk.lines if line.sign != " ")
         yield from cut(map(line_sentence, lines), most)
 

@@ -131,7 +131,6 @@ class Tab:
     among: Sequence[Tab] = field(default=(), compare=False, repr=False)  # the open tabs, itself one of them
     first_prompt: str = ""  # that was born in the conversation
     source: str = ""  # the name of what it was forked from, if it has no prompt of its own yet
-    spent: dict[str, float] | None = None  # by all its turns, by currency; read once, then counted
     draft: str = ""
     scroll: int | None = None
     leaf_id: str | None = None
@@ -344,7 +343,7 @@ class Tab:
         self.session = self.window.session
         self.asks = self.window.asked
         self.unread = self.failed = self.prepared = False
-        self.trouble, self.spent = TabTrouble(), None
+        self.trouble = TabTrouble()
 
     @property
     def usage(self) -> Usage | None:
@@ -352,7 +351,7 @@ class Tab:
         usage = (self.session or self.window.session).usage
         if usage is None or usage.cost is None:
             return usage
-        spent = (self.spent or {}).get(usage.currency or "", 0.0)
+        spent = (self.conversation.costs or {}).get(usage.currency or "", 0.0)
         return replace(usage, cost=max(usage.cost, spent))
 
     def name(self) -> str:
@@ -400,10 +399,7 @@ class Tab:
                 self.growing.clear()
             case TurnStarted():
                 self.failed = False
-            case TurnEnded(turn=turn, problem=problem):
-                if turn is not None and turn.cost is not None and self.spent is not None:
-                    currency = turn.currency or ""
-                    self.spent[currency] = self.spent.get(currency, 0.0) + turn.cost
+            case TurnEnded(problem=problem):
                 self.growing.clear()
                 self.failed = problem is not None and not seen
             case DoingChanged(doing=doing, since=since, retried=retried):

@@ -24,7 +24,7 @@ from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentSpec
 from catena_acp.process_group import is_running
 from catena_store import places
-from catena_store.chains import environments, turns, usage
+from catena_store.chains import environments, turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.errors import NotFound, StoreError, StoreGone
@@ -259,8 +259,7 @@ class OpenTabs:
             tab.queue = tuple(each for each in await queue.items(reader, tab.window_id) if each.waits)
             tab.draft_files = tuple(await attachments.of_draft(reader, tab.window_id))
             first_prompt = await messages.first_prompt(reader, tab.conversation.id)
-            if tab.spent is None:
-                tab.spent = await usage.costs_of_turns(reader, tab.conversation.id)
+        await tab.conversation.read_costs()
         later = await tab.conversation.turns_elsewhere(tab.window_id, tab.leaf_id)
         tab.elsewhere = TurnsElsewhere(later) if later else None
         tab.first_prompt = first_prompt or ""

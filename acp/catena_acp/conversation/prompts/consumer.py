@@ -255,6 +255,8 @@ class PromptDelivery:
                 # Before the end is told: what is said after it is said in knowledge of it, and waits for nothing.
                 await shielded(self._queue.hold())
             conversation.set_doing(self._window_id, Doing.IDLE)
+            if ended is not None:
+                conversation.count_cost(ended)
             conversation.publish(TurnEnded(self._window_id, ended, problem))
         return well
 
