@@ -140,7 +140,7 @@ async def test_v04_the_question_says_why_nothing_is_certain(size: tuple[int, int
         await taken_in(pilot)
         await taken_in(pilot)
         rows = bare("\n".join(strip.text for strip in stage.screen._compositor.render_strips()))
-        assert bare("Changed while it was open: command · Uncertain: not a plain command") in rows
+        assert bare("Changed while it was open: command · Always asks: not a plain command") in rows
         assert "1y" in rows and "2n" in rows
 
 

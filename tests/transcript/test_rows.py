@@ -459,8 +459,19 @@ def test_w07_a_rejected_call_counts_only_the_lines_that_catena_wrote() -> None:
     told = {"type": "diff", "path": "b.py", "old": None, "new": "x\ny\n"}
     for written, right in (([], "rejected"), ([{**told, "by_client": True}], "+2 rejected")):
         row = writer.tool("edit", "b.py", status="rejected", content=[*written, told])
-        (line,) = (row for row in column([row], 60) if "Edit" in row)
-        assert line.split() == ["◌", "Edit", "b.py", *right.split()]
+        line, *below = (each.split() for each in column([row], 60) if each.strip())
+        assert line == ["◌", "Edit", "b.py", *(["▸"] if not written else []), *right.split()]
+        assert below == ([["1", "+", "x"], ["2", "+", "y"]] if written else [])
+
+
+def test_w07_a_change_that_was_not_made_is_shown_once_its_call_is_unfolded_and_says_so() -> None:
+    told = {"type": "diff", "path": "b.py", "old": None, "new": "x\ny\n"}
+    for status in ("rejected", "failed"):
+        row = Writer().tool("edit", "b.py", status=status, content=[told])
+        folded, unfolded = column([row], 60), column([row], 60, unfolded=[row.id])
+        assert not any("+ x" in each for each in folded)
+        at = next(number for number, each in enumerate(unfolded) if "Not made: b.py" in each)
+        assert [each.split() for each in unfolded[at + 1 : at + 3]] == [["1", "+", "x"], ["2", "+", "y"]]
 
 
 @pytest.mark.parametrize("height", [5, 8])

@@ -73,8 +73,8 @@ class RequestSubject:
 
     @property
     def caution(self) -> str:
-        """Why no rule can be certain of the call, short enough for a narrow row; "" if one can be."""
-        return f"Uncertain: {self.doubt}" if self.doubt else ""
+        """Why no rule can answer it, so that it is always asked, short enough for a narrow row; "" if one can."""
+        return f"Always asks: {self.doubt}" if self.doubt else ""
 
 
 def subject_of(call: ToolCallChanged, project: str, resolve: Resolve = os.path.realpath) -> RequestSubject:

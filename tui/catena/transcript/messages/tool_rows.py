@@ -240,9 +240,11 @@ def tool_parts(
         return
     if len(locations := locations_of(call, directory)) > 1:
         yield from _body_parts("\n".join(locations), options)
-    diffs = call.diffs
+    diffs, made = call.diffs, call.counted
     for diff in diffs:
-        yield from _diff_parts(diff, named=len(diffs) > 1, directory=directory)
+        name = relative(diff.path, directory)
+        label = name if len(diffs) > 1 else ""
+        yield from _diff_parts(diff, label if diff in made else f"Not made: {name}")
     if hidden := _hidden_lines(call):
         yield _label(f"{hidden:,} line{'s' if hidden != 1 else ''} above are not kept")
     for output in outputs:
@@ -255,12 +257,12 @@ def tool_parts(
 def hides_some(call: Call, *, short: bool) -> bool:
     """Return whether more of a tool call can be shown than is at first."""
     outputs = outputs_of(call)
-    more, diffs = _More.of(call, outputs), call.diffs
+    more, made = _More.of(call, outputs), call.counted
     if short or not more.preview:
         return more.details
-    if diffs:
-        rows = sum(len(hunk.lines) for diff in diffs for hunk in change_of(diff.old, diff.new).hunks)
-        return rows > len(excerpt_rows(diffs)[0]) or bool(outputs)
+    if made:
+        rows = sum(len(hunk.lines) for diff in call.diffs for hunk in change_of(diff.old, diff.new).hunks)
+        return rows > len(excerpt_rows(made)[0]) or bool(outputs)
     return _tail_of(call, outputs).hidden > 0
 
 
@@ -272,11 +274,10 @@ class _More(NamedTuple):
 
     @classmethod
     def of(cls, call: Call, outputs: Sequence[str]) -> _More:
-        diffs = call.diffs
         said = bool(outputs) and (call.kind == "execute" or bool(call.terminals) or call.failed)
         other = call.images or rule_of(call) or any(call.notes) or raw_text(call.raw_output)
         places = sum(bool(place.path) for place in call.places)
-        return cls(bool(diffs or outputs or other or places > 1), bool(diffs) or said)
+        return cls(bool(call.diffs or outputs or other or places > 1), bool(call.counted) or said)
 
 
 def _hidden_lines(call: Call) -> int:
@@ -288,7 +289,7 @@ def _hidden_lines(call: Call) -> int:
 
 
 def _preview_parts(call: Call, outputs: Sequence[str], directory: str) -> Iterator[Part]:
-    diffs = call.diffs
+    diffs = call.counted  # what was not made is shown when all is
     if diffs:
         rows, hidden = excerpt_rows(diffs)
         copied = "\n".join(row.sign + row.text for row in rows if isinstance(row, DiffLine))
@@ -463,10 +464,10 @@ def _name_line(text: str, options: RenderOptions) -> Line:
     return line_of((lead, Style.null()), (shorten(text, room), options.palette.faint), text="")
 
 
-def _diff_parts(diff: Diff, *, named: bool, directory: str) -> Iterator[Part]:
+def _diff_parts(diff: Diff, label: str) -> Iterator[Part]:
     hunks = change_of(diff.old, diff.new).hunks
-    if named:
-        yield _label(relative(diff.path, directory))
+    if label:
+        yield _label(label)
     for index, hunk in enumerate(hunks):
         if index:
             yield one_row(_gap_line, "")
