@@ -275,7 +275,7 @@ def _doubt(locations: object, content: object) -> str | None:
             or len(listed) > MAX_LISTED
             or not all(isinstance(each, dict) for each in listed)
         ):
-            return "not all of it can be read"
+            return "parts cannot be read"
     for place in locations if isinstance(locations, list) else ():
         if not isinstance(path := place.get("path"), str) or len(path) > MAX_NAME:
             return "a place cannot be read"
