@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from catena.errors import InvalidSettings
-from catena.settings.agents import default_agent, find_agent, stored_agent, stored_agent_name
-from catena.settings.settings import load_settings
+from catena.settings.agents import default_agent, find_agent, stored_agent, stored_agent_name, titles_of
+from catena.settings.settings import Settings, load_settings
 from catena.settings.tables.agents import AgentSetting
 from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec
@@ -27,6 +27,23 @@ def world(tmp_path: Path) -> World:
 def profile(world: World, name: str) -> AgentSpec:
     spec = world.spec(CATENA_REHEARSAL_HOME=str(world.place / f"home-{name}"))
     return replace(spec, profile=name, title=f"Rehearsal ({name})")
+
+
+def test_m14_lists_call_an_agent_as_the_chat_does_also_where_the_settings_give_no_title() -> None:
+    tables = (
+        AgentSetting("mine", ("/opt/rig", "run", "x")),
+        AgentSetting("work", agent="rehearsal", profile="office"),
+        AgentSetting("other", agent="mine", profile="other"),
+        AgentSetting("rehearsal", env=(("A", "b"),)),
+        AgentSetting("gone", agent="not there", profile="p"),
+    )
+    settings = Settings(agents={each.name: each for each in tables})
+    title_of = titles_of(settings)
+    for name in ("mine", "work", "other"):
+        spec = find_agent(name, settings)
+        assert title_of(spec.name, spec.profile) == spec.title
+    assert title_of("rehearsal", "") is None  # its short name of the catalogue stands in rows
+    assert title_of("not there", "p") is None
 
 
 async def test_m14_another_profile_has_a_head_of_its_own_and_the_history_bridges_it(world: World) -> None:
