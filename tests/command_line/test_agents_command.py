@@ -68,6 +68,13 @@ def test_an_agent_that_does_not_tell_its_version_soon_holds_nothing_up(tmp_path:
     assert agents["goose"]["version"] == "1.2.3"
 
 
+def test_an_address_in_the_usage_of_a_program_is_not_its_version(tmp_path: Path) -> None:
+    catena = Catena(tmp_path)
+    program(catena, "goose", "echo 'usage: goose COMMAND'; echo; echo 'serve on 127.0.0.1:8399'")
+    agents = {agent["name"]: agent for agent in catena("agents", "--json").json}
+    assert (agents["goose"]["found"], agents["goose"]["version"]) == (True, None)
+
+
 def test_agents_of_the_settings_are_listed_by_their_names(tmp_path: Path) -> None:
     catena = Catena(tmp_path)
     program(catena, "my-agent", "echo 0.1")

@@ -153,5 +153,7 @@ async def _read_version(command: str) -> str | None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
-    found = _VERSION.search(said.decode("utf-8", "replace"))
+    # A program that does not know the option may print its usage, and name an address in it.
+    first = said.decode("utf-8", "replace").strip().partition("\n")[0]
+    found = _VERSION.search(first)
     return found[0] if found else None
