@@ -166,7 +166,7 @@ async def story(film: Director) -> None:
     await film.erase("Cover it with a test.")
     await film.sends("Also test that nobody is sent to another site.")
     await film.cue("test_next.py", stay=0.7)
-    await film.cue("evil.example", stay=0.9)
+    await film.cue("is followed, and", stay=0.9)  # words that the change above does not have
     await film.cue("Both fail", "2/2", stay=2.0, ends=True)
 
     film.chapter("Every version stays: compare them side by side")

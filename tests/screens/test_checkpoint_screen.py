@@ -10,6 +10,7 @@ from catena.settings.settings import CheckpointSetting, Settings
 from catena_acp.conversation.inspection.price import Price
 from catena_store.conversations import rewind_requests
 from catena_store.conversations.checkpoints import Frequency
+from catena_store.database.database import Database, default_path
 from support.conversations.rehearsed import World
 from support.screen.chain import world as world
 from support.screen.pilot import Person, at_the_screen
@@ -211,7 +212,8 @@ async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after
         good = await person.tab.conversation.checkpoints.find("good")
         await person.say("say half; hang")
         await person.sees("  half")
-        async with person.tab.conversation.write() as tx:
+        # As the tool does, in a process of its own: the store is looked at anew where another process wrote.
+        async with Database.open(default_path()) as db, db.write() as tx:
             await rewind_requests.ask(
                 tx,
                 id="q",

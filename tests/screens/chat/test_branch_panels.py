@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from pathlib import Path
 
 import pytest
@@ -386,6 +387,7 @@ async def test_f02_words_that_begin_with_a_key_of_the_question_fork_nothing(worl
         await say(person, "alpha")
         for number, text in enumerate(words):
             await person.browse()
+            read_at = time.monotonic()
             await person.press("F")
             await person.is_asked()
             if number % 2:  # typed in one write, after a look at the question
@@ -394,8 +396,10 @@ async def test_f02_words_that_begin_with_a_key_of_the_question_fork_nothing(worl
             else:  # typed on, key by key, from where the question comes
                 await person.sees("in a new tab?")
                 for character in text:
-                    await person.type_at_once(character)
-                    await asyncio.sleep(chance.uniform(0.03, 0.15))
+                    pause = chance.uniform(0.03, 0.15)
+                    await asyncio.sleep(pause)
+                    read_at += pause
+                    await person.type_at_once(character, read_at=read_at)
             assert person.area.panels.fork.open and len(person.tabs) == 1 and not person.draft
             await person.press("escape")
         await person.browse()

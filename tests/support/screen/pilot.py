@@ -105,11 +105,14 @@ class Person:
 
         await self.until(over, "the letters before to be over, and what is asked to stand")
 
-    async def type_at_once(self, text: str) -> None:
-        """Type a text so fast that all of it has come before any of it is handled; a line end is Enter."""
+    async def type_at_once(self, text: str, *, read_at: float | None = None) -> None:
+        """Type a text so fast that all of it has come before any of it is handled; a line end is Enter.
+
+        ``read_at``: when it came, by the monotonic clock; now if None. A machine may be slower than who types.
+        """
         driver = self.app._driver
         assert driver is not None
-        read_at = time.monotonic()
+        read_at = time.monotonic() if read_at is None else read_at
         for character in text:
             key = {" ": "space", "\n": "enter"}.get(character, character)
             event = events.Key(key, "\r" if character == "\n" else character)

@@ -235,8 +235,10 @@ async def begin(place: Path) -> AsyncIterator[Person]:
 TALKING = Tour(
     "talking",
     begin,
-    (
-        *(empty, work, plan, browsing, finding, completing, mentioning, attached, shell, long_prompt),
-        *(permission, change, reason, form, web_page, tabs, queue, quitting, trouble, trouble_with_keys),
-    ),
+    (empty, work, plan, browsing, finding, completing, mentioning, attached, shell, long_prompt),
+)
+ASKING = Tour(
+    "asking",
+    begin,
+    (permission, change, reason, form, web_page, tabs, queue, quitting, trouble, trouble_with_keys),
 )
