@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import weakref
 from collections.abc import Sequence
@@ -10,9 +11,11 @@ from typing import Any
 
 import pytest
 from textual._styles_cache import StylesCache
+from textual.messages import Prune
 from textual.widget import Widget
 
 from catena.history import other_tools, preview, scopes
+from catena.screens.common.list_screen import ListScreen
 from catena.screens.history.picker import HistoryScreen
 from support.screen.pilot import Person, at_the_screen
 
@@ -53,6 +56,43 @@ async def test_q04_nothing_that_a_closed_sheet_drew_is_kept(tmp_path: Path) -> N
         await _history_opened_and_closed(person)
 
         await _gone(person, drawn)
+
+
+class _Listed(ListScreen[None]):
+    """A list whose work goes on at the moment at which its rows are gone and it is not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.went_on = asyncio.Event()
+
+    def on_mount(self) -> None:
+        self.run_worker(self._work())
+
+    async def _work(self) -> None:
+        await self.went_on.wait()
+        self.row_list.show([])
+
+    async def _message_loop_exit(self) -> None:
+        for child in (children := list(self.children)):
+            child.post_message(Prune())
+        await asyncio.gather(*(child._task for child in children if child._task))
+        self.went_on.set()
+        await asyncio.sleep(0.05)
+        await super()._message_loop_exit()
+
+
+@pytest.mark.parametrize("ends", [False, True])
+async def test_work_of_a_sheet_that_is_taken_down_never_finds_its_rows_gone(
+    tmp_path: Path, ends: bool
+) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        sheet = _Listed()
+        person.app.push_screen(sheet)
+        await person.sees_dialog(_Listed)
+        if not ends:
+            sheet.dismiss(None)
+            await person.back()
+    assert sheet.went_on.is_set()
 
 
 async def test_q04_a_conversation_that_was_closed_is_not_kept(tmp_path: Path) -> None:

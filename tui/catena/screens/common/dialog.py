@@ -57,6 +57,10 @@ class Dialog(ModalScreen[ScreenResultType]):
         super()._post_register(app)
         self.add_class(*filter(None, size_classes(app)), update=False)
 
+    def _on_prune(self) -> None:  # called before the widget's own
+        """End the sheet's work before its parts go: what goes on between finds some of them, and no others."""
+        self.workers.cancel_node(self)
+
     def on_unmount(self) -> None:
         """Let go of the rows that were drawn: Textual keeps those of a thousand widgets, each in the key of a cache."""
         StylesCache.get_inner_outer.cache_clear()
