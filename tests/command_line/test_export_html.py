@@ -218,3 +218,11 @@ def test_h15_branches_are_linked_so_that_they_are_reached_without_a_script() -> 
 def test_h15_a_text_that_is_too_long_for_markdown_stands_as_it_is() -> None:
     page = drawn(a_message(Kind.AGENT, "[" * 100_000))
     assert f'<p class="plain">{"[" * 100_000}</p>' in page
+
+
+def test_w07_the_page_marks_a_change_that_was_not_made() -> None:
+    edit: dict[str, Any] = {"kind": "edit", "status": "rejected"}
+    edit["content"] = [{"type": "diff", "path": "/shop/a<b.py", "old": "a = 1\n", "new": "a = 2\n"}]
+    assert '<p class="named">Not made: /shop/a&lt;b.py</p><div class="diff">' in drawn(
+        a_message(Kind.TOOL, "", data=edit)
+    )

@@ -171,3 +171,19 @@ def test_w28_what_a_subagent_said_and_did_opens_below_its_call() -> None:
     assert "<summary>✓ Task · Explore · 1 call</summary>" in text
     assert text.index("It is in a.py.") < text.index("</details>") < answer
     assert not foreign_html(text)
+
+
+def test_w07_a_change_that_was_not_made_says_so_and_one_without_a_line_says_why() -> None:
+    edit: dict[str, Any] = {"kind": "edit", "status": "rejected"}
+    edit["content"] = [{"type": "diff", "path": "/shop/a_b.py", "old": "a = 1\n", "new": "a = 2\n"}]
+    shown = drawn(a_message(Kind.TOOL, "", data=edit))
+    assert "Not made: " in shown and shown.index("Not made: ") < shown.index("+a = 2")
+    edit["status"] = "completed"
+    assert "Not made: " not in drawn(a_message(Kind.TOOL, "", data=edit))
+    for old, new, words in (
+        ("a\n", None, "not a text file"),
+        (None, "", "new, empty file"),
+        ("a", "a", "no difference"),
+    ):
+        edit["content"] = [{"type": "diff", "path": "/shop/a_b.py", "old": old, "new": new}]
+        assert words in drawn(a_message(Kind.TOOL, "", data=edit))

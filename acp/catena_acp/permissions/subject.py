@@ -73,7 +73,7 @@ class RequestSubject:
 
     @property
     def caution(self) -> str:
-        """Why no rule can answer it, so that it is always asked, short enough for a narrow row; "" if one can."""
+        """Why no rule can allow it, so that it is always asked, short enough for a narrow row; "" if one can."""
         return f"Always asks: {self.doubt}" if self.doubt else ""
 
 

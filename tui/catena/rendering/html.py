@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 from catena.rendering.contents import ExportPart, Head
 from catena.text.call_text import (
     change_of,
+    diff_label,
     ending_of,
     glyph_of,
+    lineless_words,
     locations_of,
     notes_of,
     object_of,
     raw_of,
-    relative,
     size_of,
     texts_of,
     verb_of,
@@ -310,8 +311,8 @@ def _work(call: Call, directory: str) -> Iterator[str]:
         yield _output("\n".join(locations))
     diffs, texts = call.diffs, texts_of(call)
     for diff in diffs:
-        if len(diffs) > 1:
-            yield f'<p class="named">{_line(relative(diff.path, directory))}</p>'
+        if label := diff_label(diff, call, directory):
+            yield f'<p class="named">{_line(label)}</p>'
         yield _diff(diff)
     for text in texts:
         yield _output(text)
@@ -334,7 +335,7 @@ def _diff(diff: Diff) -> str:
             blocks.append('<div class="gap">⋯</div>')
         words = changed_words(hunk.lines)
         blocks += (_diff_line(row, words.get(index, ())) for index, row in enumerate(hunk.lines))
-    return f'<div class="diff">{"".join(blocks) or "no difference"}</div>'
+    return f'<div class="diff">{"".join(blocks) or lineless_words(diff)}</div>'
 
 
 def _diff_line(row: DiffLine, words: Sequence[tuple[int, int]]) -> str:

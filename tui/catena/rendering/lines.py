@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from textwrap import indent
 
-from catena.text.call_text import NO_VERB, change_of, glyph_of, notes_of, object_of, relative, verb_of
+from catena.text.call_text import (
+    NO_VERB,
+    change_of,
+    glyph_of,
+    lineless_words,
+    not_made_words,
+    notes_of,
+    object_of,
+    relative,
+    verb_of,
+)
 from catena.text.changes_text import MOST_LINES, cut
 from catena.text.names import short_id
 from catena.text.safe_text import safe, safe_line
@@ -107,18 +117,14 @@ def _tool_lines(call: Call, directory: str, changes: Iterable[str]) -> str:
 
 def _changes(call: Call, directory: str, most: int | None, more: str) -> Iterator[str]:
     """The changes of files in the unified format; of each the first lines, and how many there are ``more``."""
-    made = call.counted
     for diff in call.diffs:
         path = relative(diff.path, directory)
-        if diff not in made:
-            yield f"Not made: {path}"
-        if diff.new is None:
-            yield f"Not a text file: {path}"
-            continue
+        if undone := not_made_words(diff, call, directory):
+            yield undone
         lines = [*change_of(diff.old, diff.new).unified(path)]
         yield from cut(lines, most, more)
         if not lines:
-            yield f"New, empty file: {path}" if diff.old is None else f"No difference: {path}"
+            yield f"{lineless_words(diff).capitalize()}: {path}"
 
 
 def _ended(terminal: TerminalBlock) -> Iterator[str]:

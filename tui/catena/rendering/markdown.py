@@ -16,6 +16,8 @@ from catena.text.call_text import (
     change_of,
     ending_of,
     glyph_of,
+    lineless_words,
+    not_made_words,
     notes_of,
     object_of,
     raw_of,
@@ -168,7 +170,9 @@ class MarkdownRenderer:
         blocks: list[str] = [escaped(note) for note in notes_of(call)]
         for diff in call.diffs:
             unified = "\n".join(change_of(diff.old, diff.new).unified(relative(diff.path, self._directory)))
-            blocks.append(fenced(unified or "no difference", "diff"))
+            if undone := not_made_words(diff, call, self._directory):
+                blocks.append(escaped(undone))
+            blocks.append(fenced(unified or lineless_words(diff), "diff"))
         texts = texts_of(call)
         blocks += [fenced(text.strip("\n")) for text in texts]
         if not (call.diffs or texts):

@@ -193,6 +193,24 @@ def change_of(old: str | None, new: str | None) -> LineDiff:
     return line_diff("", "") if new is None else line_diff(safe(old or ""), safe(new))
 
 
+def lineless_words(diff: AnyDiff) -> str:
+    """What is said of a change that has no line to show."""
+    if diff.new is None:
+        return "not a text file"
+    return "new, empty file" if diff.old is None else "no difference"
+
+
+def not_made_words(diff: Diff, call: Call, directory: str) -> str:
+    """What is said above a change that its call did not make; "" above others."""
+    return "" if diff in call.counted else f"Not made: {relative(diff.path, directory)}"
+
+
+def diff_label(diff: Diff, call: Call, directory: str) -> str:
+    """What stands above a change whose file the line of its call names: the file, if there are several; "" for none."""
+    named = relative(diff.path, directory) if len(call.diffs) > 1 else ""
+    return not_made_words(diff, call, directory) or named
+
+
 def size_of(diffs: Iterable[AnyDiff]) -> tuple[int, int]:
     """How many lines changes add and remove."""
     changes = [change_of(diff.old, diff.new) for diff in diffs]

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from catena.text.call_text import AnyDiff, change_of, relative
+from catena.text.call_text import (
+    AnyDiff,
+    change_of,
+    lineless_words,
+    relative,
+)
 from catena.text.safe_text import safe_line
 from catena_acp.changes.changed_file import By, ChangedFile, FileContents, FileState, NotInPatch, OnDisk
 from catena_acp.changes.patch import relative_path
@@ -111,7 +116,7 @@ def change_lines(
         compared = change_of(diff.old, diff.new)
         new = ", a new file" if diff.old is None else ""
         undone = "" if made is None or diff in made else ", not made"
-        size = spoken_size(compared.added, compared.removed) if diff.new is not None else "not a text file"
+        size = spoken_size(compared.added, compared.removed) if diff.new is not None else lineless_words(diff)
         yield f"Change: {relative(diff.path, directory)}{new}, {size}{undone}"
         lines = (line for hunk in compared.hunks for line in hunk.lines if line.sign != " ")
         yield from cut(map(line_sentence, lines), most)

@@ -15,7 +15,9 @@ from rich.style import Style
 from catena.text.call_text import (
     AnyDiff,
     change_of,
+    diff_label,
     glyph_of,
+    lineless_words,
     locations_of,
     notes_of,
     object_of,
@@ -240,11 +242,9 @@ def tool_parts(
         return
     if len(locations := locations_of(call, directory)) > 1:
         yield from _body_parts("\n".join(locations), options)
-    diffs, made = call.diffs, call.counted
+    diffs = call.diffs
     for diff in diffs:
-        name = relative(diff.path, directory)
-        label = name if len(diffs) > 1 else ""
-        yield from _diff_parts(diff, label if diff in made else f"Not made: {name}")
+        yield from _diff_parts(diff, diff_label(diff, call, directory))
     if hidden := _hidden_lines(call):
         yield _label(f"{hidden:,} line{'s' if hidden != 1 else ''} above are not kept")
     for output in outputs:
@@ -477,7 +477,7 @@ def _diff_parts(diff: Diff, label: str) -> Iterator[Part]:
             size = sum(len(row.text) for row in rows) // 2
             yield Part(partial(draw_diff, rows), copied, size=size, breaks=len(rows) - 1)
     if not hunks:
-        yield _label("no difference")
+        yield _label(lineless_words(diff))
 
 
 def _gap_line(options: RenderOptions) -> Line:
