@@ -6,6 +6,7 @@ import asyncio
 import gc
 import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from textual._styles_cache import StylesCache
 from textual.messages import Prune
 from textual.widget import Widget
+from textual.worker import WorkerError
 
 from catena.history import other_tools, preview, scopes
 from catena.screens.common.list_screen import ListScreen
@@ -66,7 +68,7 @@ class _Listed(ListScreen[None]):
         self.went_on = asyncio.Event()
 
     def on_mount(self) -> None:
-        self.run_worker(self._work())
+        self.work = self.run_worker(self._work())
 
     async def _work(self) -> None:
         await self.went_on.wait()
@@ -77,7 +79,8 @@ class _Listed(ListScreen[None]):
             child.post_message(Prune())
         await asyncio.gather(*(child._task for child in children if child._task))
         self.went_on.set()
-        await asyncio.sleep(0.05)
+        with suppress(WorkerError):
+            await self.work.wait()
         await super()._message_loop_exit()
 
 

@@ -32,11 +32,11 @@ from support.sizes.begun import START
 from support.sizes.branches import BRANCHES
 from support.sizes.faults import faults, unreadable, without_colours
 from support.sizes.panes import PANES
-from support.sizes.sheets import SETTING, SHEETS
+from support.sizes.sheets import CHOOSING, SHEETS
 from support.sizes.stop import Stop, Tour
 from support.sizes.talking import ASKING, TALKING
 
-TOURS = (START, TALKING, ASKING, SHEETS, SETTING, BRANCHES, PANES)
+TOURS = (START, TALKING, ASKING, SHEETS, CHOOSING, BRANCHES, PANES)
 FAR = "CATENA_WALKS" in os.environ  # every size and every palette for each of them
 SIZES = ((40, 10), (60, 20), (80, 24), (120, 40), (200, 60)) if FAR else ((40, 10), (60, 20), (200, 60))
 CHAT_SIZES = (*SIZES, (300, 100)) if FAR else SIZES

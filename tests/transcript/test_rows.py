@@ -18,6 +18,7 @@ from catena.transcript.messages.diff import changed_words, draw_diff
 from catena.transcript.messages.prompt import Siblings
 from catena.transcript.model.column import Column
 from catena.transcript.model.entry import Entry
+from catena.transcript.model.source import text_of
 from catena.transcript.widget.viewport import Viewport
 from catena_acp.diff import DiffLine
 from catena_acp.spoken.blocks import Diff
@@ -472,6 +473,8 @@ def test_w07_a_change_that_was_not_made_is_shown_once_its_call_is_unfolded_and_s
         assert not any("+ x" in each for each in folded)
         at = next(number for number, each in enumerate(unfolded) if "Not made: b.py" in each)
         assert [each.split() for each in unfolded[at + 1 : at + 3]] == [["1", "+", "x"], ["2", "+", "y"]]
+        copied = text_of(Entry(row, 0)).splitlines()
+        assert copied[1] == "Not made: b.py" and copied[-2:] == ["+x", "+y"]
 
 
 @pytest.mark.parametrize("height", [5, 8])

@@ -159,8 +159,8 @@ SHEETS = Tour(
     ),
     catalog.TERMINAL,
 )
-SETTING = Tour(
-    "settings",
+CHOOSING = Tour(
+    "choosing",
     begin,
     (
         sheet("/settings", SettingsScreen, moves=DOWN),

@@ -138,11 +138,11 @@ def titles_of(settings: Settings) -> Callable[[str, str | None], str | None]:
     def title_of(name: str, profile: str | None) -> str | None:
         try:
             setting = _setting_of(name, profile or "", settings)
-            if setting and not setting.title and (setting.agent or setting.command):
-                return agent_of_setting(setting, settings).title
+            if setting is None or setting.title or not (setting.agent or setting.command):
+                return setting.title if setting else None
+            return agent_of_setting(setting, settings).title
         except AgentMissing:
             return None
-        return setting.title if setting else None
 
     return title_of
 

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from catena.text.call_text import (
-    AnyDiff,
-    change_of,
-    lineless_words,
-    relative,
-)
+from catena.text.call_text import AnyDiff, change_of, lineless_words, relative
 from catena.text.safe_text import safe_line
 from catena_acp.changes.changed_file import By, ChangedFile, FileContents, FileState, NotInPatch, OnDisk
 from catena_acp.changes.patch import relative_path

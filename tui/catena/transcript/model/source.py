@@ -6,14 +6,21 @@ import re
 from collections.abc import Iterator
 from textwrap import indent
 
-from catena.text.call_text import object_of, raw_of, texts_of, verb_of
+from catena.text.call_text import (
+    change_of,
+    lineless_words,
+    not_made_words,
+    object_of,
+    raw_of,
+    texts_of,
+    verb_of,
+)
 from catena.text.safe_text import safe_line
 from catena.transcript.markdown.markdown import parser
 from catena.transcript.markdown.splitter import split
 from catena.transcript.messages.answer import parse_fence
 from catena.transcript.messages.notices import plan_text
 from catena.transcript.model.entry import Entry
-from catena_acp.diff import line_diff
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import Answer, Divider, Notice, Plan, Prompt, Seam, Thought, Unknown
 
@@ -36,8 +43,7 @@ def _own_text(entry: Entry) -> str:
             growing = entry.answer is not None and entry.answer.growing
             return entry.answer.text if growing and entry.answer is not None else message.text
         case Call() as call:
-            diffs = ["\n".join(line_diff(diff.old, diff.new or "").unified(diff.path)) for diff in call.diffs]
-            work = [*diffs, *texts_of(call)] or [text for _, text in raw_of(call)]
+            work = [*_diff_texts(call), *texts_of(call)] or [text for _, text in raw_of(call)]
             return "\n".join((f"{verb_of(call)} {object_of(call)}".strip(), *work))
         case Plan() as plan:
             return plan_text(plan)
@@ -47,6 +53,13 @@ def _own_text(entry: Entry) -> str:
             return "\n".join(each for each in (text, details) if each)
         case Unknown() as unknown:
             return f"{unknown.head}\n{unknown.details}"
+
+
+def _diff_texts(call: Call) -> Iterator[str]:
+    for diff in call.diffs:
+        if undone := not_made_words(diff, call, ""):
+            yield undone
+        yield "\n".join(change_of(diff.old, diff.new).unified(diff.path)) or lineless_words(diff)
 
 
 def code_blocks_of(entry: Entry) -> list[str]:
