@@ -132,7 +132,7 @@ class Message:
     barrier: bool  # `/clear`: a path starts after its last barrier
     depth: int  # rows above it, 0 for a first row
     created_at: datetime
-    took: float | None = None  # seconds, of the turn whose last row this is, if its end was seen
+    took: float | None = None  # seconds of work, of the turn whose last row this is, if its end was seen
 
     @property
     def is_prompt(self) -> bool:
@@ -246,11 +246,18 @@ class Turn:
     started_at: datetime
     ended_at: datetime | None
     kept: str | None = None  # what its session was taken to keep of a bad end: "prompt" or "all"
+    waited: int = 0  # milliseconds, for the answers of the person
 
     @property
     def clean(self) -> bool:
         """True if the agent took the prompt and answered it, with more than an error in words."""
         return self.stop_reason is not None and self.stop_reason.clean and self.error is None
+
+    @property
+    def seconds(self) -> float:
+        """The seconds for which the agent worked, without its waits for the person; 0 until it has ended."""
+        lasted = (self.ended_at - self.started_at).total_seconds() if self.ended_at else 0.0
+        return max(0.0, lasted - self.waited / 1000)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,7 @@ def test_show_json_is_one_object_with_the_promised_parts(tmp_path: Path) -> None
         "mode",
         "started_at",
         "ended_at",
+        "waited",
         "surroundings",
     }
     assert set(whole["links"][0]) == {

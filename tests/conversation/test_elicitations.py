@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +23,7 @@ from catena_acp.port.elicitation.requests import DECLINE, ElicitationAnswer, For
 from catena_store.records import Kind, Message, MessageState, StopReason
 from support.clients.protocol import spec
 from support.conversations.rehearsed import Desk, World
+from support.storage.rows import Clock, everything
 
 ADA = ElicitationAnswer("accept", {"name": "Ada", "colour": "blue"})
 
@@ -49,6 +53,11 @@ async def said(desk: Desk) -> str:
     return "".join(row.text for row in await desk.branch() if row.kind is Kind.AGENT)
 
 
+async def stored_questions(desk: Desk) -> list[tuple[Any, ...]]:
+    async with desk.db.read() as reader:
+        return await everything(reader, "turn_asking")
+
+
 async def test_w12_a_form_s_answer_reaches_the_agent_and_stays_in_the_transcript(world: World) -> None:
     async with world.client() as desk:
         form = await asked(desk, "ask name and colour")
@@ -69,6 +78,25 @@ async def test_w12_a_form_s_answer_reaches_the_agent_and_stays_in_the_transcript
             "· Name: Ada · Colour: Blue"
         )
         assert row.data["elicitation"]["content"] == {"name": "Ada", "colour": "blue"}
+
+
+async def test_u06_the_clock_of_a_turn_stands_still_while_the_person_is_asked(world: World) -> None:
+    clock = Clock()
+    async with world.client(clock=clock) as desk:
+        form = await asked(desk, "ask name and colour")
+        began = next(news.since for news in desk.told if isinstance(news, DoingChanged))
+        shown = time.monotonic()
+        while not await stored_questions(desk):  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0.01)
+        clock.forward(600)
+        answered = time.monotonic()
+        await desk.conversation.answer_elicitation(form.ask_id, ADA)
+        works = await desk.until_told(
+            DoingChanged, lambda news: news.doing is Doing.WORKING and news.since > began
+        )
+        assert works.since - began >= answered - shown
+        turn = (await ended(desk)).turn
+        assert turn is not None and (turn.waited, turn.seconds) == (600_000, 0)
 
 
 async def test_w12_what_was_asked_and_answered_is_not_told_to_another_agent(world: World) -> None:

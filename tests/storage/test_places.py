@@ -111,7 +111,7 @@ async def _turn(tx: Writer, version: str, window: str | None, at: int, **fields:
     )
 
 
-_LATER = ("tools_left_out", "shortened", "masked")
+_LATER = ("tools_left_out", "shortened", "masked", "waited")
 
 
 async def _with_later_columns(tx: Writer) -> None:

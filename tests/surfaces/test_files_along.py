@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from catena.screens.chat.actions import surface
 from catena.settings.settings import load_settings
 from support.clients.command_line import Catena, newest, shown
 from support.clients.conversing import converse, furnish
@@ -58,8 +59,11 @@ async def test_g04_a_rewind_by_a_label_takes_files_along_where_they_follow_and_s
 
 
 async def test_a_rewind_says_before_which_prompt_it_went_back_and_which_keys_restore_the_files(
-    project: Path,
+    project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(
+        surface, "_COMPARED_FOR", 60.0
+    )  # seconds: a slow machine compares for longer than one
     settings = project.parent / "config" / "config.toml"
     settings.write_text(settings.read_text().replace("files_follow = true", "files_follow = false"))
     await converse(("▸say Before.", "▸write notes.txt one"), project)

@@ -154,7 +154,7 @@ class DoingChanged:
 
     window_id: str
     doing: Doing
-    since: float  # time.monotonic() of the beginning of the turn
+    since: float  # time.monotonic() of the beginning of the turn, later by what it has waited for the person
     retried: ModelRetried | None = None  # a call of the model failed, and the agent just tries it again
 
 

@@ -7,7 +7,7 @@ import contextlib
 import os
 from collections.abc import Awaitable, Callable, Collection, Coroutine
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from catena_acp.agents.process import agent_environment
@@ -60,15 +60,28 @@ from catena_acp.port.session_events import (
     ToolCallChanged,
 )
 from catena_store import places
-from catena_store.chains import usage
+from catena_store.chains import turns, usage
 from catena_store.conversations import conversations, directories, messages
 from catena_store.database.database import Writer
 from catena_store.errors import StoreError, StoreReadOnly
-from catena_store.finding import history
 from catena_store.records import ConversationRecord, Kind, Link, Owner, Turn
 from catena_store.windows import windows
 
 _MOST_EARLY = 20  # elicitations of a session that carries no window yet
+
+
+@dataclass(frozen=True, slots=True)
+class _WindowTurn:
+    """What the turn of a window does, and since when: its clock stands still while it waits for the person."""
+
+    doing: Doing = Doing.IDLE
+    since: float = 0.0  # when it began, later by what it has waited
+    changed: float = 0.0  # when it began to do that
+
+    def then(self, doing: Doing, now: float) -> _WindowTurn:
+        """The turn, which does something else now."""
+        waited = now - self.changed if self.doing is Doing.ASKING else 0.0
+        return _WindowTurn(doing, self.since + waited, now)
 
 
 class LiveConversation:
@@ -106,7 +119,7 @@ class LiveConversation:
         self._running: dict[str, RunningTurn] = {}  # by link
         self._carriers: dict[str, str] = {}  # the link that carries a window
         self._known: dict[str, SessionState] = {}  # of a window: the session that carried it last
-        self._doing: dict[str, tuple[Doing, float]] = {}  # of a window, and since when its turn runs
+        self._turns: dict[str, _WindowTurn] = {}  # by window
         # By link, before it carries a window.
         self._early_questions: dict[str, list[ElicitationRequested]] = {}
         # By window; set where the person goes on without it.
@@ -201,7 +214,10 @@ class LiveConversation:
 
     def doing(self, window_id: str) -> Doing:
         """What a window's turn does now."""
-        return self._doing.get(window_id, (Doing.IDLE, 0.0))[0]
+        return self._turn_of(window_id).doing
+
+    def _turn_of(self, window_id: str) -> _WindowTurn:
+        return self._turns.get(window_id, _WindowTurn())
 
     def retried(self, window_id: str) -> ModelRetried | None:
         """The failed call of the model that the agent of a window's turn just tries again."""
@@ -223,18 +239,22 @@ class LiveConversation:
 
     def begin_turn(self, window_id: str) -> None:
         """The clock of the window's turn starts."""
-        if window_id in self._doing:
-            self._doing[window_id] = (self.doing(window_id), self.services.monotonic())
+        if window_id in self._turns:
+            self._turns[window_id] = replace(self._turns[window_id], since=self.services.monotonic())
 
     def set_doing(self, window_id: str, doing: Doing) -> None:
         """The window's turn does something else."""
         # A window that was left in mid-turn stays left.
         if doing is Doing.WORKING and self._carriers.get(window_id) in self.questions.waiting_links:
             doing = Doing.ASKING  # before its first prompt was out
-        before, since = self._doing.get(window_id, (doing, 0.0))
-        if before is not doing:
-            self._doing[window_id] = (doing, since)
-            self.publish(DoingChanged(window_id, doing, since, self.retried(window_id)))
+        before = self._turns.get(window_id)
+        if before and before.doing is not doing:
+            self._turns[window_id] = before.then(doing, self.services.monotonic())
+            self._publish_doing(window_id)
+
+    def _publish_doing(self, window_id: str) -> None:
+        turn = self._turn_of(window_id)
+        self.publish(DoingChanged(window_id, turn.doing, turn.since, self.retried(window_id)))
 
     async def offer_to_leave(
         self, window_id: str, opening: asyncio.Future[Any], seconds: float | None
@@ -393,7 +413,7 @@ class LiveConversation:
 
     def _renamed(self, title: str | None) -> None:
         self.record = replace(self.record, title=title)
-        for window_id in self._doing:
+        for window_id in self._turns:
             self.publish(Renamed(window_id, title))
 
     async def transcript_of(self, link: Link) -> str | None:
@@ -413,15 +433,15 @@ class LiveConversation:
     @property
     def windows(self) -> frozenset[str]:
         """Those that are open in this client."""
-        return frozenset(self._doing)
+        return frozenset(self._turns)
 
     def enter(self, window_id: str) -> None:
         """The window is open in this client: what it owns is its own."""
-        self._doing.setdefault(window_id, (Doing.IDLE, 0.0))
+        self._turns.setdefault(window_id, _WindowTurn())
 
     def leave(self, window_id: str) -> None:
         """The window was closed for good: what it owned is anybody's."""
-        self._doing.pop(window_id, None)
+        self._turns.pop(window_id, None)
         self._lacks.pop(window_id, None)
         self._carriers.pop(window_id, None)
         self._known.pop(window_id, None)
@@ -572,9 +592,8 @@ class LiveConversation:
                 self._late_updates.receive(live, event)
 
     def _tell_retry(self, window_id: str) -> None:
-        doing, since = self._doing.get(window_id, (Doing.IDLE, 0.0))
-        if doing is Doing.WORKING:
-            self.publish(DoingChanged(window_id, doing, since, self.retried(window_id)))
+        if self.doing(window_id) is Doing.WORKING:
+            self._publish_doing(window_id)
 
     def background_of(self, window_id: str) -> tuple[BackgroundTask, ...]:
         """Work begun in the window that goes on in a session that is still open, oldest first."""
@@ -724,7 +743,7 @@ class LiveConversation:
             async with self.write() as tx:
                 asking = self.questions.waiting_links
                 for link_id, running in list(self._running.items()):
-                    await history.set_asking(tx, running.turn.id, link_id in asking)
+                    await turns.set_asking(tx, running.turn.id, link_id in asking)
 
     def _note_answer(self, ask_id: str, option_id: str | None) -> None:
         """Note in its turn how a permission request is answered: some agents end the turn for a rejection."""

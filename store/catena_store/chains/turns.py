@@ -52,6 +52,7 @@ async def end(
 
     Raises NotFound, and StoreError where the turn has ended before.
     """
+    await set_asking(tx, turn_id, False)
     unabridged_row = (await rows.rowids(tx, [unabridged_from]))[unabridged_from]
     changed = await tx.run(
         "UPDATE turn SET"
@@ -76,12 +77,28 @@ async def end(
     turn = await get(tx, turn_id)
     if turn is None:
         raise NotFound("turn", turn_id)
-    await tx.run("DELETE FROM turn_asking WHERE turn_id = ?", (turn_id,))
     if not changed:
         raise StoreError(f"turn {turn_id!r} has ended already ({turn.stop_reason})")
     if stop_reason is not StopReason.NOT_SENT:
         await files_place.end_turn(tx, turn_id, turn.conversation_id, turn.window_id, turn.last_id)
     return turn
+
+
+async def set_asking(tx: Writer, turn_id: str, asking: bool) -> None:
+    """Note that the agent of an open turn waits for an answer of the person, or that it no longer does."""
+    if asking:
+        await tx.run(
+            "INSERT INTO turn_asking (turn_id, asked_at)"
+            " SELECT id, ?2 FROM turn WHERE id = ?1 AND stop_reason IS NULL ON CONFLICT DO NOTHING",
+            (turn_id, tx.now()),
+        )
+        return
+    await tx.run(
+        "UPDATE turn SET waited = turn.waited + max(0, ?2 - a.asked_at)"
+        " FROM turn_asking a WHERE a.turn_id = turn.id AND turn.id = ?1",
+        (turn_id, tx.now()),
+    )
+    await tx.run("DELETE FROM turn_asking WHERE turn_id = ?", (turn_id,))
 
 
 async def open_in(r: Reader, conversation_id: str) -> list[Turn]:
@@ -294,9 +311,9 @@ async def badly_ended(r: Reader, turn_ids: Collection[str]) -> dict[str, BadlyEn
 
 
 async def seconds_of(r: Reader, turn_ids: Collection[str]) -> float:
-    """The seconds that those of the turns took that have ended."""
+    """The seconds for which the agents worked in those of the turns that have ended."""
     found = await r.one(
-        "SELECT coalesce(sum(ended_at - started_at), 0) FROM turn"
+        "SELECT coalesce(sum(max(0, ended_at - started_at - waited)), 0) FROM turn"
         " WHERE id IN (SELECT value FROM json_each(?)) AND ended_at IS NOT NULL",
         (rows.as_list(list(turn_ids)),),
     )

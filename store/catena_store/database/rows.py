@@ -138,8 +138,8 @@ MESSAGES = RecordTable(
     barrier=FLAG,
     created_at=TIME,
     took=RecordColumn(
-        sql="(SELECT t.ended_at - t.started_at FROM turn t WHERE t.id = m.turn_id AND t.last_id = m.id"
-        " AND t.stop_reason NOT IN ('interrupted', 'not_sent'))",
+        sql="(SELECT max(0, t.ended_at - t.started_at - t.waited) FROM turn t WHERE t.id = m.turn_id"
+        " AND t.last_id = m.id AND t.stop_reason NOT IN ('interrupted', 'not_sent'))",
         read=lambda milliseconds: milliseconds / 1000,
     ),
 )

@@ -101,7 +101,8 @@ CREATE TABLE turn (
     kept            TEXT CHECK (kept IN ('prompt', 'all')),
     tools_left_out  INTEGER NOT NULL DEFAULT 0,
     shortened       INTEGER NOT NULL DEFAULT 0,
-    masked          INTEGER NOT NULL DEFAULT 0
+    masked          INTEGER NOT NULL DEFAULT 0,
+    waited          INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX turn_conversation ON turn (conversation_id, started_at);
 CREATE INDEX turn_prompt ON turn (prompt_id);

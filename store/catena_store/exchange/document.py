@@ -108,6 +108,7 @@ TURNS: Mapping[str, Field] = {
     "mode": f.MAYBE_NAME,
     "started_at": f.TIME,
     "ended_at": f.MAYBE_TIME,
+    "waited": f.COUNT,
     "prior_context": f.MAYBE_TEXT,
 }
 SURROUNDINGS: Mapping[str, Field] = {

@@ -272,18 +272,6 @@ async def mark_seen(tx: Writer, conversation_id: str, message_id: str | None) ->
     )
 
 
-async def set_asking(tx: Writer, turn_id: str, asking: bool) -> None:
-    """Note that the agent of an open turn waits for a permission, or that it no longer does."""
-    if asking:
-        await tx.run(
-            "INSERT INTO turn_asking (turn_id, asked_at)"
-            " SELECT id, ?2 FROM turn WHERE id = ?1 AND stop_reason IS NULL ON CONFLICT DO NOTHING",
-            (turn_id, tx.now()),
-        )
-    else:
-        await tx.run("DELETE FROM turn_asking WHERE turn_id = ?", (turn_id,))
-
-
 async def with_file(r: Reader, part: str) -> list[str]:
     """The conversations whose tool calls read or changed a file with this in its path, case folded in ASCII."""
     found = await r.all(

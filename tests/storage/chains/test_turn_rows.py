@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from catena_store.chains import turns
+from catena_store.conversations import messages
 from catena_store.database.database import Writer
 from catena_store.errors import NotFound, StoreError
 from catena_store.records import ContextSource, Kind, StopReason
@@ -45,6 +46,7 @@ async def test_a_turn_comes_back_as_it_was_put_in(tmp_path: Path) -> None:
             unabridged_from="a1",
             prior_context="So far: …",
             model="opus",
+            waited=2500,
         )
         await turns.insert(tx, turn)
         assert await turns.get(tx, "t1") == turn
@@ -90,6 +92,29 @@ async def test_a_turn_ends_once(tmp_path: Path) -> None:
             with pytest.raises(NotFound):
                 await turns.set_last(tx, "t1", "nobody")
             assert await turns.get(tx, "t1") == ended
+
+
+async def test_u06_a_turn_took_the_time_of_its_work_and_not_that_of_the_person_s_answers(
+    tmp_path: Path,
+) -> None:
+    clock = Clock()
+    async with store(tmp_path, clock) as db:
+        async with db.write() as tx:
+            await a_conversation(tx)
+            await turns.insert(tx, a_turn("t1", "u2", "l1", last_id="u2", started_at=clock()))
+            await say(tx, "a2", "u2", kind=Kind.AGENT, turn_id="t1")
+            await turns.set_last(tx, "t1", "a2")
+        for asking in (True, True, False, False, True):
+            clock.forward()
+            async with db.write() as tx:
+                await turns.set_asking(tx, "t1", asking)
+        clock.forward(600)
+        async with db.write() as tx:
+            ended = await turns.end(tx, "t1", stop_reason=StopReason.END_TURN)
+            assert (ended.waited, ended.seconds) == (602_000, 3)
+            last = await messages.get(tx, "a2")
+            assert last is not None and last.took == 3
+            assert await turns.seconds_of(tx, ["t1"]) == 3
 
 
 async def test_turns_are_found_by_what_they_belong_to(tmp_path: Path) -> None:

@@ -100,21 +100,21 @@ async def test_h20_a_turn_that_is_open_runs_and_may_ask_and_its_end_takes_both_a
         await new_link(tx, "l1")
         await say(tx, "u1", None, "do")
         await turns.insert(tx, a_turn("t1", "u1", "l1"))
-        await history.set_asking(tx, "t1", True)
-        await history.set_asking(tx, "t1", True)
+        await turns.set_asking(tx, "t1", True)
+        await turns.set_asking(tx, "t1", True)
         found = await row(tx)
         assert (found.running, found.asks, found.failed) == (True, True, False)
         assert found.lease is not None
         assert found.lease.owner == an_owner()
         assert await history.standing_first(tx) == ["c1"]
-        await history.set_asking(tx, "t1", False)
+        await turns.set_asking(tx, "t1", False)
         assert not (await row(tx)).asks
-        await history.set_asking(tx, "t1", True)
+        await turns.set_asking(tx, "t1", True)
         await turns.end(tx, "t1", stop_reason=StopReason.AGENT_GONE, error="killed")
         found = await row(tx)
         assert (found.running, found.asks, found.failed) == (False, False, True)
         assert await everything(tx, "turn_asking") == []
-        await history.set_asking(tx, "t1", True)
+        await turns.set_asking(tx, "t1", True)
         assert await everything(tx, "turn_asking") == []
 
 

@@ -100,9 +100,12 @@ async def test_g10_in_an_older_file_files_stand_where_the_newest_turn_ended_or_a
     path, clock = tmp_path / "catena.db", Clock()
     async with Database.open(path, migrations=_BEFORE, clock=clock) as db, db.write() as tx:
         await two_versions(tx)
+        # A column of a later migration, since rows of today are written with it.
+        await tx.run("ALTER TABLE turn ADD COLUMN waited INTEGER NOT NULL DEFAULT 0")
         for number in ("2", "3"):
             fields = {"last_id": f"a{number}", "stop_reason": StopReason.END_TURN, "window_id": "w1"}
             await turns.insert(tx, a_turn(f"t{number}", f"u{number}", "l1", **fields))
+        await tx.run("ALTER TABLE turn DROP COLUMN waited")
     (tmp_path / "turn.db").write_bytes(path.read_bytes())
     async with Database.open(tmp_path / "turn.db") as db, db.read() as r:
         assert await files_place.of_conversation(r, "c1", None) == ("a3",)

@@ -104,6 +104,7 @@ class Family:
                 unabridged_from=parent,
                 told=3,
                 prior_context=text or None,
+                waited=place,
                 base_link_id=self.links[0],
                 model="opus",
                 mode="plan",

@@ -94,7 +94,8 @@ class Narrator:
         self._new_mode = ""  # that is still to be said
         self._acts = 0  # that are under way
         self._queue: tuple[QueueItem, ...] = ()
-        self._began: float | None = None  # the turn, by the clock
+        self._began: float | None = None  # the turn, by the clock; later by what it has waited for the person
+        self._asks_since: float | None = None
         self._tools = 0  # of the turn
         self._said_at = context.clock()
         self._waited = False
@@ -439,7 +440,10 @@ class Narrator:
             self._line(f"Seam: {rows.spoken(safe_line(said.text))}")
 
     def _doing(self, doing: Doing) -> None:
-        context = self._context
+        context, now = self._context, self._context.clock()
+        if self._began is not None and self._asks_since is not None:
+            self._began += now - self._asks_since
+        self._asks_since = now if doing is Doing.ASKING else None
         words = {
             Doing.STARTING: f"Waiting: {context.agent} is starting",
             Doing.OPENING: f"Waiting: {context.agent} opens a session",

@@ -406,6 +406,8 @@ class Tab:
                 # While an agent is only prepared there is no turn, and the time of the last one means nothing.
                 if self.doing is Doing.IDLE:
                     self.since = max(since, time.monotonic() - _EVENT_DELAY)
+                elif self.doing is Doing.ASKING:
+                    self.since = since
                 if doing is Doing.STOPPING is not self.doing:
                     self.stopping_since = time.monotonic()
                 self.doing, self.retried = doing, retried

@@ -96,13 +96,9 @@ async def _is_wanted(
     if known == HONOURED and await fork_anchors(reader, [turn], by_prompt=by_prompt):
         return False
     cost = await parked_links.last_duration(reader, source)
-    if cost is not None and cost > min(limits.longest, limits.share * _seconds(turn)):
+    if cost is not None and cost > min(limits.longest, limits.share * turn.seconds):
         return False
     return not await parked_links.has_copy(reader, source)
-
-
-def _seconds(turn: Turn) -> float:
-    return (turn.ended_at - turn.started_at).total_seconds() if turn.ended_at else 0.0
 
 
 async def _keep(
