@@ -222,6 +222,7 @@ async def test_labels_and_agents_complete_in_the_composer(tmp_path: Path) -> Non
         await person.sees("/agent rehearsal")
         await person.press("enter")  # what is typed, not the row below it
         await person.sees("reh: no such agent; /agent lists them.")
+        await person.until(lambda: person.draft == "/agent reh", "what was typed, to be mended")
 
 
 async def test_w03_a_row_without_room_for_all_of_its_words_says_so(tmp_path: Path) -> None:

@@ -15,8 +15,6 @@ async def btw(on: Here, question: str) -> Done:
 
 async def ask(on: Here, question: SideQuestion) -> Done:
     """Ask what is asked beside the conversation, and take the answer where the user wants it."""
-    if on.at is None:
-        on.surface.give_back(question.typed)
     tab = on.tab
     answer, to = await on.surface.ask_aside(tab, tab.conversation.asides.begin(tab.window), question)
     if to is AnswerTo.DRAFT:

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from catena.acts.surface import Cancelled, Done, Here, LiveReport, Question, Refused, Report, ReportRow, Voice
-from catena.errors import CommandRefused
+from catena.acts.surface import Done, Here, LiveReport, Question, Refused, Report, ReportRow, Voice
 from catena.settings.agents import leading_agents
 from catena.text.changes_text import shown_path
 from catena.text.comparison_text import shared_words
@@ -62,14 +61,8 @@ async def ask(on: Here, wish: str) -> Done:
 
     Without either, send the last prompt to these. It goes to all of them, or to nobody. Asks first.
     """
-    typed = wish
-    try:
-        specs, typed = leading_agents(wish, on.settings)
-        asking = await _asking(on, specs, typed)
-    except (Cancelled, CommandRefused, AgentError, StoreError):
-        if typed:
-            on.surface.give_back(f"/ask {wish}")
-        raise
+    specs, typed = leading_agents(wish, on.settings)
+    asking = await _asking(on, specs, typed)
     on.surface.say("Starting …")
     await on.surface.meanwhile(_ask_all(on, asking))
     return Done()

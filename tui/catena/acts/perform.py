@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from importlib import import_module
 
 from catena.acts.surface import Cancelled, Done, Here, Surface
 from catena.acts.table import FrontCommand
+from catena.errors import CommandRefused
+from catena_acp.errors import AgentError, ReadOnly
+from catena_store.errors import StoreError
 
 
 def body_of(does: str) -> Callable[..., Awaitable[Done]]:
@@ -24,12 +28,20 @@ async def perform(command: FrontCommand, argument: str, on: Here) -> None:
 
 
 async def carry_out(act: Awaitable[Done], surface: Surface) -> None:
-    """Await an act, say what it says and show what it found, until it is cancelled."""
+    """Await an act, say what it says and show what it found, until it is cancelled.
+
+    What was typed of one that is not done is given back.
+    """
     try:
         done = await act
+    except Cancelled:
+        surface.give_back()
+        return
+    except (CommandRefused, AgentError, StoreError, ReadOnly):
+        surface.give_back()
+        raise
+    with suppress(Cancelled):
         if done.words:
             surface.say(done.words)
         if done.report is not None:
             await surface.show(done.report)
-    except Cancelled:
-        pass

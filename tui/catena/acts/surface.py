@@ -192,8 +192,11 @@ class Surface(Protocol):
         The aside is closed then. Raises AgentError, ReadOnly, StoreError.
         """
 
-    def give_back(self, command: str) -> None:
-        """Give back what was typed of a command that was not done, where it is not to be seen any more."""
+    def give_back(self, typed: str = "") -> None:
+        """Give back, once, what was typed of a command that was not done, where it is not to be seen any more.
+
+        By default the command with what stood behind it; nothing of a command alone.
+        """
 
     async def meanwhile(self, work: Awaitable[None]) -> None:
         """Do the rest of an act; a screen goes on meanwhile, and says what goes wrong."""

@@ -87,7 +87,7 @@ class TextSurface:
         finally:
             await aside.close()
 
-    def give_back(self, command: str) -> None:
+    def give_back(self, typed: str = "") -> None:
         """Leave it: it stands where it was typed."""
 
     async def meanwhile(self, work: Awaitable[None]) -> None:

@@ -101,7 +101,7 @@ class LinesSurface:
         """Read the answers; an empty line ends it."""
         return await AsideDialog(self._context, tab, await opening, question).lead()
 
-    def give_back(self, command: str) -> None:
+    def give_back(self, typed: str = "") -> None:
         """Leave it: it stands where it was typed."""
 
     async def meanwhile(self, work: Awaitable[None]) -> None:

@@ -78,13 +78,19 @@ class ChatActions:
         self.quitting = QuitActions(context)
 
     def act(
-        self, does: str, *, at: str | None = None, way: UnplacedDraft | None = None, **given: object
+        self,
+        does: str,
+        *,
+        at: str | None = None,
+        way: UnplacedDraft | None = None,
+        typed: str = "",
+        **given: object,
     ) -> Awaitable[None]:
         """Do an act of a name, ``given`` its arguments, in the active tab: at a message, or at the browsed one.
 
-        ``way`` is what is written meanwhile, if it leads elsewhere.
+        ``way`` is what is written meanwhile, if it leads elsewhere; ``typed`` what returns if it is not done.
         """
-        surface = ScreenSurface(self, way)
+        surface = ScreenSurface(self, way, typed)
         on = self._here(surface, self.edits.here() if at is None else at or None)
         return surface.done(carry_out(body_of(does)(on, **given), surface))
 

@@ -46,8 +46,8 @@ _COMPARED_FOR = 1.0  # seconds that a sentence waits for what would become of fi
 class ScreenSurface:
     """A chat, as one act sees it."""
 
-    def __init__(self, actions: SurfaceActions, way: UnplacedDraft | None) -> None:
-        """``way`` is what is written meanwhile, if the act leads elsewhere."""
+    def __init__(self, actions: SurfaceActions, way: UnplacedDraft | None, typed: str = "") -> None:
+        """``way`` is what is written meanwhile, if the act leads elsewhere; ``typed`` the command, with an argument."""
         self._context = context = actions.context
         self._actions = actions
         self._tab = context.tab
@@ -55,6 +55,7 @@ class ScreenSurface:
         self._browsed = actions.edits.here()
         self._beside = False  # it led to the other pane
         self._way = way
+        self._typed = typed
         self._asked = False
         self._comparing: asyncio.Future[None] | None = None  # files with those of the place that it led to
 
@@ -130,7 +131,7 @@ class ScreenSurface:
         try:
             aside = await opening
         except (AgentError, StoreError, ReadOnly):
-            context.drafts.restore_outgoing(asked)
+            context.tabs.outgoing.remove(asked)
             raise
         screen = AsideScreen(
             aside,
@@ -152,9 +153,11 @@ class ScreenSurface:
             context.drafts.restore(tab, f"/btw {unasked}")
         return aside.text, to
 
-    def give_back(self, command: str) -> None:
+    def give_back(self, typed: str = "") -> None:
         """Put it into the composer again."""
-        self._context.drafts.restore(self._tab, command)
+        typed, self._typed = typed or self._typed, ""
+        if typed:
+            self._context.drafts.restore(self._tab, typed)
 
     async def meanwhile(self, work: Awaitable[None]) -> None:
         """Let it go on by itself: the keys wait for nothing of it."""
@@ -198,6 +201,7 @@ class ScreenSurface:
 
     async def show(self, report: Report | LiveReport) -> None:
         """Show a report as a sheet, until it is closed; a text from its end on. The row that is chosen is opened."""
+        self._typed = ""  # it was done
         if isinstance(report, LiveReport):
             from catena.screens.chat.actions.sheets import choose_on_sheet
 

@@ -206,7 +206,8 @@ def _do(
         context.drafts.restore_outgoing(outgoing)
         return
     outgoing.stage = Stage.HELD
-    context.run(_begun(_action(wanted, argument, actions), outgoing, context))
+    typed = outgoing.text if argument else ""
+    context.run(_begun(_action(wanted, argument, actions, typed), outgoing, context))
     context.drafts.release()
 
 
@@ -216,8 +217,8 @@ async def _begun(act: Awaitable[None], outgoing: OutgoingText, context: ChatCont
     await act
 
 
-def _action(wanted: FrontCommand, argument: str, actions: ChatActions) -> Awaitable[None]:
-    """What a command does; the keys wait for it where it leads them elsewhere."""
+def _action(wanted: FrontCommand, argument: str, actions: ChatActions, typed: str = "") -> Awaitable[None]:
+    """What a command does, and what was typed of it; the keys wait for it where it leads them elsewhere."""
     context = actions.context
     if wanted.needs_argument and not argument:
         context.drafts.prefix(f"/{wanted.words or wanted.name} ")
@@ -232,7 +233,7 @@ def _action(wanted: FrontCommand, argument: str, actions: ChatActions) -> Awaita
         given = {wanted.takes: argument} if wanted.takes else {}
         way = context.drafts.set_out(None if wanted.stays else context.tab) if wanted.moves else None
         at = None if wanted.at == "message" else ""  # else it is not about what is browsed
-        act = actions.act(wanted.does, at=at, way=way, **given)
+        act = actions.act(wanted.does, at=at, way=way, typed=typed, **given)
     else:
         action = attrgetter(wanted.does)(actions)
         act = action(argument) if wanted.argument else action()
