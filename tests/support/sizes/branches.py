@@ -129,6 +129,13 @@ BRANCHES = Tour(
         tree,
         tree_search,
         planned,
+    ),
+    catalog.LIGHT,
+)
+PLACES = Tour(
+    "places",
+    begin,
+    (
         sheet("/checkpoints", CheckpointsScreen),
         sheet("/changes", ChangesScreen, moves=DOWN),
         sheet("/blame a", BlameScreen, moves=DOWN),

@@ -34,9 +34,6 @@ SETTINGS = Settings(mcp=(McpSetting("clock", command=("/bin/true",), env=(("TOKE
 @stop("palette", "esc", close=escape, shows=(CommandPalette,), moves=DOWN)
 async def palette(person: Person) -> None:
     """Every command."""
-    await person.answered("say one `two` three")
-    await person.answered("tool read notes.txt; say it is read")
-    await person.answered("background cue never sleep 1000; say it runs")
     await person.press("ctrl+p")
     await person.sees_dialog(Picker)
     await person.sees("Conversation")
@@ -137,9 +134,19 @@ async def begin(place: Path) -> AsyncIterator[Person]:
         yield person
 
 
-SHEETS = Tour(
-    "sheets",
-    begin,
+@asynccontextmanager
+async def talked(place: Path) -> AsyncIterator[Person]:
+    """The same, with prompts, a file that was read, and work that goes on."""
+    async with begin(place) as person:
+        await person.answered("say one `two` three")
+        await person.answered("tool read notes.txt; say it is read")
+        await person.answered("background cue never sleep 1000; say it runs")
+        yield person
+
+
+LISTS = Tour(
+    "lists",
+    talked,
     (
         palette,
         help_page,
@@ -148,6 +155,13 @@ SHEETS = Tour(
         acts,
         reading,
         help_of_sheet,
+    ),
+    catalog.TERMINAL,
+)
+SESSIONS = Tour(
+    "sessions",
+    talked,
+    (
         sheet("/chain", ChainScreen, "Sessions"),
         link,
         sheet("/context", ContextScreen),
@@ -159,8 +173,8 @@ SHEETS = Tour(
     ),
     catalog.TERMINAL,
 )
-CHOOSING = Tour(
-    "choosing",
+SETUP = Tour(
+    "setup",
     begin,
     (
         sheet("/settings", SettingsScreen, moves=DOWN),
@@ -170,6 +184,13 @@ CHOOSING = Tour(
         sheet("/permissions", PermissionsScreen),
         sheet("/templates", TemplatesScreen, "repeat"),
         sheet("/theme", PreviewPicker, moves=DOWN),
+    ),
+    catalog.TERMINAL,
+)
+CHOOSING = Tour(
+    "choosing",
+    begin,
+    (
         picker("/model"),
         picker("/mode"),
         picker("/options"),

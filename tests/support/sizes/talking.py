@@ -235,10 +235,8 @@ async def begin(place: Path) -> AsyncIterator[Person]:
 TALKING = Tour(
     "talking",
     begin,
-    (empty, work, plan, browsing, finding, completing, mentioning, attached, shell, long_prompt),
+    (empty, work, plan, browsing, finding),
 )
-ASKING = Tour(
-    "asking",
-    begin,
-    (permission, change, reason, form, web_page, tabs, queue, quitting, trouble, trouble_with_keys),
-)
+WRITING = Tour("writing", begin, (completing, mentioning, attached, shell, long_prompt))
+ASKING = Tour("asking", begin, (permission, change, reason, form, web_page))
+WAITING = Tour("waiting", begin, (tabs, queue, quitting, trouble, trouble_with_keys))
