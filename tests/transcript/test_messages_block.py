@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
 from rich.style import Style
 from textual.app import ComposeResult
+from textual.geometry import Size
 from textual.pilot import Pilot
 
 from catena.transcript.drawing.highlight import HighlightCache
+from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import Palette, RenderOptions
+from catena.transcript.widget import messages_block
 from catena.transcript.widget.messages_block import MessagesBlock, draw_messages
-from catena_store.records import Kind
+from catena_store.records import Kind, Message
 from support.screen.messages import taken_in
 from support.screen.themed import ThemedApp
-from support.screen.transcript import Writer
+from support.screen.transcript import Writer, until
 
 ANSWER = (
     "Some **bold** words.\n\n```python\ndef seven():\n    return 7\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |"
@@ -42,16 +47,47 @@ def test_t03_of_a_long_message_the_beginning_is_drawn_and_the_rest_is_counted() 
 
 
 class _App(ThemedApp):
+    def __init__(self, block: MessagesBlock) -> None:
+        super().__init__()
+        self._block = block
+
     def compose(self) -> ComposeResult:
-        yield MessagesBlock(MESSAGES)
+        yield self._block
 
 
 def text_of(pilot: Pilot[None]) -> str:
     return "\n".join(strip.text.rstrip() for strip in pilot.app.screen._compositor.render_strips())
 
 
+class _TwoWidths(MessagesBlock):
+    """Messages in a layout that asks for their height with and without a scroll bar, each time."""
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        super().get_content_height(container, viewport, width - 1)
+        return super().get_content_height(container, viewport, width)
+
+
+async def test_t03_messages_whose_layout_asks_for_two_widths_are_drawn_until_both_are_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[int] = []
+
+    def counted(messages: Sequence[Message], options: RenderOptions) -> list[Line]:
+        drawn.append(options.width)
+        return draw_messages(messages, options)
+
+    monkeypatch.setattr(messages_block, "draw_messages", counted)
+    async with _App(_TwoWidths(MESSAGES)).run_test(size=(80, 24)) as pilot:
+        await until(lambda: len({*drawn}) == 2 and not pilot.app.workers)
+        before = len(drawn)
+        for _ in range(20):
+            await pilot.pause(0.01)
+        assert len(drawn) == before
+        assert "Some bold words." in text_of(pilot)
+
+
 async def test_t03_messages_are_drawn_again_for_another_width() -> None:
-    async with _App().run_test(size=(60, 24)) as pilot:
+    async with _App(MessagesBlock(MESSAGES)).run_test(size=(60, 24)) as pilot:
         for width in (60, 30):
             await pilot.resize_terminal(width, 24)
             await pilot.app.workers.wait_for_complete()
