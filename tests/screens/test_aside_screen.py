@@ -226,6 +226,11 @@ async def test_a01_a_question_that_cannot_be_asked_is_back_in_the_composer(world
         await person.sees("Read-only: this conversation is open in")
         await person.until(lambda: person.draft == "/btw what for?", "the question to be back")
         await back(person)
+        person.composer.put("")
+        await person.say("/summary of it")
+        await person.until(
+            lambda: person.draft == "/summary of it", "the template to be back as it was typed"
+        )
 
 
 async def test_a03_asides_show_in_no_list_and_leave_no_row(world: World) -> None:

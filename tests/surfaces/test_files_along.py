@@ -61,9 +61,8 @@ async def test_g04_a_rewind_by_a_label_takes_files_along_where_they_follow_and_s
 async def test_a_rewind_says_before_which_prompt_it_went_back_and_which_keys_restore_the_files(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        surface, "_COMPARED_FOR", 60.0
-    )  # seconds: a slow machine compares for longer than one
+    # Seconds: a slow machine compares for longer than one.
+    monkeypatch.setattr(surface, "_COMPARED_FOR", 60.0)
     settings = project.parent / "config" / "config.toml"
     settings.write_text(settings.read_text().replace("files_follow = true", "files_follow = false"))
     await converse(("▸say Before.", "▸write notes.txt one"), project)

@@ -28,6 +28,12 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield project
 
 
+async def test_u06_a_question_of_another_tab_takes_nothing_from_the_time_of_a_turn(project: Path) -> None:
+    works = ("▸begin execute make; cue go; say Over.", *["▹/queue"] * 4, "¶give go")
+    told = await converse(("▸say Before.", "▸/new", "▸ask May I?", "▸/tabs go 1", *works, "▸"), project)
+    assert "Done: 2 seconds, 1 tool" in told, told
+
+
 def test_words_are_taken_behind_a_command_on_both_fronts_or_on_neither() -> None:
     """A number apart: messages have one in linear mode alone."""
     for act in ACTS:

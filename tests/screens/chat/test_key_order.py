@@ -233,8 +233,10 @@ async def test_a_letter_or_digit_behind_another_printable_key_decides_nothing_an
         await person.sees("Press again")
         assert person.tab.asks
         await person.apart()
+        since = person.tab.since
         await person.press(key)
         await person.until(lambda: not person.tab.asks, "the answer")
+        await person.until(lambda: person.tab.since > since, "the clock of the turn to have stood still")
 
 
 async def test_a_letter_behind_one_that_went_to_the_composer_decides_nothing(tmp_path: Path) -> None:

@@ -114,7 +114,8 @@ class Narrator:
         self._plan, self._mode, self._speaker = "", (tab.session or tab.window.session).mode, None
         self._new_mode = ""
         self._queue = tab.queue
-        self._began = self._context.clock() if tab.window.busy else None
+        self._began = now = self._context.clock() if tab.window.busy else None
+        self._asks_since = now if tab.doing is Doing.ASKING else None
         self._tools = 0
         await self._number(tab.leaf_id)
         if tab.window.busy:

@@ -132,6 +132,7 @@ class ScreenSurface:
             aside = await opening
         except (AgentError, StoreError, ReadOnly):
             context.tabs.outgoing.remove(asked)
+            self.give_back(question.typed)
             raise
         screen = AsideScreen(
             aside,
