@@ -91,6 +91,11 @@ async def test_words_behind_history_tree_and_inputs_are_looked_for_on_every_surf
         await person.sees('in:"', '" one')
         assert screen.scope.name == "ALL_SOURCES"
         await person.press("ctrl+c")
+        await person.say("/resume go from here")  # a scope is named first; behind a word it is a word
+        screen = await person.sees_dialog(HistoryScreen)
+        await person.sees("go from here", "no match")
+        assert screen.scope.name == "EVERYWHERE"
+        await person.press("ctrl+c")
         await person.say("/tree two")
         await person.sees("Tree", "│ two", "◉ say Two.")
         assert "◉ say One." not in person.text

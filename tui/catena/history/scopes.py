@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -37,10 +38,10 @@ class TypedHistory:
 
     @classmethod
     def parse(cls, text: str) -> TypedHistory:
-        """Read them, wherever they stand."""
+        """Read them before the words that are looked for, which may contain the same ones."""
         words = text.split()
-        rest = (word for word in words if word not in (_HERE, _ALL_SOURCES))
-        return cls(_HERE in words, _ALL_SOURCES in words, " ".join(rest))
+        scopes = list(itertools.takewhile((_HERE, _ALL_SOURCES).__contains__, words))
+        return cls(_HERE in scopes, _ALL_SOURCES in scopes, " ".join(words[len(scopes) :]))
 
     @property
     def scope(self) -> HistoryScope:
