@@ -74,6 +74,20 @@ async def test_w16_the_list_is_worked_by_keys_and_letters_type_nothing_there(tmp
         await person.until(lambda: order(person) == ["say three"], "only three to wait")
 
 
+@pytest.mark.parametrize("size", [(80, 14), (40, 10)])
+async def test_w16_where_the_list_has_no_room_the_composer_says_how_many_wait(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with at_the_screen(str(tmp_path), size=size) as person:
+        await person.say("say busy; hang")
+        await person.sees("  busy")
+        await person.say("say one")
+        await person.sees(" 1 queued")
+        await person.say("say two")
+        await person.sees(" 2 queued")
+        assert not person.area.panels.queue.display
+
+
 async def test_w16_every_one_of_several_quick_keys_counts_in_the_list(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await queued(person, "say one", "say two", "say three", "say four")

@@ -258,20 +258,23 @@ class ComposerEdges:
             )
         last = len(self._keys)
         words += [EdgeWord(hint_words(*key), -last + at) for at, key in enumerate(self._keys)]
-        if self._queued and self.status.busy:
-            words.append(EdgeWord(Content.styled(f"{self._queued} queued", "$muted"), 5))
-        if (chip := self._chip()) is not None:
-            words.append(chip)
-        return words
+        return [*words, *self._queue(), *self._chip()]
 
-    def _chip(self) -> EdgeWord | None:
+    def _queue(self) -> list[EdgeWord]:
+        """How many prompts wait for the turn's end."""
+        if not self._queued or not self.status.busy:
+            return []
+        return [EdgeWord(Content.styled(f"{self._queued} queued", "$muted"), 5)]
+
+    def _chip(self) -> list[EdgeWord]:
+        """How far the end of the transcript is."""
         away = self.away
         if away is None:
-            return None
+            return []
         mark = "? " if self.status.asking else f"{SPINNER[self._frame]} " if self.status.working else ""
         lines = f"{away.rows}" if self._narrow() else f"{away.rows} {'line' if away.rows == 1 else 'lines'}"
         text = f" {mark}↓ {'answered' if away.answered else lines} "
-        return EdgeWord(Content.styled(text, "bold"), 9, clicked=CHIP, chip=True)
+        return [EdgeWord(Content.styled(text, "bold"), 9, clicked=CHIP, chip=True)]
 
     def _whom(self) -> tuple[list[EdgeWord], list[EdgeWord]]:
         """Agent, model and mode; then context and cost."""
@@ -331,9 +334,7 @@ class ComposerEdges:
             words.insert(0, EdgeWord(Content.styled(self._line, "$muted"), 8))
         if self._others.cell_length:
             words.append(EdgeWord(self._others))
-        if (chip := self._chip()) is not None:
-            words.append(chip)
-        return words
+        return [*words, *self._queue(), *self._chip()]
 
 
 def _about_files(files: FilesWords) -> EdgeWord:
