@@ -15,8 +15,10 @@ import pytest
 
 from catena_acp.errors import TerminalRefused
 from catena_acp.port.session_events import TerminalChanged
+from catena_acp.terminals import terminal as terminal_module
 from catena_acp.terminals.terminal import TerminalCommand, TerminalExit, text_of
 from catena_acp.terminals.terminals import MAX_OPEN, MAX_RUNNING, Terminals
+from support.clients.command_line import wait_until
 from support.clients.protocol import runs, until
 
 
@@ -115,6 +117,20 @@ async def test_w11_output_is_shown_while_the_command_runs_and_all_of_it_at_the_e
     (desk.directory / "go").touch()
     await desk.all.wait("s", terminal_id)
     assert desk.delivered[-1][1].output.split("\n")[1:] == [str(number) for number in range(1, 2001)]
+
+
+async def test_w11_the_end_of_an_output_is_kept_also_where_nobody_had_time_to_read_it(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def left_nothing(_leader: int) -> bool:
+        return True
+
+    monkeypatch.setattr(terminal_module, "_DRAIN", 0)
+    monkeypatch.setattr(terminal_module, "end_session", left_nothing)
+    terminal_id = await desk.create("seq 2000; touch over")
+    wait_until((desk.directory / "over").exists)  # and the loop stands still meanwhile
+    await desk.all.wait("s", terminal_id)
+    assert desk.delivered[-1][1].output.split("\n") == [str(number) for number in range(1, 2001)]
 
 
 async def test_w11_a_flood_is_looked_at_a_few_times_and_not_kept(desk: Desk) -> None:

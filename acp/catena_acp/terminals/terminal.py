@@ -20,7 +20,8 @@ from catena_acp.terminals.screen_text import COLUMNS, ROWS, screen_text, without
 _READ = 64 * 1024  # bytes; a pseudo-terminal gives some four thousand at once
 _READ_IN_A_ROW = 512 * 1024  # bytes, and then the loop has time for all else
 _REST = 0.02  # seconds
-_DRAIN = 0.2  # seconds for what the pseudo-terminal still holds when the command has ended
+_DRAIN = 0.2  # seconds for what else may write to it when the command has ended
+_MOST_HELD = 32  # reads of what a pseudo-terminal holds, which is 64 KB at most
 _END_OF_INPUT = b"\x04" * 8  # for so many readers; nobody types
 
 # The pseudo-terminal becomes the controlling one of the session when the shell opens it.
@@ -159,7 +160,7 @@ class AgentTerminal:
             async with asyncio.timeout(_DRAIN):
                 await self._drained.wait()
         await end_session(self.pid)
-        self._close_master()
+        self._read_rest()
         self.status = TerminalExit.of(returncode)
         self._ended.set()
         self._changed()
@@ -185,6 +186,12 @@ class AgentTerminal:
             self._read_since_rest = 0
             self._loop.remove_reader(self._master)
             self._resting = self._loop.call_later(_REST, self._go_on)
+
+    def _read_rest(self) -> None:
+        """Read what it still holds: the machine may have had no time for that before."""
+        for _ in range(_MOST_HELD):
+            self._read()
+        self._close_master()
 
     def _go_on(self) -> None:
         self._resting = None
