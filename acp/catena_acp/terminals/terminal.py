@@ -21,7 +21,7 @@ _READ = 64 * 1024  # bytes; a pseudo-terminal gives some four thousand at once
 _READ_IN_A_ROW = 512 * 1024  # bytes, and then the loop has time for all else
 _REST = 0.02  # seconds
 _DRAIN = 0.2  # seconds for what else may write to it when the command has ended
-_MOST_HELD = 32  # reads of what a pseudo-terminal holds, which is 64 KB at most
+_MOST_HELD = 32  # reads of what it still holds by then: some kilobytes
 _END_OF_INPUT = b"\x04" * 8  # for so many readers; nobody types
 
 # The pseudo-terminal becomes the controlling one of the session when the shell opens it.
