@@ -98,6 +98,30 @@ async def test_work_of_a_sheet_that_is_taken_down_never_finds_its_rows_gone(
     assert sheet.went_on.is_set()
 
 
+async def test_work_that_a_sheet_begins_in_its_last_moment_ends_with_it_and_without_a_warning(
+    tmp_path: Path,
+) -> None:
+    ended = asyncio.Event()
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(3_600)
+        finally:
+            ended.set()
+
+    async with at_the_screen(str(tmp_path)) as person:
+        sheet, closed = ListScreen[None](), asyncio.Event()
+        person.app.push_screen(sheet)
+        await person.sees_dialog(ListScreen)
+        sheet.call_later(closed.wait)
+        sheet.call_later(lambda: sheet.run_worker(work()) and None)
+        sheet.dismiss(None)
+        for _ in range(200):  # turns of the loop, in which it is asked to go
+            await asyncio.sleep(0)
+        closed.set()
+        await asyncio.wait_for(ended.wait(), 60)
+
+
 async def test_q04_a_conversation_that_was_closed_is_not_kept(tmp_path: Path) -> None:
     closed: list[weakref.ref[object]] = []
     async with at_the_screen(str(tmp_path)) as person:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -57,8 +58,9 @@ class Dialog(ModalScreen[ScreenResultType]):
         super()._post_register(app)
         self.add_class(*filter(None, size_classes(app)), update=False)
 
-    def _on_prune(self) -> None:  # called before the widget's own
+    async def _on_prune(self) -> None:  # called before the widget's own
         """End the sheet's work before its parts go: what goes on between finds some of them, and no others."""
+        await asyncio.sleep(0)  # work that was not begun yet is, or Python would warn that nobody awaited it
         self.workers.cancel_node(self)
 
     def on_unmount(self) -> None:
