@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from catena_acp.agents import running_agent
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
 from catena_acp.agents.process import AgentProcess
 from catena_acp.agents.running_agent import Agent
@@ -313,7 +314,11 @@ async def test_a_megabyte_of_standard_error_blocks_nothing_and_its_end_is_kept(t
 # Stopping.
 
 
-async def test_stopping_closes_the_open_sessions_first_and_then_the_input(tmp_path: Path) -> None:
+async def test_stopping_closes_the_open_sessions_first_and_then_the_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running_agent, "_CLOSING_SESSIONS", 60)  # however slow the machine is
+    monkeypatch.setattr(running_agent, "GRACE", 60)
     async with scripted(tmp_path) as agent:
         for _ in range(2):
             await agent.new_session(place(tmp_path))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.continuity.conversation_events import LinkChanged, PromptReturned
+from catena_acp.continuity.sessions import sessions
 from catena_store.records import Cause, Link
 from support.conversations.rehearsed import Desk, World, open_window
 
@@ -70,8 +71,9 @@ async def test_a_fork_whose_making_was_stopped_has_a_link_and_carries_the_next_p
 
 
 async def test_a_session_whose_making_was_stopped_is_linked_before_the_conversation_is_closed(
-    world: World,
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sessions, "_CLOSING_SECONDS", 60)  # however slow the machine is
     world.fail({"new": {"cue": "made"}})
     async with world.client() as desk:
         await desk.window.say("say one")

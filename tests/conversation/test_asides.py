@@ -14,6 +14,7 @@ from catena_acp.continuity.conversation_events import MessageGrew, PermissionOpe
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import BEGIN
 from catena_acp.continuity.services import WhileIdle
+from catena_acp.conversation.asides import asides
 from catena_acp.conversation.asides.asides import Aside, AsideEnded, AsideEvent, AsideOpened, AsideRewound
 from catena_acp.errors import NoCheckpoint, NotAQuestion, StillAtWork
 from catena_acp.port.port import AgentSpec
@@ -177,7 +178,10 @@ async def test_a03_the_fork_is_closed_and_deleted_where_that_is_offered_and_show
             await asked(aside, "say too late")
 
 
-async def test_a03_an_aside_that_is_open_when_the_client_leaves_is_thrown_away(world: World) -> None:
+async def test_a03_an_aside_that_is_open_when_the_client_leaves_is_thrown_away(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asides, "_ENDING_SECONDS", 60)  # however slow the machine is
     async with world.client() as desk:
         await desk.say("say one")
         await asked(await desk.conversation.asides.begin(desk.window), "say beside")

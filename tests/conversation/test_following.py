@@ -151,7 +151,7 @@ async def test_r16_text_that_grew_before_the_second_client_came_is_told_whole_an
     world: World,
 ) -> None:
     async with world.client() as desk:
-        await desk.window.say("stream 40 rate 100; cue go-on; stream 40 end=CURTAIN")
+        await desk.window.say("stream 400 rate 100; cue go-on; stream 40 end=CURTAIN")
         await desk.until_told(MessageGrew)
         async with follower(world, desk.conversation.id) as second:
             page = await second.branch()

@@ -23,6 +23,7 @@ from support.storage.work_trees import GIT
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(keeping, "PATIENCE", 60)  # else a turn may have written before its first snapshot
+    monkeypatch.setattr(keeping, "_SLOW", 60)  # nor is it looked at before its last one
     world = World(tmp_path)
     (world.project / ".git").mkdir()
     return world

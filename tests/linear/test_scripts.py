@@ -130,8 +130,11 @@ def test_u06_a_minute_without_a_word_is_said_once_if_no_tool_runs(tmp_path: Path
     )
     with client:
         assert client.stdin and client.stdout
-        client.stdin.write("cue go; say The end.\n")
+        # The first answer is waited for: while it starts, the agent says nothing, either.
+        client.stdin.write("say Begun.\ncue go; say The end.\n")
         client.stdin.close()
+        while "Begun." not in (line := client.stdout.readline()):
+            assert line
         waited: list[str] = []
         while len(waited) < 6:
             line = client.stdout.readline()

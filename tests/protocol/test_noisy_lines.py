@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from catena_acp.errors import AgentSilent
 from catena_acp.port.port import Limits
 from catena_acp.port.session_events import NoticeReported
 from catena_acp.protocol.framing import decode
-from support.clients.protocol import HELLO, place, scripted, text_of
+from support.clients.protocol import HELLO, place, scripted, text_of, until
 
 NOISY = """
 import sys
@@ -75,9 +74,16 @@ async def test_r10_what_is_printed_instead_of_an_answer_is_said(tmp_path: Path, 
         sys.stdout.buffer.flush()
     """
     said: list[str] = []
-    with pytest.raises(AgentSilent):
-        async with scripted(tmp_path, script, limits=Limits(quiet=0.02), printed=said.append, init_timeout=2):
+
+    async def opened() -> None:
+        async with scripted(tmp_path, script, limits=Limits(quiet=0.02), printed=said.append):
             raise AssertionError("it never answered")
+
+    opening = asyncio.create_task(opened())
+    await until(lambda: said or opening.done())
+    opening.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
     assert said == [f"Scripted printed: “{printed.decode().strip()}”"]
 
 

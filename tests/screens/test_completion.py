@@ -236,6 +236,7 @@ async def test_u01_a_second_enter_that_was_read_with_the_first_runs_nothing_howe
     tmp_path: Path,
 ) -> None:
     async with at_the_screen(str(tmp_path)) as person:
+        await person.until(lambda: person.tab.session and person.tab.session.commands, "the agent's commands")
         await person.type("/istory")
         await person.sees("/history")
         for _ in range(2):  # both were read before the first was taken; the list is open again for the second

@@ -11,6 +11,7 @@ from catena.settings.settings import Start
 from catena.widgets.row_list import RowList
 from catena.widgets.sheet_head import Subject
 from catena_acp.port.session_events import AgentCommand
+from support.screen.messages import taken_in
 from support.screen.transcript import until
 
 LISTED = [each.name for each in SLASH_COMMANDS if each.words == each.name]
@@ -44,7 +45,7 @@ async def test_w20_the_frame_names_the_conversation_and_the_agent_and_rows_stand
     app = CatenaApp(Start("/"), environment={})
     async with app.run_test(size=(120, 40)) as pilot:
         await app.push_screen(palette())
-        await pilot.pause()
+        await taken_in(pilot)
         lines = [line[10:] for line in lines_of(app)]  # the column
         count = len(LISTED) + len(ANNOUNCED)
         assert lines[0].startswith("╭ Commands ─") and lines[0].endswith(f" {count} ╮")
@@ -61,7 +62,7 @@ async def test_w20_the_agents_commands_are_folded_until_they_are_asked_for_or_fo
     app = CatenaApp(Start("/"), environment={})
     async with app.run_test(size=(120, 40)) as pilot:
         await app.push_screen(palette())
-        await pilot.pause()
+        await taken_in(pilot)
         rows = app.screen.query_one(RowList)
         assert [row.label for row in rows.rows][-4:] == ["/job-0", "/job-1", "/job-2", "29 more"]
         await pilot.press(*"job-31")
@@ -77,7 +78,7 @@ async def test_w20_f1_shows_the_keys_of_the_sheet_that_is_open() -> None:
         await app.push_screen(palette())
         await pilot.press("f1")
         await until(lambda: isinstance(app.screen, PageScreen))
-        await pilot.pause()
+        await taken_in(pilot)
         assert any(line.split() == ["tab", "complete"] for line in lines_of(app))
         await pilot.press("escape")
         await until(lambda: isinstance(app.screen, CommandPalette))
@@ -87,7 +88,7 @@ async def test_s01_a_short_palette_has_one_row_for_the_filter_and_no_headings() 
     app = CatenaApp(Start("/"), environment={})
     async with app.run_test(size=(40, 10)) as pilot:
         await app.push_screen(palette())
-        await pilot.pause()
+        await taken_in(pilot)
         lines = lines_of(app)
         assert lines[0].startswith("› Type to filter") and "Commands · " in lines[0]
         assert lines[1].startswith("▌ /new")

@@ -11,6 +11,7 @@ from rich.segment import Segments
 from textual import events
 from textual.color import Color
 
+from catena.app import attention
 from catena.app.app import CatenaApp
 from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.screens.common.picker import Picker
@@ -95,6 +96,7 @@ def test_w03_a_path_is_no_command() -> None:
 
 async def test_w03_tab_completes_and_enter_runs_a_command(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
+        await person.until(lambda: person.tab.session and person.tab.session.commands, "the agent's commands")
         await person.type("/hel")
         await person.sees("keys and commands for this place")
         await person.press("tab")
@@ -299,8 +301,9 @@ def test_w23_text_with_a_line_end_inside_is_a_paste_and_a_line_is_typing() -> No
 
 
 async def test_w25_an_answer_calls_for_attention_only_while_the_terminal_is_not_looked_at(
-    tmp_path: Path, sent: list[str]
+    tmp_path: Path, sent: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(attention, "PATIENCE", 1_000)  # no turn here is one after which a person has gone
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "say seen")
         assert "\x07" not in sent

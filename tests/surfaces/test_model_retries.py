@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -81,8 +82,9 @@ async def test_the_screen_says_beside_the_clock_that_the_agent_tries_again_until
         await person.press("enter")
         await person.sees(LIMITED)
         await person.pilot.resize_terminal(40, 10)
-        screen = await person.sees("rate limited: the agent tr")
-        assert next(row for row in screen.splitlines() if "rate limited" in row).rstrip().endswith("…")
+        await person.until(
+            lambda: re.search("rate limited: the agent tr.*… *$", person.text, re.M), "its beginning"
+        )
         await person.pilot.resize_terminal(100, 30)
         screen = await person.sees(LIMITED)
         assert " s · rate limited" in next(row for row in screen.splitlines() if LIMITED in row)

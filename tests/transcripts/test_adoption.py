@@ -488,6 +488,8 @@ async def test_h04_a_fork_that_we_asked_for_is_hidden_for_ever_whatever_became_o
                 intent = await intents.add(tx, "claude", "", CLAUDE, PROJECT)
                 if made:
                     await intents.answer(tx, intent, made)
+        for number in range(1, 5):  # they are made once they are asked for
+            os.utime(home.claude_file(_ghost(number)))
         found = list(home.sessions().values())
         await claim_forks(db, found)
         async with db.read() as reader:

@@ -163,7 +163,7 @@ async def _nothing_is_lost(client: Client, drafted: int) -> None:
 
 async def test_r17_the_next_client_closes_the_cut_turn_and_goes_on(client: Client, tmp_path: Path) -> None:
     # Its turns do not end, so that it is killed in the middle of both.
-    client.start(CRASH_PROMPT="think first; tool read a.txt; stream 60 rate 300; hang; say")
+    client.start(CRASH_PROMPT="think first; tool read a.txt; stream 600 rate 60; hang; say")
     wait_for(lambda: len({note["window"] for note in client.notes() if note["news"] == "grew"}) == 2)
     client.kill()
     opened = next(note for note in client.notes() if note["news"] == "open")

@@ -14,7 +14,6 @@ import pytest
 from catena_acp.continuity.conversation_events import (
     LinkChanged,
     MessageAdded,
-    MessageGrew,
     Problem,
     QueueChanged,
     TurnEnded,
@@ -49,7 +48,7 @@ async def beside(world: World, desk: Desk) -> AsyncIterator[None]:
     other = Desk(desk.db, desk.conversations, conversation, await open_window(desk.db, conversation.id))
     conversation.subscribe(other.hear)
     await conversation.window(other.window_id).say("stream 20 rate 60; cue go-on; say CURTAIN")
-    await other.until_told(MessageGrew)
+    await other.until_told(MessageAdded, lambda news: news.message.kind is Kind.AGENT)
     assert conversation.busy
     yield
     world.cue("go-on", "calm")

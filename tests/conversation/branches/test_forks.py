@@ -18,6 +18,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.late_updates import LateUpdates
+from catena_acp.conversation.conversations import forks
 from catena_acp.conversation.conversations.forks import ConversationFork, ForkOperation
 from catena_acp.errors import LoginNeeded, NotOfThisBranch, StillAtWork
 from catena_acp.protocol.connection import Connection
@@ -534,6 +535,7 @@ async def test_a_fork_in_place_waits_for_the_end_of_the_turn(world: World) -> No
 async def test_a_prompt_that_comes_before_a_fork_in_place_is_shown_keeps_its_window(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(forks, "_CLOSING_SECONDS", 60)  # however slow the machine is
     async with world.client() as desk:
         await desk.say("say one")
         await without_probes(desk)

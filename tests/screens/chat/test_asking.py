@@ -136,10 +136,10 @@ async def test_w17_versions_of_a_prompt_are_compared_where_no_other_branch_is_in
         await person.sees("2/2")
 
 
-async def ask_three(person: Person, place: Path, prompt: str) -> list[Tab]:
+async def ask_three(person: Person, prompt: str, *, others: str = "second third") -> list[Tab]:
     """Ask three agents a prompt that waits for the cue `all`."""
     await person.answered("say first")
-    await person.say(f"/ask second third {prompt}")
+    await person.say(f"/ask {others} {prompt}")
     await person.is_asked()
     await person.press("enter")
     await person.until(lambda: len(person.tabs) == 3, "a tab for each agent")
@@ -163,7 +163,7 @@ async def test_w17_all_answers_are_compared_at_once_and_the_tabs_of_all_others_a
     tmp_path: Path,
 ) -> None:
     async with at_the_screen(str(tmp_path), size=(120, 40), settings=others(tmp_path)) as person:
-        asked, second, third = await ask_three(person, tmp_path, "cue all; edit! shared.txt; say it is done")
+        asked, second, third = await ask_three(person, "cue all; edit! shared.txt; say it is done")
         cue(tmp_path, "all")
         await person.until(lambda: over(person, asked, second, third), "all answers")
         await person.say("/compare")
@@ -193,7 +193,7 @@ async def test_w17_all_answers_are_compared_at_once_and_the_tabs_of_all_others_a
 
 async def test_w17_answers_that_have_no_room_are_gone_to_by_keys_and_clicks(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path), size=(80, 24), settings=others(tmp_path)) as person:
-        asked, second, third = await ask_three(person, tmp_path, "cue all; say it is done")
+        asked, second, third = await ask_three(person, "cue all; say it is done")
         await person.say("/compare")
         await person.sees_dialog(ComparisonScreen)
         await person.sees("Answers 1–2 of 3 ›", "still working", "b keep B", "←→ others")
@@ -231,12 +231,9 @@ async def test_an_agent_that_was_asked_twice_is_named_as_in_the_heads_when_one_a
     tmp_path: Path,
 ) -> None:
     async with at_the_screen(str(tmp_path), size=(120, 40), settings=others(tmp_path)) as person:
-        await person.answered("say first")
-        await person.say("/ask second second say both")
-        await person.is_asked()
-        await person.press("enter")
-        await person.until(lambda: len(person.tabs) == 3, "a tab for each answer")
-        await person.until(lambda: over(person, *person.tabs) and person.tabs[2].leaf_id, "all answers")
+        await ask_three(person, "cue all; say both", others="second second")
+        cue(tmp_path, "all")
+        await person.until(lambda: over(person, *person.tabs), "all answers")
         await person.say("/compare")
         await person.sees_dialog(ComparisonScreen)
         await person.sees("B  Second · Tab 2", "C  Second · Tab 3")

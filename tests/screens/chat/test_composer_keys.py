@@ -93,7 +93,9 @@ async def test_a_draft_that_is_cleared_while_an_earlier_input_is_shown_is_not_lo
     async with at_the_screen(str(tmp_path)) as person:
         await person.answered("say one")
         await person.type("my draft")
-        await person.press("up", "ctrl+c", "up")
+        await person.press("up")
+        await person.until(lambda: person.draft == "say one", "the earlier input")
+        await person.press("ctrl+c", "up")
         await person.until(lambda: person.draft == "say one", "what was cleared")
         await person.press("up")
         await person.until(lambda: person.draft == "my draft", "the draft that it was shown instead of")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from catena.settings.settings import Settings
@@ -70,13 +71,9 @@ async def test_w01_the_sheet_of_rules_removes_moves_and_undoes(tmp_path: Path) -
 
         async def holds(*scopes: RuleScope) -> None:
             await person.taken_in()
-            found: list[RuleScope] = []
-            for _ in range(50):
-                found = [rule.scope for rule in await rules.listed()]
-                if found == list(scopes):
-                    return
-                await person.pilot.pause(0.02)
-            raise AssertionError(f"the rules hold in {found}")
+            async with asyncio.timeout(60):
+                while [rule.scope for rule in await rules.listed()] != list(scopes):
+                    await person.pilot.pause(0.02)
 
         await person.say("/permissions")
         await person.sees("Permission rules (2)", "allow edits below auth/", "this project", "settings file")

@@ -108,7 +108,7 @@ async def test_w16_every_one_of_several_quick_keys_counts_in_the_list(tmp_path: 
 
 async def test_w16_s_stops_the_turn_and_sends_that_one_first_and_the_keys_come_back(tmp_path: Path) -> None:
     async with at_the_screen(str(tmp_path)) as person:
-        await queued(person, "say one", "say two; wait 9")
+        await queued(person, "say one", "say two; hang")
         await in_the_list(person)
         await person.press("down", "s")
         await person.sees("  two", "next  say one")

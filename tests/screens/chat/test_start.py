@@ -26,6 +26,7 @@ from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, default_path
 from catena_store.ids import new_id, utc_now
 from catena_store.records import Kind, Message, NewMessage, Summary
+from support.screen.messages import taken_in
 from support.screen.pilot import Person, at_the_screen
 from support.screen.themed import ThemedApp
 from support.transcripts.homes import Home
@@ -146,7 +147,8 @@ async def test_r12_what_is_sent_on_a_row_that_leads_to_no_chat_stays_written(tmp
         await person.select("fold")
         await person.say("say not lost")
         await person.sees("▾", "Claude Code")
-        assert person.draft == "say not lost" and not person.tabs
+        await person.until(lambda: person.draft == "say not lost", "it to be written again")
+        assert not person.tabs
 
 
 async def test_an_agent_that_is_missing_shows_the_whole_command_that_installs_it_and_y_copies_it(
@@ -330,11 +332,11 @@ async def test_nothing_moves_when_versions_and_conversations_come() -> None:
     async with app.run_test(size=(120, 40)) as pilot:
         panel = app.query_one(StartPanel)
         panel.show_agents([*found, *missing])
-        await pilot.pause()
+        await taken_in(pilot)
         before = [line for line in lines(app) if line]
         place = {line: at for at, line in enumerate(lines(app)) if line}
         panel.show_conversations(rows, more=9)
-        await pilot.pause()
+        await taken_in(pilot)
         after = lines(app)
         assert len(before) == 6 and all(after[at] == line for line, at in place.items())
         assert any("9 more in this directory" in line for line in after)

@@ -415,7 +415,7 @@ async def test_r04_an_agent_killed_between_turns_is_no_trouble(tmp_path: Path) -
         await person.say("say before")
         await person.sees("  before")
         await person.until(lambda: not scene.middle.busy, "the turn to end")
-        os.kill(agent_of(scene.middle), signal.SIGKILL)
+        await scene.end_agent()
         await person.say("say after")
         await person.sees("  after")
         assert not person.area.panels.trouble.open

@@ -195,7 +195,10 @@ async def test_h14_a_walk_through_earlier_inputs_keeps_the_draft_it_began_at_whe
 ) -> None:
     async with at_the_screen(str(tmp_path)) as person:
         await said(person, "first")
-        await person.press("up", "down")
+        await person.press("up")
+        await person.until(lambda: person.draft == "say first", "the earlier input")
+        await person.press("down")
+        await person.until(lambda: person.draft == "", "the end of the walk")
         async with person.store_held():
             await person.press("ctrl+t")
             await person.type("new")

@@ -17,6 +17,7 @@ from catena.history.entries import HistoryEntry
 from catena.history.finding import ranked
 from catena.history.scopes import HistoryScope
 from catena.screens.history import picker
+from catena.screens.history import preview as preview_reading
 from catena.screens.history.picker import HistoryScreen
 from catena.screens.history.rows.order import with_messages
 from catena.settings.file.writing import save_copies
@@ -254,7 +255,11 @@ async def test_h02_what_messages_say_stands_where_the_one_order_puts_it(tmp_path
             assert hits.found or typed == "other"
 
 
-async def test_h02_keys_in_a_row_ask_the_store_once(tmp_path: Path) -> None:
+async def test_h02_keys_in_a_row_ask_the_store_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        picker, "_PAUSE", 0.5
+    )  # longer than what one key has done, however slow the machine is
+    monkeypatch.setattr(preview_reading, "_REST", 0.5)
     await keep(str(tmp_path), [f"Title {number}" for number in range(1_000)])
     async with at_the_screen(str(tmp_path), size=(160, 40)) as person:
         screen = await history(person)

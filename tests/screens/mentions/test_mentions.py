@@ -35,6 +35,13 @@ def shop(tmp_path: Path) -> Path:
     return shop
 
 
+@pytest.fixture(autouse=True)
+def _files_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        mention_completion, "_PATIENCE", 60
+    )  # a key waits for them, however slow the machine is
+
+
 def prompts(place: Path) -> list[list[dict[str, Any]]]:
     """The blocks of every prompt that the agent heard."""
     return [request["params"]["prompt"] for request in heard(place, "session/prompt")]
@@ -242,11 +249,7 @@ async def test_w04_a_click_takes_a_file_and_its_letters_are_bold(tmp_path: Path,
         assert person.draft == "@src/app.py "
 
 
-async def test_w04_letters_at_once_are_completed_to_what_they_mean(
-    tmp_path: Path, shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # A key waits for the files only so long; here for as long as the machine takes to look at five.
-    monkeypatch.setattr(mention_completion, "_PATIENCE", 30)
+async def test_w04_letters_at_once_are_completed_to_what_they_mean(tmp_path: Path, shop: Path) -> None:
     async with at_the_screen(str(shop), agent=spec(tmp_path)) as person:
         await person.writing()
         await person.type_at_once("@app")

@@ -6,7 +6,6 @@ import asyncio
 import os
 import signal
 import termios
-import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.records import Kind
-from support.screen.terminal import DEADLINE, EXECUTABLE, KEYS, Place, Terminal
+from support.screen.terminal import EXECUTABLE, KEYS, Place, Terminal
 
 REHEARSAL = ("--agent", "rehearsal")
 
@@ -24,18 +23,6 @@ def place(tmp_path: Path) -> Place:
     place = Place(tmp_path)
     place.without_parking()  # what is told of the first parked fork takes the place of the hints
     return place
-
-
-def state_of(pid: int) -> str:
-    """The state of a process, in the kernel's letter."""
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-
-
-def wait_for_state(terminal: Terminal, state: str) -> None:
-    end = time.monotonic() + DEADLINE
-    while state_of(terminal.pid) != state:
-        assert time.monotonic() < end, f"it is {state_of(terminal.pid)}"
-        terminal.pump(0.01)
 
 
 async def answers(place: Place) -> list[str]:
@@ -62,7 +49,7 @@ def test_s06_suspended_in_mid_turn_it_gives_the_terminal_back_writes_nothing_and
         terminal.wait_for("│ a draft")
         assert raw(terminal)
         terminal.signal(signal.SIGTSTP)
-        wait_for_state(terminal, "T")
+        terminal.wait_for_state("T")
         terminal.wait_until_quiet(0.05)
         assert terminal.output.rstrip().rpartition(b"\x1b[?1049h")[2].count(b"\x1b[?1049l") == 1
         assert b"\x1b[?25h" in terminal.output.rpartition(b"\x1b[?1049l")[2]
@@ -91,7 +78,7 @@ def test_s06_ctrl_z_goes_to_the_shell_whatever_is_written_and_open_and_fg_comes_
         shell.wait_for(r"\$")
         shell.write(f"{EXECUTABLE} --agent rehearsal\r")
         shell.wait_for("Understudy")
-        shell.say("stream 100 rate 80 end=CURTAIN")
+        shell.say("stream 50; cue go-on; stream 50 end=CURTAIN")
         shell.wait_for(r"\n  [A-Z]\w+[\s\S]*esc stop")
         shell.write("written")
         shell.wait_for("│ written")
@@ -99,6 +86,7 @@ def test_s06_ctrl_z_goes_to_the_shell_whatever_is_written_and_open_and_fg_comes_
         shell.wait_for("Stopped")
         shell.write("echo the shell $((40 + 2))\r")
         shell.wait_for("the shell 42")
+        place.cue("go-on")
         shell.write("fg\r")
         shell.wait_for("  .*CURTAIN")
         shell.wait_for(r"│ written in one go +│\n")
@@ -121,15 +109,16 @@ def test_s06_where_no_shell_could_bring_it_back_it_is_not_suspended(place: Place
         terminal.wait_for("Understudy")
         terminal.press("ctrl+z")
         terminal.wait_for("nothing could bring it back")
-        assert state_of(terminal.pid) != "T"
+        assert terminal.state != "T"
 
 
 def test_s06_twenty_resizes_while_an_answer_streams_lose_nothing(place: Place) -> None:
     with place.catena(*REHEARSAL) as terminal:
-        terminal.say("stream 200 rate 150 end=CURTAIN")
+        terminal.say("stream 60; cue go-on; stream 200 rate 150 end=CURTAIN")
         terminal.wait_for(r"\n  [A-Z]\w+[\s\S]*esc stop")
         terminal.write("a draft")
         terminal.wait_for("│ a draft")
+        place.cue("go-on")
         for number in range(20):
             terminal.resize(40 + 7 * (number * 5 % 12), 10 + number * 3 % 25)
             terminal.pump(0.02)
@@ -137,7 +126,7 @@ def test_s06_twenty_resizes_while_an_answer_streams_lose_nothing(place: Place) -
         terminal.wait_gone(r"[◐◓◑◒] \d+ s")
         terminal.wait_for(r"\n  [^▌│\n]*CURTAIN[\s\S]*│ a draft ")
         terminal.press("ctrl+u")
-        terminal.say("stream 200 end=FINALE")
+        terminal.say("stream 60; cue go-on; stream 200 end=FINALE")
         terminal.wait_for(r"\n  [^▌│\n]*FINALE[\s\S]*ctrl\+o history")
     resized, undisturbed = asyncio.run(answers(place))
     assert resized.removesuffix("CURTAIN") == undisturbed.removesuffix("FINALE")
@@ -188,7 +177,7 @@ def test_s06_a_hang_up_while_it_is_suspended_ends_it_and_keeps_the_tab(place: Pl
         terminal.say("say kept")
         terminal.wait_for("  kept")
         terminal.signal(signal.SIGTSTP)
-        wait_for_state(terminal, "T")
+        terminal.wait_for_state("T")
         os.kill(terminal.pid, signal.SIGHUP)
         terminal.signal(signal.SIGCONT)
         terminal.ended()

@@ -23,7 +23,7 @@ def place(tmp_path: Path) -> Place:
         path = place.project / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("")
-    for at in range(3_000):  # more than what is shown at once while files are looked for
+    for at in range(600):  # more than what is shown at once while files are looked for
         (place.project / f"a{at}view.txt").write_text("")
     return place
 

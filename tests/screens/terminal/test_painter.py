@@ -517,7 +517,7 @@ def test_all_is_drawn_again_after_the_program_was_stopped_and_let_go_on(place: P
     with place.catena("--agent", "rehearsal") as terminal:
         with_an_answer(terminal)
         terminal.signal(signal.SIGTSTP)
-        terminal.wait_for_output(b"\x1b[?1049l")
+        terminal.wait_for_state("T")
         terminal.wait_until_quiet(0.2)
         terminal.spoil()
         terminal.signal(signal.SIGCONT)

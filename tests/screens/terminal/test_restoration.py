@@ -40,14 +40,13 @@ def test_s05_a_signal_that_would_kill_it_restores_every_mode_and_keeps_the_draft
     place: Place, number: int
 ) -> None:
     with place.catena(*REHEARSAL) as terminal:
-        before = termios.tcgetattr(terminal._fd)
         use_all(terminal)
         terminal.write("still unsent")
         terminal.wait_for("│ still unsent")
         terminal.signal(number)
         assert terminal.ended() == 128 + number
         assert changed_modes(terminal.output) == set()
-        assert termios.tcgetattr(terminal._fd) == before
+        assert termios.tcgetattr(terminal._fd) == terminal.first_modes
     assert place.keeps("still unsent")
 
 

@@ -449,9 +449,8 @@ def test_s05_an_error_of_our_own_restores_the_terminal_and_is_written_down(place
         rows=24,
     )
     try:
-        before = termios.tcgetattr(terminal._fd)
         terminal.wait_for("Understudy")
-        assert termios.tcgetattr(terminal._fd)[3] != before[3]
+        assert termios.tcgetattr(terminal._fd)[3] != terminal.first_modes[3]
         terminal.press("enter")
         assert terminal.ended() == 1
         for left in (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1003l", b"\x1b[?2004l", b"\x1b[<u"):

@@ -21,9 +21,10 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="who has a lock is
 
 @on_linux
 async def test_a_writer_says_whom_it_waits_for_lets_reads_through_and_goes_on_when_it_can(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with Database.open(tmp_path / "catena.db", busy_seconds=5) as db, stopped_writer(db.path) as pid:
+    monkeypatch.setattr("catena_store.database.database._TOLD_AFTER", 0.01)
+    async with Database.open(tmp_path / "catena.db", busy_seconds=60) as db, stopped_writer(db.path) as pid:
         told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         db.tell_by(told.set_result)
 
@@ -71,6 +72,7 @@ async def test_who_waited_in_vain_names_the_process_and_the_next_writer_does_not
         return await begin(db, reader)
 
     monkeypatch.setattr(Database, "_begin", counted)
+    monkeypatch.setattr("catena_store.database.database._TRIED_ONCE", 60)
     async with Database.open(tmp_path / "catena.db", busy_seconds=1) as db:
         async with stopped_writer(db.path) as pid:
             taken = []

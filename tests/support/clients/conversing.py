@@ -170,6 +170,7 @@ def furnish(home: Path, monkeypatch: pytest.MonkeyPatch, settings: str = "") -> 
         patched.setattr(narrator, "_FIRST_WAIT", 60.0)
         patched.setattr(keeping, "PATIENCE", 60.0)
         patched.setattr(keeping, "CHANGE_PATIENCE", 60.0)
+        patched.setattr(keeping, "_SLOW", 60.0)
         subprocess.run(["git", "-c", "init.defaultBranch=main", "init", "-q"], cwd=project, check=True)
         yield project
 

@@ -237,10 +237,11 @@ class Person:
         def at_rest() -> bool:
             tab = self.tab
             beside = tab.window.idle_work.under_way
-            return not self._acting and not beside and self.is_over(tab)
+            return self.area.gate.open and not (self._acting or beside) and self.is_over(tab)
 
-        await self.until(at_rest, "the agent to be idle")
-        await self.taken_in()
+        while not at_rest():  # a key that was held may begin another act
+            await self.until(at_rest, "the agent to be idle")
+            await self.taken_in()
 
     def is_over(self, tab: Tab) -> bool:
         """True where no prompt of the tab is on its way, and all that was told of the last one is drawn."""

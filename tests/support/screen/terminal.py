@@ -70,6 +70,7 @@ class Terminal:
         self._forked: Forked | None = None
         if forked:
             self._fd, theirs = pty.openpty()
+            self.first_modes = termios.tcgetattr(self._fd)
             self.resize(columns, rows)
             try:
                 self._forked = fork_on_terminal(theirs, arguments, cwd, environment)
@@ -81,6 +82,7 @@ class Terminal:
         if self.pid == 0:
             os.chdir(cwd)
             os.execvpe(arguments[0], arguments, dict(environment))
+        self.first_modes = termios.tcgetattr(self._fd)  # before any program has set others
         self.resize(columns, rows)
 
     def resize(self, columns: int, rows: int) -> None:
@@ -200,6 +202,15 @@ class Terminal:
     def wait_until(self, true: Callable[[], bool], what: str) -> str:
         """The screen as soon as something holds elsewhere."""
         return self._wait(lambda _: true(), what)
+
+    @property
+    def state(self) -> str:
+        """The state of the process, in the kernel's letter."""
+        return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+    def wait_for_state(self, state: str) -> None:
+        """Wait until the process is in this state, such as `T`: stopped."""
+        self.wait_until(lambda: self.state == state, f"its state to be {state}")
 
     def wait_until_quiet(self, seconds: float) -> None:
         """Read on until nothing comes for so long."""
