@@ -139,7 +139,7 @@ def test_advanced_settings_have_the_last_section_of_their_document() -> None:
     assert "\n## " not in advanced
 
 
-async def test_w21_a_setting_is_changed_in_place_and_holds_at_once(tmp_path: Path, path: Path) -> None:
+async def test_w21_u07_a_setting_is_changed_in_place_and_holds_at_once(tmp_path: Path, path: Path) -> None:
     async with at_the_screen(str(tmp_path), size=(120, 40)) as person:
         await opened(person)
         await person.press("slash", *"width", "enter", "enter", *["backspace"] * 3, *"9999", "enter")
@@ -152,6 +152,11 @@ async def test_w21_a_setting_is_changed_in_place_and_holds_at_once(tmp_path: Pat
         await person.until(
             lambda: person.app.screen.query_one("#rows").size.width == 60, "the width of the sheet"
         )
+        await person.press("d")
+        await person.sees("Remove width from the file? Press d again.")
+        await person.press("enter", "escape", "d")  # whoever did something else is asked again
+        await person.sees("Remove width from the file?")
+        assert "width = 60" in text_of(path)
         await person.press("d")
         await person.sees("width is 100 (the default)")
         assert "width" not in text_of(path)

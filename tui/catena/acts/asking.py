@@ -234,15 +234,24 @@ async def _keep(on: Here, branches: Sequence[AskedBranch], kept: AskedBranch) ->
     def named(branch: AskedBranch) -> str:
         return safe_line(branch.agent if agents[branch.agent] == 1 else branch.title)
 
+    def others() -> list[tuple[str, Tab]]:
+        if kept.tab not in tabs.tabs:
+            raise Refused(f"The tab of {name} is closed: nothing else was. Its branch stays in /tree.")
+        open_ones = (each for each in branches if each is not kept and each.tab in tabs.tabs)
+        return [(named(each), each.tab) for each in open_ones if each.tab]
+
+    def at_work() -> list[str]:
+        return [title for title, tab in others() if tab.window.at_work]
+
     name = named(kept)
-    if kept.tab not in tabs.tabs:
-        raise Refused(f"The tab of {name} is closed: nothing else was. Its branch stays in /tree.")
-    left = [each for each in branches if each is not kept and each.tab in tabs.tabs]
-    gone = [each.tab for each in left if each.tab]
-    if not gone:
+    if working := at_work():
+        are = "is" if len(working) == 1 else "are"
+        note = f"{listed(working)} {are} still working, and would be stopped."
+        await on.surface.ask(Question(f"Keep {name}?", "Keep it", note=note))
+    stopped, left = at_work(), others()
+    if not left:
         return Done("Kept. No other tab of the comparison is open.")
-    titles = [*map(named, left)]
-    stopped = [title for title, each in zip(titles, gone, strict=True) if each.window.at_work]
+    titles, gone = [title for title, _ in left], [tab for _, tab in left]
     # The last one is what /undo shows: where the user stood, if that is closed.
     gone.sort(key=lambda each: each is on.at)
     await on.surface.go(tabs.close(*gone), lambda _: kept.tab, leaving=gone[-1])

@@ -87,6 +87,7 @@ class SettingsScreen(ListScreen[None]):
         self._wrong: InvalidSettings | None = None  # the error of the file
         self._cursor_key: str | None = None  # of the row that was spoken of
         self._edited: ListedSetting | None = None  # in the field
+        self._asked = ""  # the name of the setting that the same key removes from the file
         self._opened = self._begins_at_advanced = advanced  # the advanced settings
 
     def compose_filter(self) -> Iterator[Widget]:
@@ -162,7 +163,7 @@ class SettingsScreen(ListScreen[None]):
         event.stop()
         if event.key == self._cursor_key:
             return
-        self._cursor_key = event.key
+        self._cursor_key, self._asked = event.key, ""
         if (setting := self._chosen) is not None and not self._wrong:
             why = self._trouble[1] if self._trouble[0] == setting.name else ""
             self.say(why or about(setting, self._path, short=self.app.size.height < _SHORT))
@@ -223,6 +224,7 @@ class SettingsScreen(ListScreen[None]):
 
     def action_change(self) -> None:
         """Change the setting under the cursor, in the way of its kind; open the advanced at their row."""
+        self._asked = ""
         if self.chosen_key == _ADVANCED:
             self._opened = True
             self._show(self._first_advanced)
@@ -273,11 +275,17 @@ class SettingsScreen(ListScreen[None]):
             self.say(f"{setting.name} is not set in the file.")
         elif setting.written:
             self.say(f"{setting.name} is removed in the file.")
+        elif setting.name != self._asked:  # the letter may have been meant for something else
+            self._asked = setting.name
+            self.say(
+                keys_of(self).said(f"Remove {setting.name} from the file? Press {{setting_reset}} again.")
+            )
         else:
             self._write(setting, None)
 
     def _write(self, setting: ListedSetting, value: FileValue | None) -> bool:
         """Write a change; False where that was not possible, which is said at its row."""
+        self._asked = ""
         change = SettingChange(tuple(setting.name.split(".")), value)
         try:
             settings = write_setting(self._path, change, check=check_names)
