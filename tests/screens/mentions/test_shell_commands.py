@@ -67,6 +67,24 @@ async def test_w05_a_command_runs_in_the_persons_shell_and_its_output_goes_into_
         await person.until(lambda: person.draft == inputs[0], "the last input")
 
 
+async def test_u02_a_long_output_is_one_piece_behind_which_another_command_is_written(
+    tmp_path: Path, shop: Path
+) -> None:
+    async with at_the_screen(str(shop), agent=spec(tmp_path), environment=ENVIRONMENT) as person:
+        await person.say("!seq 100")
+        await ran(person)
+        await person.sees("│ [output, 103 lines] ")
+        assert person.draft.startswith("```console\n$ seq 100\n1\n") and person.draft.endswith("\n100\n```\n")
+        await person.type("!echo two")
+        await person.sees("shell command")
+        await person.apart()
+        await person.press("enter")
+        await ran(person)
+        await person.sees("│ [output, 103 lines] ", "│ $ echo two", "│ two")
+        await person.press(*["up"] * 5, "enter")
+        await person.sees("│ ```console", "│ $ seq 100")
+
+
 async def test_w05_esc_stops_a_command_with_all_that_it_started(tmp_path: Path, shop: Path) -> None:
     async with at_the_screen(str(shop), agent=spec(tmp_path), environment=ENVIRONMENT) as person:
         script = "trap '' TERM; sleep 1000 & echo $! $$ > pids; echo begun; wait; sleep 1000"

@@ -18,7 +18,7 @@ from catena.linear.input import InputLine
 from catena.linear.narrator import Narrator
 from catena.linear.questions import Questions
 from catena.linear.rows import spoken
-from catena.text.long_text import is_long, pasted_words
+from catena.text.long_text import is_long, piece_words
 from catena.text.safe_text import safe_line
 from catena.text.shell_text import SIGN
 from catena.workspace.next_price import is_priced, read_next_price, shown_price
@@ -224,7 +224,7 @@ class LinearClient:
         else:
             self._note_typed(text)
             if line.pasted and is_long(text):
-                words = pasted_words(text)
+                words = piece_words(text)
                 context.say(f"{words[0].upper()}{words[1:]}.")
             await self._do(self._commands.prompts.say(text))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 MOST_LINES = 20
@@ -11,6 +12,7 @@ _PASTES_KEPT = 64
 _CHARACTERS_KEPT = 64_000_000
 _FIRST_LINES, _LAST_LINES = 5, 2  # of a folded text
 _MOST_AT_AN_END = 500  # characters
+_OUTPUT = re.compile("`{3,}console\n\\$ ")  # of a command of the person's
 _LINE = 500  # characters of a line, beyond which a number of lines says little
 
 
@@ -25,9 +27,9 @@ def size_of_text(text: str) -> str:
     return f"{lines:,} lines" if lines > 1 and len(text) < lines * _LINE else f"{len(text):,} characters"
 
 
-def pasted_words(text: str) -> str:
-    """What is said of a long paste."""
-    return f"pasted {size_of_text(text)}"
+def piece_words(text: str) -> str:
+    """What is said of a long paste, or of the long output of a command of the person's."""
+    return f"{'output,' if _OUTPUT.match(text) else 'pasted'} {size_of_text(text)}"
 
 
 def hidden_range(text: str) -> tuple[int, int]:
@@ -45,7 +47,7 @@ def hidden_range(text: str) -> tuple[int, int]:
 
 
 class Pastes:
-    """The long pastes of one run of the program: wherever one of them stands whole in a text, it is a piece of it.
+    """The long pastes and outputs of one run of the program: wherever one stands whole in a text, it is a piece of it.
 
     The newest are kept, up to 64 and 64 million characters.
     """

@@ -415,6 +415,11 @@ class Composer(SafeTextArea):
         assert isinstance(self.document, ComposedText)
         return self.document
 
+    @property
+    def first_line(self) -> str:
+        """The first line of the whole text."""
+        return self._composed.first_line
+
     def _made_document(self, text: str) -> ComposedText:
         document = ComposedText("", self._pieces)
         document.replace_range((0, 0), (0, 0), document.marked(text, self.pastes))

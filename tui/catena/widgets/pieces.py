@@ -1,4 +1,4 @@
-"""Pieces: long pastes, each of which stands in the composer as one mark and is read as its whole text."""
+"""Pieces: long pastes and outputs, each of which stands in the composer as one mark and is read as its whole text."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from textual.document._document import EditResult, Location
 
-from catena.text.long_text import Pastes, pasted_words
+from catena.text.long_text import Pastes, piece_words
 from catena.widgets.fields.text_fields import EditedText
 
 _FIRST, _MOST = 0xD800, 0x400  # a mark begins with half of a surrogate pair, which no text from outside has
-_MARK = re.compile("[\ud800-\udbff]pasted [0-9,]+ (?:lines|characters)\\]")
+_MARK = re.compile("[\ud800-\udbff](?:pasted|output,) [0-9,]+ (?:lines|characters)\\]")
 
 
 class ComposedText(EditedText):
@@ -29,6 +29,11 @@ class ComposedText(EditedText):
         if self._whole is None:
             self._whole = self.whole(self.edited)
         return self._whole
+
+    @property
+    def first_line(self) -> str:
+        """The first line of the whole text."""
+        return self.whole(self._lines[0]).partition("\n")[0]
 
     def whole(self, edited: str) -> str:
         """A text with its pieces in the place of its marks."""
@@ -48,7 +53,7 @@ class ComposedText(EditedText):
                 self._pieces.append(parts[at])
             if parts[at] in self._pieces:
                 number = self._pieces.index(parts[at])
-                parts[at] = f"{chr(_FIRST + number)}{pasted_words(parts[at])}]"
+                parts[at] = f"{chr(_FIRST + number)}{piece_words(parts[at])}]"
         return "".join(parts)
 
     def get_text_range(self, start: Location, end: Location) -> str:
