@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
 import pytest
 
+from catena.screens.chat.bars.tabs import TabBar
 from catena_acp.continuity.wording.turn_ends import quiet_words
 from support.screen.pilot import at_the_screen
 
@@ -33,6 +35,33 @@ async def test_u06_a_notice_goes_with_its_tab_and_with_what_it_speaks_of(tmp_pat
         await person.sees("  second")
         await person.idle()
         assert "Your next prompt:" not in person.text
+
+
+async def test_u06_that_another_command_runs_is_not_said_any_more_when_it_has_ended(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path), environment=os.environ) as person:
+        await person.idle()
+        await person.say("!sleep 1000")
+        await person.until(lambda: person.area.prompt.shell.running, "the command to run")
+        await person.type("!echo two")
+        await person.apart()
+        await person.press("enter")
+        await person.sees("Another command runs")
+        running = person.area.prompt.shell.running
+        assert running is not None
+        running.stop()  # without a key
+        await person.sees_no("Another command runs")
+
+
+async def test_u06_what_was_said_of_a_draft_goes_with_its_tab(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.idle()
+        await person.new_tab()
+        await person.type("some words")
+        await person.press("ctrl+c")
+        await person.sees("Cleared.")
+        await person.pilot.click(TabBar, offset=(4, 0))  # without a key
+        await person.looks_at(person.tabs[0])
+        assert "Cleared." not in person.text
 
 
 async def test_u06_what_was_said_during_a_turn_goes_when_the_next_one_begins(tmp_path: Path) -> None:

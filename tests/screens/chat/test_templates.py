@@ -169,6 +169,7 @@ async def test_w30_keys_wait_for_templates_from_afar_and_a_folder_that_hangs_is_
         finally:
             arrived.set()
         await person.until(lambda: person.area.prompt.templates.known, "the templates")
+        await person.sees_no("take long to read")
         await person.press("enter")
         await person.until(lambda: person.draft == "say something again", "the text")
 

@@ -334,7 +334,7 @@ class TabPresenter:
             try:
                 await self._read_on()
             except StoreError as error:  # the screen stays as it is, and later events are drawn
-                self._parts.hints.say(str(error), wrong=True)
+                self._say(self._pane.tab, str(error), wrong=True)
             await frames.rest()
 
     async def _read_on(self) -> None:
@@ -457,6 +457,10 @@ class TabPresenter:
         self._parts.transcript.append(page.rows, below=page.below)
         self._parts.transcript.set_siblings(page.siblings)
         self._cut(-1)
+
+    def _say(self, tab: Tab | None, text: str, *, wrong: bool = False) -> None:
+        """Say something about a tab while it is shown."""
+        self._parts.hints.say(text, wrong=wrong, holds=lambda: self._pane.tab is tab)
 
     def _cut(self, step: int) -> None:
         """Let go of rows far below the screen (1) or above it (-1) if there are many; paging reads them again."""
@@ -586,9 +590,9 @@ class TabPresenter:
                 self._cut(1)  # for who reads further up
             case Troubled(problem=problem):
                 if not problem.offers:  # else it stands in its panel
-                    parts.hints.say(problem.text, wrong=True)
+                    self._say(tab, problem.text, wrong=True)
             case Remarked(text=text):
-                parts.hints.say(text)
+                self._say(tab, text)
             case DoingChanged(doing=Doing.STOPPING):
                 call_after(parts.transcript, STOP_PATIENCE + 0.1, self.refresh)
             case (

@@ -55,6 +55,11 @@ class MentionCompletion:
             and not self._given_up
         )
 
+    @property
+    def late(self) -> bool:
+        """True while they are still looked for, although no key waits for them any more."""
+        return self._given_up and self._index is not None and self._index.looking
+
     def offer(self) -> None:
         """Offer files for the mention before the cursor, if there is one; look at the directories where it begins."""
         was, self._mention = self._mention, self._written()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -209,7 +209,7 @@ class PromptArea(Centred):
         self.composer.clear()
         if text.strip():
             self.chat.cleared(text)
-            self.hints.say(self._keys.said("Cleared. {Text_up} brings your text back."))
+            self._say_keys("Cleared. {Text_up} brings your text back.")
 
     def close_completions(self) -> None:
         """Hide the completions, until something else is typed."""
@@ -221,6 +221,7 @@ class PromptArea(Centred):
     def _completions_changed(self) -> None:
         expected = self.templates.expected and self._may_name_template(self.composer.text)
         self.composer.completing = self.completion.is_open or self.mentions.looking or expected
+        self.hints.drop_untrue()
         self.post_message(self.HintsStale())
 
     # Sending.
@@ -228,7 +229,7 @@ class PromptArea(Centred):
     def _pressed_unaware(self) -> bool:
         """True, and said, if Enter was pressed before a person could know of a text that came in by itself."""
         if self.composer.pressed_unaware:
-            self.hints.say(self._keys.said("This text has just come in. Press {Send} again to send it."))
+            self._say_keys("This text has just come in. Press {Send} again to send it.")
         return self.composer.pressed_unaware
 
     def _enter(self, text: str) -> None:
@@ -244,7 +245,7 @@ class PromptArea(Centred):
         if self._fill_in(text):
             return
         if refusal := self.chat.refusal(text, [each.name for each in self.templates.known]):
-            self.hints.say(refusal, wrong=True)
+            self._say(refusal, wrong=True)
             return
         self.composer.load_text("")
         self.chat.submit(text)
@@ -255,7 +256,7 @@ class PromptArea(Centred):
     def shell_command(self) -> ShellText | None:
         """The shell command that is written; None for a prompt, and where commands are not possible."""
         tab = self.chat.tab
-        if not self._shell_allowed or not may_be_shell_text(self.composer.document.get_line(0)):
+        if not self._shell_allowed or not may_be_shell_text(self.composer.first_line):
             return None
         return None if tab is not None and tab.conversation.read_only else shell_text(self.composer.text)
 
@@ -273,15 +274,18 @@ class PromptArea(Centred):
         if not shell.command:
             return
         if not self.composer.pressed_apart:
-            self.hints.say(self._keys.said("Press {Send} again to run this command."))
-        elif self.shell.running is not None:
-            self.hints.say(self._keys.said("Another command runs; {Stop} stops it."), wrong=True)
+            self._say_keys("Press {Send} again to run this command.")
+        elif (running := self.shell.running) is not None:
+            self._say_keys(
+                "Another command runs; {Stop} stops it.",
+                wrong=True,
+                holds=lambda: self.shell.running is running,
+            )
         elif self.chat.run_shell(shell, typed):
             self.composer.load_text(shell.before)
             self.composer.move_cursor(self.composer.document.end)
         else:
-            again = "Catena is still opening your conversations. Press {Send} again in a moment."
-            self.hints.say(self._keys.said(again))
+            self._say_keys("Catena is still opening your conversations. Press {Send} again in a moment.")
 
     def _fill_in(self, text: str) -> bool:
         """Replace the name of a template by its text, to be read, changed and sent; False for any other text.
@@ -309,7 +313,7 @@ class PromptArea(Centred):
         whose = "This project's prompt" if template.of_project else "Your prompt"
         asks = template.of_project and template.allowed is None
         further = " /templates allows it for catena run." if asks else ""
-        self.hints.say(f"{whose} {template.name}. {self._keys.said('{Send} sends it.')}{further}")
+        self._say(f"{whose} {template.name}. {self._keys.said('{Send} sends it.')}{further}")
         return True
 
     def _may_name_template(self, text: str) -> bool:
@@ -354,13 +358,17 @@ class PromptArea(Centred):
         For an agent that has not announced its commands nobody waits long, and only once.
         """
         if not await self.mentions.found():
-            self._say_slow("Your files take long to list. Press {Send} again to take the file that is shown.")
+            self._say_slow(
+                "Your files take long to list. Press {Send} again to take the file that is shown.",
+                lambda: self.mentions.late,
+            )
             return False
         if not self._may_name_template(self.composer.text):
             return True
         if self.templates.expected and not await self.templates.come():
             self._say_slow(
-                "Your prompt templates take long to read. Press {Send} again to send this as it stands."
+                "Your prompt templates take long to read. Press {Send} again to send this as it stands.",
+                lambda: self.templates.late,
             )
             return False
         named = any(f"/{each.name}" == self.composer.text for each in self.templates.known)
@@ -371,18 +379,28 @@ class PromptArea(Centred):
             except TimeoutError:
                 self._known.set()
                 self._say_slow(
-                    "The agent has not listed its commands yet. Press {Send} again to take the row shown."
+                    "The agent has not listed its commands yet. Press {Send} again to take the row shown.",
+                    lambda: self._announced is None,
                 )
                 return False
         return True
 
-    def _say_slow(self, words: str) -> None:
-        self.hints.say(self._keys.said(words))
+    def _say_slow(self, words: str, holds: Callable[[], bool]) -> None:
+        self._say_keys(words, holds=holds)
         self._completions_changed()
 
     def _say_what_waits(self) -> None:
         if self.chat.text_waits:
-            self.hints.say("Queued behind your previous command.")
+            self._say("Queued behind your previous command.", holds=lambda: self.chat.text_waits)
+
+    def _say_keys(self, words: str, *, wrong: bool = False, holds: Callable[[], bool] = lambda: True) -> None:
+        """Say something with the keys in effect."""
+        self._say(self._keys.said(words), wrong=wrong, holds=holds)
+
+    def _say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] = lambda: True) -> None:
+        """Say something while its tab is shown and it ``holds``."""
+        tab = self.chat.tab
+        self.hints.say(text, wrong=wrong, holds=lambda: self.chat.tab is tab and holds())
 
     def on_composer_sent_empty(self, event: Composer.SentEmpty) -> None:
         """Let held prompts go: Enter was pressed on nothing."""
@@ -456,10 +474,9 @@ class PromptArea(Centred):
         dropped = DroppedFiles.of(paste.text, self._roots)
         if dropped is None:
             if is_long(paste.text) and not self.composer.leaves_mode:
-                ways = self._keys.said("{Send} on the mark shows it, {Editor} opens it.")
-                self.hints.say(f"It will be sent in full. {ways}")
+                self._say_keys("It will be sent in full. {Send} on the mark shows it, {Editor} opens it.")
             elif paste.set_apart:
-                self.hints.say("Pasted as text: without the space before it, it is a command.")
+                self._say("Pasted as text: without the space before it, it is a command.")
             return
         is_command = paste.before.startswith("/") or self.shell_command is not None
         if dropped.taken and not is_command and (self.chat.tab is not None or not dropped.attached):
@@ -467,7 +484,7 @@ class PromptArea(Centred):
         elif dropped.files:
             self._offered = (dropped.files, paste.before, paste.after)
             what = "the file" if len(dropped.files) == 1 else f"{len(dropped.files)} files"
-            self.hints.say(self._keys.said(f"{{Complete}} attaches {what} instead of the path."))
+            self._say_keys(f"{{Complete}} attaches {what} instead of the path.")
 
     def _take_dropped(self, dropped: DroppedFiles, paste: Pasted) -> None:
         """Replace the paths by mentions and attachments; undoing that brings them back."""
@@ -479,7 +496,7 @@ class PromptArea(Centred):
         if dropped.attached:
             self.chat.actions.attachments.attach_pasted(dropped.attached)
         undoes = self._keys.said("{Undo_typing} makes a path of it again.")
-        self.hints.say(f"{dropped.words} {undoes}")
+        self._say(f"{dropped.words} {undoes}")
 
     def _undone(self) -> None:
         """Detach what came with a text that is a path again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from catena.screens.chat.actions.prompting.prompts import PromptActions
 from catena.screens.chat.context import ChatContext
 from catena.terminal.shell_command import ShellCommand, ShellNotStarted
+from catena.text.long_text import is_long
 from catena.text.shell_text import SIGN, ShellText, output_block
 from catena.workspace.outgoing import DraftPlace, UnplacedDraft, last_place
 
@@ -46,12 +47,15 @@ class ShellActions:
             return
         finally:
             context.parts.shell.show(None)
+            context.parts.hints.drop_untrue()
         self._put(place, before, output_block(command.command, command.output.text, end))
         context.presenter.refresh()
 
     def _put(self, place: DraftPlace, before: str, block: str) -> None:
         """Put a block behind those that stood in the draft, and before what was written meanwhile."""
         drafts = self._context.drafts
+        if is_long(block):
+            self._context.tabs.outgoing.pastes.add(block.rstrip("\n"))
         draft = last_place(place)
         if not isinstance(draft, UnplacedDraft) and draft not in self._context.tabs.tabs:
             draft = drafts.place  # its tab was closed
