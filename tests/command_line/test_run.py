@@ -311,7 +311,7 @@ def test_a_prompt_that_no_agent_took_says_that_it_is_not_lost(tmp_path: Path) ->
     problem = refused.event("problem")
     assert (problem["trouble"], problem["returned"]) == ("refused", True)
     assert problem["offers"] == ["retry", "other_agent"]
-    assert problem["text"] == "Rehearsal refused: No luck today. Your text is in the input history."
+    assert problem["text"] == "Rehearsal refused: No luck today. Your text is in the prompt history."
 
 
 def test_u10_what_is_piped_is_sent_behind_the_prompt_and_marked(tmp_path: Path) -> None:

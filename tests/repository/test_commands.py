@@ -16,6 +16,7 @@ from catena.screens.commands.help import help_text
 from catena.screens.commands.palette import GROUPS
 from catena.widgets.completion import completions
 from catena_acp.port.session_events import AgentCommand
+from support.places import ROOT
 
 MOST = 42
 
@@ -145,6 +146,19 @@ def test_u08_completion_offers_what_is_listed_then_the_verbs_behind_a_command() 
     assert keys("/reflog") == ["undo list"]
     assert keys("/editor") == ["editor"] and "editor" not in keys("/edito"), "a key's name works, typed whole"
     assert keys("/model opus") == []
+
+
+def test_u08_the_documents_list_the_commands_of_the_palette() -> None:
+    listed = {each.words: each for each in listed_commands(DEFAULT_KEYS) if each.words}
+    made = []
+    for title, names in GROUPS:
+        made.append(f"**{title}**")
+        for name in names:
+            verbs = [f"`{words.partition(' ')[2]}`" for words in listed if words.startswith(f"{name} ")]
+            behind = f" ({', '.join(verbs)})" if verbs else ""
+            made.append(f"* `/{name}`{behind}: {listed[name].summary}")
+    section = (ROOT / "docs/keys.md").read_text("utf-8").partition("\n## Commands\n")[2].partition("\n## ")[0]
+    assert re.findall(r"^\*.*", section, re.MULTILINE) == made
 
 
 def test_u08_palette_and_both_helps_list_the_same() -> None:

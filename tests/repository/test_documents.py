@@ -54,7 +54,7 @@ def test_d04_the_readme_leads_from_what_it_is_to_its_limits_with_pictures() -> N
     text = (ROOT / "README.md").read_text("utf-8")
     headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
     assert headings[:3] == ["Install", "The first minute", "Why"]
-    assert {"Keys", "Agents", "Branches", "Configuration", "How it works", "Limits"} < set(headings)
+    assert {"Agents", "Branches", "Configuration", "How it works", "Limits"} < set(headings)
     assert all(word in text.partition("## How it works")[2] for word in ("branch", "session", "replay"))
     for before, behind in itertools.pairwise(("demo-dark.svg", "## Install", "first-start-120x40-dark.svg")):
         assert text.index(before) < text.index(behind)

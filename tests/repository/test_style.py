@@ -15,7 +15,7 @@ import pytest
 
 from support.places import ROOT
 
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 SOURCES = [ROOT / "tui" / "catena", ROOT / "acp" / "catena_acp", ROOT / "store" / "catena_store"]
 
 TRAPS = {

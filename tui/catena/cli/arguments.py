@@ -185,7 +185,7 @@ def _screen_parser() -> Parser:
     parser.add_argument(
         "--demo",
         action="store_true",
-        help="for screencasts: show keys, hide home and user, a clock that stands still, a store of its own",
+        help="for screencasts: show keys, hide home and user, a clock that stands still, a database of its own",
     )
     return parser
 

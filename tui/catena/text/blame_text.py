@@ -157,7 +157,7 @@ def doubt_words(file: BlamedFile, author: Author) -> str:
         case Doubt.UNSEEN:
             return "in no snapshot before – the file was new, ignored or left out"
         case Doubt.MOVED:
-            return "it stood in a file that went when this one came"
+            return "from a file that was removed when this one appeared"
         case Doubt.TOO_LONG:
             return "older than the history that was looked through"
         case Doubt.NONE:

@@ -405,7 +405,7 @@ class JsonOutput:
 
 def _text_of(problem: Problem) -> str:
     """A problem's text for a person without a composer."""
-    return problem.text.replace(BACK_IN_COMPOSER, " Your text is in the input history.")
+    return problem.text.replace(BACK_IN_COMPOSER, " Your text is in the prompt history.")
 
 
 def _message_shape(message: Message) -> dict[str, Any]:

@@ -30,6 +30,6 @@ def piped_text(source: TextIO, *, tell: bool) -> str:
         limit = f"{MOST_BYTES // 1_048_576} MB"
         raise CommandRefused(f"the piped text is over {limit}. Write it to a file and its path in the prompt")
     if b"\0" in content:
-        raise CommandRefused("what is piped is no text. --attach PATH sends a file")
+        raise CommandRefused("the piped input is not text. --attach PATH sends a file")
     text = content.decode("utf-8", "replace").rstrip("\n")
     return f"[piped {counted(text.count(chr(10)) + 1, 'line')}]\n{text}" if text.strip() else ""

@@ -141,7 +141,7 @@ class _HeadlessRun:
             finally:
                 async with db.write() as tx:
                     if self._turn is None or not self._turn.said:
-                        # The prompt stays in the input history.
+                        # The prompt stays in the prompt history.
                         await inputs.add(tx, self._request.prompt, self._request.directory)
                     await inputs.keep_newest(tx, settings.prompt_history)
 
