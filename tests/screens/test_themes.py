@@ -32,7 +32,7 @@ _NEAREST = 0.05  # a minimum is met to one decimal
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_w20_everything_in_a_theme_that_ships_can_be_read(name: str) -> None:
+def test_w20_u09_everything_in_a_theme_that_ships_can_be_read(name: str) -> None:
     colours = SHIPPED[name]
     grounds = Grounds.of(colours)
     text = {
@@ -51,7 +51,8 @@ def test_w20_everything_in_a_theme_that_ships_can_be_read(name: str) -> None:
         for ink in inks:
             assert contrast(ink, ground) >= 4.5 - _NEAREST, (ink, ground)
     for ground in (colours.ground, grounds.band, grounds.code):
-        assert contrast(colours.faint, ground) >= 3
+        assert contrast(colours.faint, ground) >= 4.5 - _NEAREST
+    assert contrast(colours.faint, grounds.selection) >= 3
     assert contrast(grounds.focus, colours.ground) >= 3
 
 

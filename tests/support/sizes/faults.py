@@ -128,7 +128,6 @@ def _attributes(style: Style | None) -> tuple[bool, bool, bool, bool]:
 
 def unreadable(app: CatenaApp, depth: ColourDepth) -> list[str]:
     """Words that can hardly be told from their ground in the theme that there is, on a terminal of a depth."""
-    faint = app.available_themes[app.theme].variables["faint"]
     return [
         f"{segment.text!r} in {segment.style}: {least:.1f}"
         for strip in drawn(app)
@@ -136,7 +135,7 @@ def unreadable(app: CatenaApp, depth: ColourDepth) -> list[str]:
         if _DRAWN.sub("", segment.text)
         and segment.style is not None
         and (least := _least_contrast(segment.style, depth))
-        < (3 if depth is ColourDepth.SIXTEEN or _hex(segment.style.color) == faint else 4.5) - _NEAREST
+        < (3 if depth is ColourDepth.SIXTEEN else 4.5) - _NEAREST
     ]
 
 
