@@ -173,7 +173,7 @@ class LogoutNotOffered(AgentError):
 
 
 class StillAtWork(AgentError):
-    """What was asked for has to wait for the end of a turn."""
+    """Refusal of an act that has to wait for the end of a turn."""
 
     def __init__(self) -> None:
         super().__init__("The agent is still working; Esc stops it.")

@@ -146,7 +146,7 @@ def group_exists(group: int) -> bool:
 
 
 def session_groups(leader: int) -> frozenset[int]:
-    """The process groups of a session in which a process runs; the leader's alone where there is no ``/proc``. Blocks.
+    """The process groups of a session in which a process runs; the leader's alone if there is no ``/proc``. Blocks.
 
     Programs such as ``timeout``, and shells with job control, make groups of their own.
     """

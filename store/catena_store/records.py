@@ -262,7 +262,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnvironment:
-    """The environment of a turn; a field is empty or None where there is none or it is not known."""
+    """The environment of a turn; a field is empty or None if it has no value or is not known."""
 
     turn_id: str
     options: Mapping[str, str | bool] = field(default_factory=dict)  # of the session, by the option's id
@@ -503,7 +503,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class NewLink:
-    """What is needed to add a link to a chain; the pointers are as in ``Link``."""
+    """The fields that are needed to add a link to a chain; the pointers are as in ``Link``."""
 
     id: str
     conversation_id: str

@@ -1,4 +1,4 @@
-"""Sentences that a stranger has to read twice: traps of style, in the documents and in what the program says.
+"""Sentences that a stranger has to read twice: traps of style, in documents, on screens and in docstrings.
 
 Each pattern is a construction of a sentence that somebody misread. They are few and precise: a pattern that finds a
 good sentence is wrong. When another such sentence is found, its construction is added here.
@@ -54,6 +54,22 @@ def test_u12_the_program_says_nothing_that_has_to_be_read_twice(source: Path) ->
         for each in _found(path, _said(path))
     ]
     assert found == []
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda each: each.name)
+def test_u12_public_docstrings_say_nothing_that_has_to_be_read_twice(source: Path) -> None:
+    assert [each for path in sorted(source.rglob("*.py")) for each in _found(path, _documented(path))] == []
+
+
+def _documented(path: Path) -> Iterator[str]:
+    """The paragraphs of the public docstrings of a module, each on one line."""
+    places: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
+    for place in places:
+        if isinstance(place, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            for paragraph in re.split(r"\n\s*\n", ast.get_docstring(place, clean=False) or ""):
+                yield " ".join(paragraph.split())
+        if isinstance(place, ast.Module | ast.ClassDef):
+            places += [each for each in place.body if not getattr(each, "name", "_").startswith("_")]
 
 
 def _said(path: Path) -> Iterator[str]:

@@ -1,8 +1,8 @@
-"""The cells of text, by clusters: what a terminal draws as one character, however many code points it has.
+"""The cells of text, by clusters: a cluster is drawn as one character by a terminal, however many code points it has.
 
-The widths of code points are Rich's. Rich lets a zero width joiner take the next character along, whichever it is: that
-is right among emoji, but in the ordinary spelling of Sinhala, Hindi and others it takes letters away. And it takes a
-flag for two characters.
+The widths of code points are Rich's. Rich lets a zero width joiner take any next character along: that is right among
+emoji, but in the ordinary spelling of Sinhala, Hindi and others it takes letters away. And it takes a flag for two
+characters.
 """
 
 from __future__ import annotations

@@ -362,7 +362,7 @@ def agent_name(id: str) -> str:
 
 
 def registry_entry(name: str) -> RegistryEntry | None:
-    """What the registry's data has on an agent, by its name or its id there."""
+    """The registry's entry for an agent, by its name or its id there; None if it has none."""
     from catena_acp.agents.registry.data import load_registry
 
     return load_registry().entry(registry_id(name))

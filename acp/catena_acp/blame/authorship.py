@@ -1,4 +1,4 @@
-"""What is known of who wrote lines of a file. Pure."""
+"""Authorship of the lines of a file, as far as it is known. Pure."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class FileContents(StrEnum):
 
 
 class OnDisk(StrEnum):
-    """What is in the place of a file now."""
+    """The state of a file's place on the disk now."""
 
     SAME = "same"  # what the change left there
     CHANGED = "changed since"
@@ -77,7 +77,7 @@ class ChangedFile:
 
     @property
     def net(self) -> TextChange | None:
-        """The change between two whole versions of the file; None where these are not known."""
+        """The change between two whole versions of the file; None if these are not known."""
         only = self.changes[0] if len(self.changes) == 1 and not self.successive else None
         return only if only is not None and only.whole else None
 
@@ -127,7 +127,7 @@ class PatchSource(Protocol):
     """A place that makes patches of what was changed in files."""
 
     def patch(self, paths: Collection[str] | None = None) -> Patch:
-        """What would be taken back of the files that were changed, or only of these. Blocks. Raises SnapshotFailed."""
+        """The patch that takes back all changed files, or only ``paths``. Blocks. Raises SnapshotFailed."""
         ...
 
 

@@ -57,7 +57,7 @@ class FileDiff:
 
     @property
     def digests(self) -> tuple[str, ...]:
-        """What a person marks as seen: the hunks, or where there are none the fact that the file was changed."""
+        """The digests that a person marks as seen: one per hunk; for a file without hunks, one of its change."""
         if self.hunks:
             return tuple(hunk.digest for hunk in self.hunks)
         return (_digest(self.file.path, f"{self.file.state} {self.file.contents}"),)

@@ -21,7 +21,7 @@ class FilesOnDisk:
         self._access = FileAccess(map(Path, directories), writable=False)
 
     def text(self, path: str) -> tuple[OnDisk, str]:
-        """The text of a file, with GONE where there is none, and UNKNOWN where it may not or cannot be read."""
+        """The state and text of a file: GONE if there is none, UNKNOWN if it may not or cannot be read."""
         try:
             text = self._access.read(path)
         except FileRefused as refused:

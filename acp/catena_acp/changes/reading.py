@@ -87,9 +87,9 @@ class Changes:
     source: PatchSource = field(default_factory=ReportedChanges)
 
     def plan_without(self, path: str) -> RestorePlan:
-        """What taking these changes out of a file would write; no steps where nothing would be different.
+        """The plan that takes these changes out of a file; it has no steps if nothing would be different.
 
-        What others changed in other lines stays. Blocks. Raises FilesNotKept, which says why it cannot be done.
+        Changes by others in other lines stay. Blocks. Raises FilesNotKept with the reason why it cannot be done.
         """
         if not isinstance(self.source, _KeptChanges):
             raise FilesNotKept("no snapshots were kept of these changes")
@@ -108,7 +108,7 @@ async def read_changes(
 ) -> Changes:
     """The changes of a branch in a scope; ``directories`` are the conversation's, its own first.
 
-    ``repository`` has the snapshots of the first of them, where there are any. Raises StoreError.
+    ``repository`` has the snapshots of the first of them, if there are any. Raises StoreError.
     """
     if scope.since is Since.LOOK:
         scope = replace(scope, message_id=await last_look(reader, conversation_id))

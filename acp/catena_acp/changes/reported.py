@@ -124,7 +124,7 @@ class ReportedFile:
 
     @property
     def undone(self) -> bool:
-        """True where there was no such file before, and is none any more."""
+        """True if the file did not exist before, and does not exist any more."""
         return self.born and self.deleted
 
     @property

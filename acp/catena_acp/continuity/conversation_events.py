@@ -66,7 +66,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """What is known of the session that carries a window."""
+    """The state of the session that carries a window, as far as it is known."""
 
     agent_title: str
     agent_version: str = ""
@@ -150,7 +150,7 @@ class TurnEnded:
 
 @dataclass(frozen=True, slots=True)
 class DoingChanged:
-    """What the window's conversation is doing changed."""
+    """The activity of the window's conversation changed."""
 
     window_id: str
     doing: Doing

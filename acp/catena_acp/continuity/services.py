@@ -105,7 +105,7 @@ class AgentTitles:
         self._loaded = False
 
     async def load(self, db: Database) -> None:
-        """Read the stored titles, once; where they cannot be read, a command's words are its title."""
+        """Read the stored titles, once; if they cannot be read, a command's words are its title."""
         if not self._loaded:
             with contextlib.suppress(StoreError):
                 async with db.read() as reader:
@@ -206,7 +206,7 @@ class SessionFiles(Protocol):
         ...
 
     def path_of(self, agents: Iterable[str], session_id: str, home: SessionPlace) -> Path | None:
-        """The transcript of a session; None where there is none."""
+        """The transcript of a session; None if there is none."""
         ...
 
     def can_copy(

@@ -33,8 +33,8 @@ from catena_store.windows import queue
 class Conversation(LiveConversation):
     """A conversation that can be talked to; made by ``Conversations``.
 
-    What is done in a window is done with its ``window``; the rest is sorted by subject. Anything that writes raises
-    StoreError, and ReadOnly where another client holds the lease.
+    Acts in a window are methods of its ``window``; the others are sorted by subject. Anything that writes raises
+    StoreError, and ReadOnly if another client holds the lease.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Conversation(LiveConversation):
     async def change_directory(self, cwd: str, *, by: str | None = None) -> None:
         """Work in another directory, which the caller has seen to exist, by its absolute path.
 
-        What was done ``by`` a person in a window can be undone there. Raises StillAtWork while a turn runs, ReadOnly.
+        A change ``by`` a window's person can be undone there. Raises StillAtWork while a turn runs, ReadOnly.
         """
         self._refuse_in_turn()
         async with self.write() as tx:
@@ -104,8 +104,8 @@ class Conversation(LiveConversation):
     async def keeps(self, agent: AgentPort, in_sight: Collection[str]) -> bool:
         """True if an idle agent is of use to a window here: one that is in sight, waits, or would have to pay for it.
 
-        What is to be waited for is an answer of the person, a prompt of the queue, or work in the background. Where
-        the store cannot be read, it is kept.
+        A window may wait for an answer of the person, a prompt of the queue, or work in the background. If the store
+        cannot be read, the agent is kept.
         """
         if self.busy or any(window.idle_work.under_way for window in self._windows.values()):
             return True

@@ -1,4 +1,4 @@
-"""What the subjects of a live conversation share: its record, its hold, its windows and its sessions' events."""
+"""The state that the parts of a live conversation share: record, hold, windows and its sessions' events."""
 
 from __future__ import annotations
 
@@ -470,7 +470,7 @@ class LiveConversation:
         self.publish(SessionChanged(window_id, self.session(window_id)))
 
     def session(self, window_id: str) -> SessionState:
-        """What is known of the session that carries a window."""
+        """The known state of the session that carries a window."""
         link_id = self._carriers.get(window_id)
         known, title = self._known.get(window_id), self.agent_title
         if link_id and (live := self.sessions.by_link(link_id)):
@@ -484,11 +484,11 @@ class LiveConversation:
 
     @property
     def agent_title(self) -> str:
-        """What the person reads for the agent that the next prompt goes to."""
+        """The title, for the person, of the agent that the next prompt goes to."""
         return self.agent_title_of(None)
 
     def agent_title_of(self, spec: AgentSpec | None) -> str:
-        """What the person reads for an agent; with None, for the one that the next prompt goes to."""
+        """The title of an agent for the person; with None, of the one that the next prompt goes to."""
         try:
             spec = spec or self._spec_of(self.record.agent, self.record.profile)
         except AgentMissing:

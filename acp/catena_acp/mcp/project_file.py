@@ -32,7 +32,7 @@ _TRANSPORTS = {
 
 @dataclass(frozen=True, slots=True)
 class ProjectFile:
-    """What the file of a project says; ``wrong`` in words what of it cannot be used."""
+    """The servers in the file of a project; ``wrong`` says in words which parts of it cannot be used."""
 
     path: str  # resolved
     digest: str  # of its content

@@ -33,7 +33,7 @@ class Recipient:
     abilities: Abilities | None  # None while the agent does not run
 
     def refusal(self, server: McpServer) -> str:
-        """Why the agent cannot take a server, in words; "" where it can, or is not known to be unable."""
+        """The reason, in words, why the agent cannot take a server; "" if it can, or is not known to be unable."""
         if self.abilities is None or self.abilities.takes_server(server.transport):
             return ""
         return f"{self.title} does not support MCP over {_NAMES[server.transport]}"

@@ -40,7 +40,7 @@ Words = tuple[str, ...]
 
 
 def commands_of(text: str) -> tuple[Words, ...] | None:
-    """The commands of a command line, each as its words; None where they are not certain.
+    """The commands of a command line, each as its words; None if they are not certain.
 
     Commands are separated by `;`, `&`, `&&`, `|`, `||` and newlines. Expansions, substitutions, globs, redirections,
     groups, compound commands, comments, assignments and control characters are not certain.

@@ -38,9 +38,9 @@ class Became:
 
 
 def changed_labels(before: RequestSubject, now: RequestSubject) -> tuple[str, ...]:
-    """What is not as it was before, of all that a question is about; empty if nothing is.
+    """The labels of a question's parts that are not as they were before; empty if nothing changed.
 
-    Another title alone counts only if it is all that says what the call does.
+    Another title alone counts only if nothing but the title says what the call does.
     """
     labels = ["kind"] if before.kind != now.kind else []
     old, new = set(before.parts), set(now.parts)

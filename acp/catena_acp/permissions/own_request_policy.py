@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class OwnRequests(StrEnum):
-    """What comes of a request to write or to run something that no permission request covered."""
+    """The treatment of a request to write or to run something that no permission request covered."""
 
     RECORD = "record"  # do it, and say in the transcript that nobody was asked
     ASK = "ask"  # ask the person first

@@ -1,6 +1,6 @@
 """All that an agent sent of a tool call beside its title and its diffs, as labelled texts, each whole. Pure.
 
-What the agent calls the call (its title, kind and description) decides nothing; these parts are what it is about.
+The agent's own words for the call (its title, kind and description) decide nothing; these parts are its subject.
 """
 
 from __future__ import annotations

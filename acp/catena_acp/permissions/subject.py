@@ -1,7 +1,7 @@
 """The subject of a permission request: one value, made once of all that the agent sent.
 
-The question, the rules and the record speak of it. What the agent calls it (title, kind, description) stands beside it
-and decides nothing; what cannot be certain is a doubt, with its reason.
+The question, the rules and the record speak of it. The agent's words for it (title, kind, description) stand beside it
+and decide nothing; anything that cannot be certain is a doubt, with its reason.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KINDS = (*PATH_KINDS, "execute", "fetch", "any")
 
 @dataclass(frozen=True, slots=True)
 class AgentWords:
-    """What the agent calls a call; it decides nothing, but that a rule for another kind never allows it."""
+    """The agent's words for a call; they decide nothing, except that a rule for another kind never allows it."""
 
     title: str
     kind: str

@@ -23,7 +23,7 @@ _LONGEST_SCAN = 64 * 1024  # bytes in which a JPEG has to tell its size
 
 @dataclass(frozen=True, slots=True)
 class ImageNote:
-    """What the row of a message keeps of an image: it is found among the message's attachments by its hash."""
+    """The note on an image in the row of its message; the image is the message's attachment with this hash."""
 
     sha256: str
     mime: str
@@ -59,7 +59,7 @@ class ImageNote:
 
 
 def received_image(data: str) -> Attachment | None:
-    """The image of a base64 text; None where it is none, whatever it is called, or above 10 MB."""
+    """The image of a base64 text; None if it is no image, even if it is called one, or if it is larger than 10 MB."""
     if len(data) > MOST_BYTES * 4 // 3 + 4:
         return None
     try:
@@ -73,7 +73,7 @@ def received_image(data: str) -> Attachment | None:
 
 
 def note_of_image(image: Attachment) -> ImageNote:
-    """What is kept of an image in its message's row."""
+    """The note on an image for its message's row."""
     width, height = pixels_of(image.content) or (0, 0)
     return ImageNote(image.sha256, image.mime, len(image.content), width, height)
 

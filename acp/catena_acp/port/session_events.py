@@ -183,7 +183,7 @@ class ModesChanged:
 
 @dataclass(frozen=True, slots=True)
 class OptionsChanged:
-    """The complete list of a session's config options; where there are any, modes are ignored."""
+    """The complete list of a session's config options; if it has any, modes are ignored."""
 
     options: tuple[Option, ...]
 

@@ -170,7 +170,8 @@ class StdioTransport:
         """Read the rest of a dead agent's output, then end ``receive``.
 
         The end of the pipe ends the wait; since a grandchild may hold the pipe open, so do ``quiet`` seconds without
-        data, or ``limit`` seconds in all. What the pipe holds then is read however late we are: it may be the answer.
+        data, or ``limit`` seconds in all. The content of the pipe is read then however late we are: it may be the
+        answer.
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + limit

@@ -101,7 +101,7 @@ class FileSnapshots:
     async def begin(self, turn_id: str, directory: str, tell: Tell) -> None:
         """Keep the files as they are before a turn; return once they are kept, or after 0.15 s.
 
-        What is kept when the turn has acted already is noted as late.
+        Files that are kept when the turn has acted already are noted as late.
         """
         start = _Start()
 

@@ -45,7 +45,7 @@ class FileChoice:
 
 @dataclass(frozen=True)
 class RestorePlan:
-    """What would become of files, by path."""
+    """The steps of a restore of files, by path."""
 
     repository: SnapshotRepository
     steps: tuple[RestoreStep, ...]
@@ -111,7 +111,7 @@ class FilesMoved:
 
 
 def whose_change(steps: Iterable[RestoreStep]) -> str:
-    """What is in the way of steps that are left, in words behind their names."""
+    """The obstacle to steps that are left, in words that follow their names."""
     reasons = {step.conflict for step in steps}
     for known, words in _IN_THE_WAY:
         if reasons <= known:
@@ -133,7 +133,7 @@ _IN_THE_WAY = (
 
 @dataclass(frozen=True, slots=True)
 class RestoreNote:
-    """What is noted of a restore while it is under way."""
+    """The note on a restore while it is under way."""
 
     id: str
     conversation_id: str | None

@@ -158,7 +158,7 @@ class Plan:
 
     @property
     def head(self) -> str:
-        """What is being done, else the first step."""
+        """The step in progress, else the first step."""
         now = (step.text for step in self.steps if step.status == "in_progress")
         return next(now, self.steps[0].text if self.steps else "")
 
@@ -253,7 +253,7 @@ class Unknown:
 
     @property
     def details(self) -> str:
-        """What is there, a line for each field."""
+        """All fields of the message, one a line."""
         return "\n".join(f"{name}: {value}" for name, value in self.data.items())
 
 

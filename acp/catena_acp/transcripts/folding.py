@@ -31,10 +31,10 @@ class Folded:
 
 
 async def fold(reader: Reader, sessions: Sequence[ForeignSession]) -> Folded:
-    """Leave out every session that any link of ours has, whatever it was made for and whether it is lost.
+    """Leave out every session that any link of ours has, for whatever purpose it was made, and even if it is lost.
 
-    So are those that a person had deleted at their agent (some agents list such a one again), those that came of a fork
-    that we asked for, and forks of ours in which nothing was said since.
+    So are those that a person had deleted at their agent (some agents list such a session again), those that came of a
+    fork that we asked for, and forks of ours without any message since.
     """
     sources = {session.forked_from for session in sessions if session.forked_from and session.only_copied}
     named = [*(session.session_id for session in sessions), *sources]

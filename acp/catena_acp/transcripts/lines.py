@@ -178,7 +178,8 @@ def _read_at(file: BinaryIO, start: int, length: int) -> bytes:
 def records(path: Path) -> Iterator[Record | None]:
     """Every line of a file as JSON, None for one that is not; blank lines are skipped.
 
-    What is appended meanwhile is not read: the file counts as it was when it was opened. Raises UnreadableTranscript.
+    Lines that are appended meanwhile are not read: the file counts as it was when it was opened. Raises
+    UnreadableTranscript.
     """
     with opened(path) as (file, status):
         left = status.st_size

@@ -1,9 +1,9 @@
 """Bringing a session's transcript to where its tool looks for it from another directory, or with another account.
 
-A copy is whole or not there at all: it is written beside its place, and takes it once it is on the disk. What was there
-before is only replaced by what has gone on from it; what its tool noted behind what was said does not count. With
-another account the original stays; within one it goes once the copy is on the disk, for Claude Code takes the first
-file of an id that it finds in any directory's folder.
+A copy is whole or not there at all: it is written beside its place, and takes it once it is on the disk. An older file
+in that place is only replaced by one that has gone on from it; notes of its tool behind the last message do not count.
+With another account the original stays; within one it goes once the copy is on the disk, for Claude Code takes the
+first file of an id that it finds in any directory's folder.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class TranscriptFiles:
         return _tool_of(agents) is not None
 
     def path_of(self, agents: Iterable[str], session_id: str, home: SessionHome) -> Path | None:
-        """The transcript of a session; None where there is none."""
+        """The transcript of a session; None if there is none."""
         with suppress(OSError):
             if places := _places(agents, session_id, home, home):
                 return places[0]

@@ -16,7 +16,7 @@ async def record_duration(tx: Writer, link_id: str, seconds: float) -> None:
 
 
 async def last_duration(r: Reader, source: Link) -> float | None:
-    """The seconds that the newest parked fork of a link took; None where there is none."""
+    """The seconds that the newest parked fork of a link took; None if there is none."""
     found = await r.one(
         "SELECT e.detail FROM link l JOIN link_event e ON e.link_id = l.id AND e.event = ?"
         " WHERE l.conversation_id = ? AND l.source_id = ? ORDER BY e.id DESC LIMIT 1",

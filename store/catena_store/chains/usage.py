@@ -144,7 +144,7 @@ def _expenses_query(source: str, where: str, *tables: str) -> str:
 
 
 async def of_turn(r: Reader, turn_id: str) -> list[Expense]:
-    """The expense of one turn; none where there is no such turn."""
+    """The expense of one turn; empty if there is no such turn."""
     return _records(await r.all(_expenses_query("turn t", "t.id = ?1"), (turn_id,)))
 
 

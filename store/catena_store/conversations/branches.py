@@ -154,7 +154,7 @@ _MOST_ENTRIES = 40  # of the journal
 
 
 async def last_leaf(r: Reader, window_id: str, conversation_id: str, message_id: str) -> str | None:
-    """The leaf at or below a message where the window stood last, by its journal; None where there is none."""
+    """The leaf at or below a message where the window stood last, by its journal; None if there is none."""
     found = await r.all(
         "SELECT before, after FROM journal WHERE window_id = ? ORDER BY id DESC LIMIT ?",
         (window_id, _MOST_ENTRIES),

@@ -45,7 +45,7 @@ async def add(tx: Writer, rule: StoredRule) -> str:
 
 
 async def remove(tx: Writer, id: str) -> bool:
-    """Remove a rule; False where there is none of this id."""
+    """Remove a rule; False if there is none of this id."""
     return bool(await tx.run("DELETE FROM permission_rule WHERE id = ?", (id,)))
 
 

@@ -97,7 +97,7 @@ class Reader:
                     raise
 
     async def one(self, sql: str, parameters: Parameters = ()) -> tuple[Any, ...] | None:
-        """The first row of a query, None where there is none."""
+        """The first row of a query, None if there is none."""
         rows = await self.all(sql, parameters)
         return rows[0] if rows else None
 
@@ -222,7 +222,7 @@ class Database:
         migrations: tuple[Migration, ...] | None = None,
         busy_seconds: float = _BUSY_SECONDS,
     ) -> AsyncIterator[Database]:
-        """Open the store for the length of the block, creating the file where there is none.
+        """Open the store for the length of the block, creating the file if there is none.
 
         A file that may not be written is opened read-only. Raises StoreUnusable and StoreBusy.
         """

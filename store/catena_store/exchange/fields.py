@@ -24,7 +24,7 @@ Check = Callable[[Any], Any]
 
 
 class Wrong(Exception):
-    """What is wrong with one value, in words that follow its name."""
+    """A fault of one value, in words that follow its name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ _FILES = "SELECT coalesce(sum(length(a.bytes)), 0) FROM attachment a JOIN messag
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What the rows that were born in a conversation take, in bytes, without indexes."""
+    """The size of the rows that were born in a conversation, in bytes, without indexes."""
 
     messages: int  # texts, and what else is known of each row
     attachments: int

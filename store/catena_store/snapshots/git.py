@@ -119,7 +119,7 @@ class Git:
         allowed: Sequence[int] = (0,),
         seconds: float = SECONDS,
     ) -> bytes:
-        """The output of a command. Raises GitFailed where it fails, SnapshotFailed where it takes too long."""
+        """The output of a command. Raises GitFailed if it fails, SnapshotFailed if it takes too long."""
         return self.run_aloud(*arguments, stdin=stdin, allowed=allowed, seconds=seconds)[0]
 
     def run_aloud(

@@ -21,7 +21,7 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class WithoutTurns:
-    """The paths that would be different without some turns, and those of which it cannot be told."""
+    """The paths that would be different without some turns, and the paths for which that cannot be decided."""
 
     entries: Mapping[str, TreeEntry | None]  # None: no file
     left: Mapping[str, Why]

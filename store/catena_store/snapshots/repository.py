@@ -664,7 +664,7 @@ def _write_private(path: Path, content: bytes) -> None:
 
 
 def want_of_room(place: Path, sizes: list[int]) -> str | None:
-    """Why files of these sizes are not to be kept on the disk of a place; None where there is room for them.
+    """The reason why files of these sizes are not kept on the disk of a place; None if there is room for them.
 
     As much stays free as the larger of 200 MB and 2 % of the disk. Raises OSError.
     """

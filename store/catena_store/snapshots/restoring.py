@@ -77,11 +77,11 @@ def plan(
     unkept: Iterable[str] = (),
     made: Iterable[str] = (),
 ) -> list[RestoreStep]:
-    """What leaving turns, and entering others that followed where they began, would change, by path.
+    """The steps, by path, that leave turns, and enter others that followed where they began.
 
     Both are in the order in which they ran; ``now`` is a snapshot of this moment, ``unkept`` are the files and
-    directories that one of the snapshots lacks, and ``made`` those of them that came in these turns and are in none.
-    What is not surely a turn's has a conflict, whether the turn is left or entered. Raises SnapshotFailed.
+    directories that one of the snapshots lacks, and ``made`` those of them that came in these turns and are in none. A
+    change that is not surely a turn's has a conflict, whether the turn is left or entered. Raises SnapshotFailed.
     """
     back = Course(repository, left)
     back.end(now)
@@ -199,10 +199,10 @@ def restore(
     *,
     done: Callable[[RestoreStep], None] = lambda step: None,
 ) -> list[RestoreStep]:
-    """Bring paths to what is wanted there; return the steps that were left since somebody changed the file meanwhile.
+    """Bring paths to their wanted state; return the steps left because somebody changed the file meanwhile.
 
-    What is there as wanted already counts as done. ``done`` is called after each. Raises SnapshotFailed, with the
-    paths before the failed one done.
+    A path that is in its wanted state already counts as done. ``done`` is called after each. Raises SnapshotFailed,
+    with the paths before the failed one done.
     """
     refused, ordered = [], list(steps)
     needed = {each for step in ordered if step.wanted is not None for each in above(step.path)}

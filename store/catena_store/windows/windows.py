@@ -17,7 +17,7 @@ _SELECT = (
 
 
 async def ensure_workspace(tx: Writer, directory: str, *, new_id: Callable[[], str]) -> Workspace:
-    """The workspace of a directory, created where there is none."""
+    """The workspace of a directory, created if there is none."""
     await tx.run(
         "INSERT INTO workspace (id, directory) VALUES (?, ?) ON CONFLICT (directory) DO NOTHING",
         (new_id(), directory),
@@ -28,7 +28,7 @@ async def ensure_workspace(tx: Writer, directory: str, *, new_id: Callable[[], s
 
 
 async def find_workspace(r: Reader, directory: str) -> Workspace | None:
-    """The workspace of a directory, None where there is none."""
+    """The workspace of a directory, None if there is none."""
     row = await r.one(f"SELECT {rows.WORKSPACE} FROM workspace WHERE directory = ?", (directory,))
     return None if row is None else rows.workspace(row)
 

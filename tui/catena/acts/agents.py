@@ -136,7 +136,7 @@ async def options(on: Here, wish: str) -> Done:
 
 
 async def session_of(tab: Tab) -> SessionState:
-    """What is known of a tab's session, which is waited for while it opens, and opened if it can be."""
+    """The state of a tab's session; waits while the session opens, and opens it if possible."""
     session = await tab.window.session_opened()
     if session.link_id is None:
         await tab.window.prepare()

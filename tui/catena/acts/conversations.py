@@ -180,7 +180,7 @@ async def _move(on: Here, path: str) -> Done:
 
 
 async def next_price(tab: Tab) -> str:
-    """What the next prompt of a tab needs, as a sentence; "" if that cannot be said."""
+    """A sentence on the price of a tab's next prompt, with a space before it; "" if the price is not known."""
     try:
         return f" Your next prompt: {(await tab.conversation.chain.price(tab.window)).words}."
     except (AgentError, ReadOnly, StoreError):

@@ -1,4 +1,4 @@
-"""What the help says of one command."""
+"""The help on one command."""
 
 from __future__ import annotations
 

@@ -28,9 +28,9 @@ async def perform(command: FrontCommand, argument: str, on: Here) -> None:
 
 
 async def carry_out(act: Awaitable[Done], surface: Surface) -> None:
-    """Await an act, say what it says and show what it found, until it is cancelled.
+    """Await an act, say its words and show its report; return early if the act is cancelled.
 
-    What was typed of one that is not done is given back.
+    If the act is cancelled or fails, its typed text is given back. Raises whatever else the act raises.
     """
     try:
         done = await act

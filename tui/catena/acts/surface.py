@@ -49,7 +49,7 @@ class QuestionOption:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked before an act, in values."""
+    """A question that is asked before an act, in values."""
 
     title: str  # with its question mark
     yes: str  # a verb
@@ -193,9 +193,9 @@ class Surface(Protocol):
         """
 
     def give_back(self, typed: str = "") -> None:
-        """Give back, once, what was typed of a command that was not done, where it is not to be seen any more.
+        """Restore, once, the typed text of a command that was not carried out, if it is no longer visible.
 
-        By default the command with what stood behind it; nothing of a command alone.
+        By default, this is the command with its argument; a command without an argument is not restored.
         """
 
     async def meanwhile(self, work: Awaitable[None]) -> None:

@@ -31,7 +31,7 @@ class TreeView:
 
 @dataclass(frozen=True, slots=True)
 class TreeChoice:
-    """What is to be done with prompts of a tree: several to quote, one to go to or fork at."""
+    """The act chosen in a tree and its prompts: several to quote, or one to go to or to fork at."""
 
     act: Literal["go", "fork", "quote"]
     tree: TreeLayout

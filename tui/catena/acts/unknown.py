@@ -1,4 +1,4 @@
-"""What is said of a command that nobody has."""
+"""Replies to unknown commands."""
 
 from __future__ import annotations
 

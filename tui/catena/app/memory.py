@@ -1,8 +1,8 @@
-"""Memory with receipts: an agent may look up what was said in the person's other conversations, and is told where.
+"""Memory with receipts: an agent may search the person's other conversations, and is told where each answer comes from.
 
-Each answer names the conversation and the turn. What was said there is quoted line by line, so that no text within it
-can pass for anything else, and what looks like a secret is masked. An agent sees no other branch of the conversation
-that it works in, which was left on purpose, and nothing from before a logout of its account.
+Each answer names the conversation and the turn. The text found there is quoted line by line, so that no text within it
+can pass for anything else, and anything that looks like a secret is masked. An agent sees no other branch of the
+conversation that it works in, since that branch was left on purpose, and nothing from before a logout of its account.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def open_screen(
 def show_screen(start: Start, *, demo: bool = False) -> int:
     """Run the screen until exit; ``demo`` is demo mode. Returns the exit status.
 
-    Raises CommandRefused where there is no terminal.
+    Raises CommandRefused if there is no terminal.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):  # closed, they are the null device by now
         raise CommandRefused(

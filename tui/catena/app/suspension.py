@@ -1,6 +1,6 @@
-"""Ctrl+Z where there is no screen: the process stops as any other does, but never within a transaction.
+"""Ctrl+Z without a screen: the process stops as any other does, but never within a transaction.
 
-One that stopped there would keep every other process from writing until it goes on.
+A process that stopped within one would keep every other process from writing until it continues.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ async def copied_by(program: Sequence[str], text: str, environment: Mapping[str,
 
 
 def copied_words(what: str, environment: Mapping[str, str], *, failed: bool = False) -> str:
-    """What is said of a copy: which way it went, as far as that is known."""
+    """A message about a copy that names the way it went, as far as that is known."""
     if (program := copying_program(environment)) and not failed:
         return f"Copied {what} ({program[0]})."
     if _is_far(environment):

@@ -37,7 +37,7 @@ class OpenedFiles:
 
 
 def opener(environment: Mapping[str, str], platform: str = sys.platform) -> tuple[str, ...]:
-    """The program with which the desktop opens a file. Raises NotOpened where there is none."""
+    """The program with which the desktop opens a file. Raises NotOpened if there is none."""
     if environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"):
         raise NotOpened("This terminal is on another machine; s saves the image here.")
     names = ("open",) if platform == "darwin" else ("wslview",) if is_wsl(environment) else ()

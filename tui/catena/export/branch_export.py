@@ -22,7 +22,7 @@ _WORD = re.compile(r"\s*(\S+)")
 
 @dataclass(frozen=True, slots=True)
 class WantedExport:
-    """What was typed behind `/export`."""
+    """The export requested by the argument of `/export`."""
 
     form: ExportForm
     tree: bool
@@ -54,9 +54,9 @@ async def export_branch(
     agent_title: str,
     rules: Sequence[str],
 ) -> str:
-    """Write a branch, or all of them; return in words where, and what was masked by the rules.
+    """Write a branch, or all of them; return a line on the file's path and on the secrets that the rules masked.
 
-    A file without a name is called as the conversation is. Raises CommandRefused where it cannot be written.
+    Without a file name, the file is named after the conversation. Raises CommandRefused if it cannot be written.
     """
     path = await asyncio.to_thread(_path, wanted, Path(directory), name, rules)
     request = ExportRequest(conversation_id, wanted.form, tree=wanted.tree, leaf_id=leaf_id)

@@ -51,7 +51,7 @@ class Renderer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """What is to be exported, and how."""
+    """The scope and form of an export."""
 
     conversation_id: str
     form: ExportForm

@@ -83,7 +83,7 @@ class PressedKeys:
 
 
 class KeyStrip(Widget):
-    """One row at the foot of a screen, in which the newest key is marked; the oldest go where there is no room."""
+    """One row at the foot of a screen, in which the newest key is marked; the oldest keys go if there is no room."""
 
     DEFAULT_CLASSES: ClassVar[str] = "-key-strip"
     DEFAULT_CSS = """

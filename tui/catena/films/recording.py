@@ -25,7 +25,7 @@ _HIDE_CURSOR, _SHOW_CURSOR, _HOME = "\x1b[?25l", "\x1b[?25h", "\x1b[H"
 
 @dataclass(frozen=True, slots=True)
 class RecordedFrame:
-    """What the screen showed from a time on, in milliseconds from the beginning."""
+    """The rows that the screen showed from a time on, in milliseconds from the beginning."""
 
     at: int
     rows: tuple[Strip, ...]

@@ -41,7 +41,7 @@ _KEYS = (("space", "pause"), ("←→", "prompt"), ("+ −", "speed"), ("q", "qu
 
 @dataclass(frozen=True, slots=True)
 class ReplaySubject:
-    """What is replayed, in words, and how it is drawn."""
+    """The description of a replay, in words, and the way it is drawn."""
 
     title: str
     agent: str

@@ -38,7 +38,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the screen shows after some steps."""
+    """The content of the screen after some steps."""
 
     messages: Mapping[str, Message] = field(default_factory=dict)
     typed: str = ""
@@ -57,7 +57,7 @@ class ReplayTimeline:
         return self.steps[-1].at + _END if self.steps else 0.0
 
     def view(self, count: int) -> View:
-        """What the screen shows after so many steps."""
+        """The content of the screen after the first ``count`` steps."""
         messages: dict[str, Message] = {}
         typed, since = "", None
         for step in self.steps[:count]:

@@ -203,7 +203,7 @@ class HistoryListing:
 
     @property
     def known(self) -> Known:
-        """What the words of filters can be completed to, as far as entries know."""
+        """The values that filters can be completed to, as far as entries know them."""
         entries = self._entries.values()
         return Known(
             agents=_distinct(entries, "agent"),
@@ -214,7 +214,7 @@ class HistoryListing:
 
     @property
     def narrowest_scope(self) -> HistoryScope:
-        """The narrowest scope with any conversation in it; here, where there is none at all."""
+        """The narrowest scope that contains any conversation; ``HERE`` if none does."""
         return next((scope for scope in self.scopes if self.count(scope)), HistoryScope.HERE)
 
     def count(self, scope: HistoryScope) -> int:

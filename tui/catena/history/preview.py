@@ -39,7 +39,7 @@ class PreviewTurn:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What is read of a conversation to show it beside the list."""
+    """The content of a conversation's preview, shown beside the list."""
 
     key: str
     agents: tuple[tuple[str, str], ...]  # agent and profile of its sessions, in their order
@@ -63,7 +63,7 @@ async def read_preview(
     hit: MessageHit | None = None,
     place: HitPlace | None = None,
 ) -> Preview | None:
-    """Read the preview of a conversation, opened at a hit where there is one; None for one that is gone."""
+    """Read the preview of a conversation, opened at a hit if one is given; None if the conversation is gone."""
     async with db.read_concurrently() as reader:
         record = await conversations.get(reader, conversation_id)
         if record is None:
@@ -136,7 +136,7 @@ async def directory_is_gone(directory: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ActPrices:
-    """What the next prompt would need after each act, in words; "" where an act is not possible."""
+    """The prices of the next prompt after each act, in words; "" if an act is not possible."""
 
     open: str = ""
     fork: str = ""

@@ -75,7 +75,7 @@ class QueryFilter:
 
 @dataclass(frozen=True, slots=True)
 class QueryFacts:
-    """What the store says of a query's filters that entries do not know: ids of conversations that pass each."""
+    """The store's answers to filters that entries cannot decide: ids of the conversations that pass each filter."""
 
     passing: Mapping[QueryFilter, frozenset[str]] = field(default_factory=dict)
 
@@ -303,7 +303,7 @@ _MOST_COMPLETIONS = 50
 
 
 def completions(text: str, cursor: int, known: Known) -> list[QueryCompletion]:
-    """What the word at the cursor may become; nothing where no word is there that can be completed."""
+    """The possible completions of the word at the cursor; empty if no word there can be completed."""
     token = next((each for each in _TOKEN.finditer(text) if each.start() < cursor <= each.end()), None)
     if token is None:
         return []

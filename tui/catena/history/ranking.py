@@ -44,11 +44,11 @@ def folded_with_places(text: str) -> tuple[str, Sequence[int]]:
 
 
 def letters_in_order(text: str, word: str) -> tuple[int, ...] | None:
-    """Where the letters of a folded word are in a folded text, in order; None where they are not.
+    """The positions of the letters of a folded word in a folded text, in order; None if they are not found.
 
     The first begins a word, and each further one is in the same word or begins a later one: `lgn` and `lof` are both in
-    `login form`. Words of fewer than three letters would be nearly everywhere. Takes no longer for texts that were made
-    to be hard.
+    `login form`. Words of fewer than three letters are never found, since they would be nearly everywhere. Takes no
+    longer for texts that were made to be hard.
     """
     if len(word) < LEAST_LETTERS or not word.isalnum() or not _in_order(text, word):
         return None

@@ -74,9 +74,9 @@ class HistoryReader:
             yield count
 
     async def read_for(self, query: HistoryQuery, scope: HistoryScope) -> None:
-        """Read what a query may find by its words; all entries, where filters or a scope look at each of them.
+        """Read the entries that a query may find by its words; all entries, if filters or a scope look at each of them.
 
-        What is found in messages besides is read with ``read_unknown``.
+        Further finds in messages are read with ``read_unknown``.
         """
         if not query.folded or query.filters or scope < HistoryScope.EVERYWHERE:
             async for _ in self.pages():
@@ -140,7 +140,7 @@ class HistoryReader:
         await self._put(found)
 
     async def facts(self, query: HistoryQuery) -> QueryFacts:
-        """What the store knows of the filters that not every entry can answer."""
+        """The store's answers to the filters that not every entry can answer."""
         passing: dict[QueryFilter, frozenset[str]] = {}
         async with self._db.read_concurrently() as reader:
             for each in query.unknown:

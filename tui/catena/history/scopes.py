@@ -30,7 +30,7 @@ class HistoryScope(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class TypedHistory:
-    """What is typed behind the command: `here` and `all-sources` say where words are looked for."""
+    """The argument of the history command: `here` and `all-sources` set the scope of the search for the words."""
 
     here: bool
     all_sources: bool

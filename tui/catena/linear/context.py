@@ -1,4 +1,4 @@
-"""What the parts of linear mode share: the tabs, the lines in and out, the last list, and who waits for a line."""
+"""The state that the parts of linear mode share: tabs, lines in and out, the last list, and who waits for a line."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class LinearContext:
 
     @property
     def here(self) -> Tab:
-        """The tab that is read. Raises Refused where there is none."""
+        """The tab that is read. Raises Refused if there is none."""
         if (tab := self.tab) is None:
             raise Refused(NO_TAB)
         return tab

@@ -1,8 +1,8 @@
 """Editing of the line that is typed, with its history, by the readline library that Python's ``readline`` is linked to.
 
-Python's own way to it blocks a thread until Enter, and nothing can be said meanwhile. The library's callbacks take one
-byte at a time, so the line lives on the event loop beside everything else. What the library draws is collected in
-memory: it goes out in order with the lines of ours.
+Python's own interface to it blocks a thread until Enter, and nothing can be printed meanwhile. The library's callbacks
+take one byte at a time, so the line lives on the event loop beside everything else. The library's output is collected
+in memory, and is written in order with our own lines.
 """
 
 from __future__ import annotations

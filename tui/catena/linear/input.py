@@ -1,7 +1,7 @@
 """Lines that a person types, or that a file or a pipe has.
 
-Unless there is an editor, the terminal's own line editing is used: nothing of ours draws what is typed. What is typed
-while an answer comes is kept by the terminal, and read as the next line.
+Unless there is an editor, the terminal's own line editing is used: Catena does not draw the typed text. Lines typed
+during an answer are kept by the terminal, and read next.
 """
 
 from __future__ import annotations

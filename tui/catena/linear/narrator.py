@@ -107,7 +107,7 @@ class Narrator:
     # --- the tab that is read
 
     async def begin(self, tab: Tab) -> None:
-        """Read a tab from now on: what is published for it is said."""
+        """Follow a tab from now on: its published events are read out."""
         self._cutters.clear()
         self._held.clear()
         self._running.clear()

@@ -168,7 +168,7 @@ def answer_lines(message: Message, number: int, agent: str) -> Iterator[str]:
 
 
 def answer_line(line: SpokenLine, agent: str, label: str = "") -> str:
-    """A line of an answer, behind its label where there is one; code begins on a line of its own."""
+    """A line of an answer, behind its label if it has one; code begins on a line of its own."""
     if label and line.ours and line.text.startswith("Code: "):
         return f"{label}\n{line.text}"
     if label:
@@ -182,7 +182,7 @@ def spoken(text: str) -> str:
 
 
 def doing_words(call: Call, directory: str) -> str:
-    """What is being done: `in Run make`."""
+    """The call under way, in words: `in Run make`."""
     return f"in {verb_of(call)} {object_of(call, directory)}"
 
 

@@ -28,13 +28,13 @@ def with_mentions(
     *,
     taken: Collection[str] = (),
 ) -> tuple[Attachment, ...]:
-    """The attachments of a prompt: those that were attached, and what its text mentions, as it is now.
+    """The attachments of a prompt: the attached files, and those that its text mentions, as they are now.
 
-    A path that does not exist, or is outside of ``roots``, is text. What was mentioned when the prompt was sent
-    before, and is not there any more, stays as it was. ``taken`` are paths that the person took from those that were
-    offered. Blocks.
+    A path that does not exist, or is outside of ``roots``, is text. A file that was mentioned when the prompt was sent
+    before, and is gone since, stays as it was. ``taken`` are paths that the person took from those that were offered.
+    Blocks.
 
-    Raises NotAttachable for what exists and cannot be read, and for a path that was taken and is gone.
+    Raises NotAttachable for a path that exists but cannot be read, and for a path that was taken and is gone.
     """
     kept = {each.name: each for each in files if each.mentioned}
     found: dict[str, Attachment] = {}

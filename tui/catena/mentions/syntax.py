@@ -48,7 +48,7 @@ class Unfinished:
 
     @property
     def without_lines(self) -> str:
-        """What is written of the path, without lines behind it."""
+        """The path as it was typed, without the line numbers behind it."""
         return _LINES.sub("", self.typed)
 
 

@@ -57,7 +57,7 @@ async def run_filter(
     """Run a program on a text until it ends, or for so many seconds.
 
     It has no terminal and a process group of its own, which is ended when its time is over, when the caller is
-    cancelled and, after its first second, when Catena dies. Raises OSError where it cannot be started.
+    cancelled and, after its first second, when Catena dies. Raises OSError if it cannot be started.
     """
     with ExitStack() as open_files:
         given = open_files.enter_context(TemporaryFile())  # it need not read what it is given

@@ -129,7 +129,7 @@ def _common(facts: Facts) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a conversation and the session behind it."""
+    """The facts about a conversation and its session that programs are given."""
 
     record: ConversationRecord
     session: SessionState
@@ -140,7 +140,7 @@ class Facts:
 async def facts_of(
     db: Database, conversation: Conversation, window_id: str, link: Link | None = None
 ) -> Facts:
-    """What is known of a window's conversation and the session of a link, else of the one that carries the window."""
+    """Facts about a window's conversation and a link's session; by default, of the link that carries the window."""
     session = conversation.session(window_id)
     path = None
     with contextlib.suppress(StoreError):

@@ -1,4 +1,4 @@
-"""What is exported, as the forms for people need it: a head, and passages of messages."""
+"""The content of exports in forms for people: a head, and passages of messages."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class AgentChoice:
 
     @property
     def about(self) -> str:
-        """What is worth knowing beside its state: how to get further, or why it stands where it does."""
+        """A remark beside its state: how to install it or log in, or the reason for its place in the list."""
         if self.needs_login:
             return self.how.partition(_OR)[0]
         if not self.found:

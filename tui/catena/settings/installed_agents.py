@@ -1,4 +1,4 @@
-"""The known agents, whether they are installed, and their versions, where these are told quickly."""
+"""The known agents, whether they are installed, and their versions if these can be found quickly."""
 
 from __future__ import annotations
 

@@ -371,7 +371,7 @@ def load_settings(path: Path | None = None) -> Settings:
 
 
 def parse_settings(path: Path, text: str) -> Settings:
-    """Settings in the text of a file. Raises InvalidSettings where it is not TOML, or a key or value is wrong."""
+    """Settings in the text of a file. Raises InvalidSettings if it is not TOML, or a key or value is wrong."""
     return _settings(SettingsDocument(path, text))
 
 

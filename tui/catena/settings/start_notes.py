@@ -1,7 +1,7 @@
-"""What is known of a directory before the store is open, from a small file beside it.
+"""Notes on directories for use before the store is open, from a small file beside it.
 
 The first frame shows the tabs of a directory or lets an agent be chosen, and must not wait for the store to tell which.
-Only the store is believed later: where the file is missing or wrong, the first frame alone is.
+Only the store is believed later: if the file is missing or wrong, only the first frame is wrong.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Template:
 
     @property
     def usage(self) -> str:
-        """What is typed, with what may follow."""
+        """The command to type, with a hint of what may follow."""
         return f"/{self.name} {self.hint}".rstrip()
 
     @property
@@ -85,7 +85,7 @@ class Template:
 def find_templates(own: Path, project: str) -> tuple[Template, ...]:
     """The templates of a project, those of the person's configuration directory, and Catena's, each by name. Blocks.
 
-    What cannot be read is left out, and so is what a link in a project leads to outside of its folder.
+    Files that cannot be read are left out, and so are links in a project that lead out of it.
     """
     folder = Path(project, PROJECT_FOLDER)
     return (

@@ -53,7 +53,7 @@ class Glyphs:
 
 
 def glyphs_by_environment(environment: Mapping[str, str]) -> Glyphs:
-    """What the environment tells, before the terminal has replied."""
+    """The glyphs that the environment suggests, before the terminal has replied."""
     nearer = in_tmux(environment) or in_screen(environment)
     return Glyphs(gaps="XTERM_VERSION" in environment and not nearer)
 

@@ -290,7 +290,7 @@ class TerminalDriver(LinuxDriver):
             self._wake(_ACCEPT)
 
     def ask_clipboard(self) -> bool:
-        """Ask the terminal for an image on its clipboard; False where it cannot send one. ClipboardRead tells of it."""
+        """Ask the terminal for an image on its clipboard; False if it cannot send one. ClipboardRead has the result."""
         if self._shares_clipboard:
             self._wake(_ASK_CLIPBOARD)
         return self._shares_clipboard

@@ -35,8 +35,8 @@ class TerminalOutput:
 
     While more than 64 KiB wait, or more is under way than the terminal's answers allow, the terminal is behind:
     ``accepts_frame`` is False, and ``on_recovery`` is called once, from a thread, when that is over, so that the newest
-    frame can be drawn. What was accepted is not dropped while frames are drawn: the screen shows all of what was
-    written, or will.
+    frame can be drawn. Accepted bytes are not dropped while frames are drawn: the screen shows all of what was written,
+    or will.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ class BoundedOutput:
 
     @property
     def text(self) -> str:
-        """What is kept, with a line that says how much is left out; only whole lines around that."""
+        """The output that is kept, in whole lines around a line with the number of bytes left out, if any."""
         head, tail = self._head.decode("utf-8", "replace"), b"".join(self._tail).decode("utf-8", "replace")
         if not self.left_out:
             return (self._head + b"".join(self._tail)).decode("utf-8", "replace")

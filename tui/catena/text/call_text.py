@@ -194,14 +194,14 @@ def change_of(old: str | None, new: str | None) -> LineDiff:
 
 
 def lineless_words(diff: AnyDiff) -> str:
-    """What is said of a change that has no line to show."""
+    """Words for a change that has no line to show."""
     if diff.new is None:
         return "not a text file"
     return "new, empty file" if diff.old is None else "no difference"
 
 
 def not_made_words(diff: Diff, call: Call, directory: str) -> str:
-    """What is said above a change that its call did not make; "" above others."""
+    """The heading of a change that its call did not make; "" for others."""
     return "" if diff in call.counted else f"Not made: {relative(diff.path, directory)}"
 
 

@@ -12,7 +12,7 @@ def image_words(image: ImageNote, key: str = "Enter") -> str:
 
 
 def image_facts(image: ImageNote) -> str:
-    """What is known of an image: `PNG 640×480, 29 B`."""
+    """The facts of an image in one phrase: `PNG 640×480, 29 B`."""
     kind = image.mime.removeprefix("image/").upper()
     pixels = f" {image.width}×{image.height}" if image.width and image.height else ""
     return f"{kind}{pixels}, {size_in_words(image.size)}"

@@ -28,7 +28,7 @@ def size_of_text(text: str) -> str:
 
 
 def piece_words(text: str) -> str:
-    """What is said of a long paste, or of the long output of a command of the person's."""
+    """The words for a long paste, or for the long output of a command of the person's, with its size."""
     return f"{'output,' if _OUTPUT.match(text) else 'pasted'} {size_of_text(text)}"
 
 

@@ -1,4 +1,4 @@
-"""What the words of an agent's mode tell of it; agents do not say it otherwise."""
+"""Behaviour of an agent's modes, guessed from their words; agents do not state it otherwise."""
 
 from __future__ import annotations
 

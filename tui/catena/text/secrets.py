@@ -348,14 +348,14 @@ class SecretMask:
 
 
 def masked_lines(masked: Sequence[Masked]) -> Iterator[str]:
-    """What was masked, a line each: never the secret itself."""
+    """The secrets that were masked, a line each, by kind and first place: never the secret itself."""
     for each in masked:
         times = f", {each.times} times" if each.times > 1 else ""
         yield f"{each.mask[1:-1].removeprefix('masked: ')}{times}: first in {each.first or 'the title'}"
 
 
 def rule_trouble(pattern: str) -> str | None:
-    """Why a regular expression cannot be a rule, in words; None where it can be one."""
+    """The reason, in words, why a regular expression cannot be a rule; None if it can be one."""
     try:
         compiled = re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:

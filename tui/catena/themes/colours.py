@@ -45,7 +45,7 @@ def is_colour(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What is mixed from a theme's colours."""
+    """The colours that are mixed from a theme's colours."""
 
     band: str  # a prompt, the active tab
     code: str  # code, context of a diff, preview

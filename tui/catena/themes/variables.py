@@ -1,6 +1,6 @@
 """A theme's colours as the variables that styles are written in.
 
-Roles without a colour of their own where there are few colours become attributes: every `$…-style` is a text style.
+Roles that have no colour of their own when colours are few become attributes: every `$…-style` is a text style.
 """
 
 from __future__ import annotations

@@ -10,11 +10,11 @@ class CommandWords(Protocol):
 
     @property
     def name(self) -> str:
-        """What is typed behind the slash."""
+        """The name that is typed behind the slash."""
 
     @property
     def summary(self) -> str:
-        """What the command does, on one line."""
+        """A description of the command, on one line."""
 
     @property
     def argument(self) -> str:
@@ -42,7 +42,7 @@ class CommandWords(Protocol):
 
     @property
     def names_of(self) -> str:
-        """What has the names that complete behind it: "agent", "agents" for several, "checkpoint"; "" for nothing."""
+        """The kind of names that complete behind it: "agent", "agents" for several, "checkpoint"; "" for none."""
 
 
 def split_slash(text: str) -> tuple[str, str] | None:

@@ -152,7 +152,7 @@ class CompletionList(RowList):
         self._offer(rows, text)
 
     def names_of(self, text: str) -> str:
-        """What has the names that may stand behind a text; "" for nothing."""
+        """The kind of names that may stand behind a text; "" for none."""
         wanted = names_wanted(text, self._commands)
         return wanted[0].names_of if wanted else ""
 

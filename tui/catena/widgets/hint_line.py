@@ -1,4 +1,4 @@
-"""What the keys do, and what just happened: in the empty box where there is room, else in the row above it."""
+"""Hints on keys, and messages on what just happened: in the empty box if there is room, else in the row above it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BETWEEN = Content.styled(" · ", "$rule")
 
 
 class HintLine(Widget):
-    """The row above the box, where there is a message that the box has no room for.
+    """The row above the box; it shows a message that the box has no room for.
 
     A message takes the place of the hints until the next key. The box shows ``inside``.
     """
@@ -59,7 +59,7 @@ class HintLine(Widget):
             self.changed()
 
     def hint(self, right: Sequence[Hint], left: Sequence[Hint] = ()) -> None:
-        """Set the hints; where there is no room, the first ones go first. ``left`` take the placeholder's place."""
+        """Set the hints; if there is no room, the first ones go first. ``left`` take the placeholder's place."""
         hints = (tuple(left), tuple(right))
         if hints != (self._left, self._right):
             self._left, self._right = hints
@@ -86,7 +86,7 @@ class HintLine(Widget):
             self.hush()
 
     def place(self) -> None:
-        """Show the message where there is room for it now."""
+        """Show the message in the box if there is room, else in the row above."""
         above = bool(self._said) and not self._fits
         self.set_class(above, "-said")
         self.refresh(layout=above)

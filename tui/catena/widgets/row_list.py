@@ -87,7 +87,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """What is drawn before a label: rails of branches, two cells a level, and a bead."""
+    """The part of a row before its label: rails of branches, two cells a level, and a bead."""
 
     rails: str  # no text from outside, for it is drawn as it is
     bead: Word
@@ -303,7 +303,7 @@ class Rows(ScrollView, can_focus=False):
 
     @property
     def headed(self) -> bool:
-        """True where there is room for headings."""
+        """True if there is room for headings."""
         return self.app.size.height >= _SHORT
 
     def render_lines(self, crop: Region) -> list[Strip]:

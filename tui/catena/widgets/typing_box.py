@@ -28,7 +28,7 @@ _SIGN = "› "
 class EdgeWord:
     """A word on an edge of the box.
 
-    Where there is no room, words that can be said shortly are, and then words of less weight go first.
+    If there is no room, words with a ``short`` form are shortened, and then words of less weight are left out.
     """
 
     content: Content

@@ -8,7 +8,7 @@ from catena.errors import CommandRefused
 
 
 def git_branch(directory: str) -> str:
-    """The branch that a directory's repository is on, "" where there is none or its head is on no branch."""
+    """The branch that a directory's repository is on, "" if there is none or its head is on no branch."""
     for folder in (Path(directory), *Path(directory).parents):
         head = folder / ".git"
         try:

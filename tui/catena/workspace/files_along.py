@@ -49,7 +49,7 @@ class FilesAlong:
 
     @property
     def offered(self) -> bool:
-        """True where there is something to choose."""
+        """True if there is something to choose."""
         return len(self.offers) > 1
 
     @property
@@ -60,7 +60,7 @@ class FilesAlong:
 
     @property
     def refusal(self) -> str:
-        """What is said to the person who wants files to go along where none are offered."""
+        """The reply to a person who wants files to go along although none are offered."""
         return NO_FILES if self.looked else "Files are still being compared: press again."
 
     @property
@@ -94,7 +94,7 @@ class FilesAlong:
 
     @property
     def words(self) -> str:
-        """What becomes of files, in one line; "" where there is nothing to say."""
+        """A line on the files' part in the act; "" if there is nothing to say."""
         return self.words_with("")
 
     def words_with(self, key: str, *, size: Callable[[int, int], str] | None = None) -> str:
@@ -179,7 +179,7 @@ def _whose(steps: Sequence[RestoreStep]) -> str:
 
 
 def cut_words(cut: CutRestore) -> str:
-    """What was cut off, in one line."""
+    """A line on a restore that was cut off, with the number of files already done."""
     return f"Restoring {counted(len(cut.begun.steps), 'file')} was cut off after {cut.done:,}"
 
 

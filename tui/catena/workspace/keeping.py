@@ -78,7 +78,7 @@ class TabKeeping:
             return await sizes(reader, ids)
 
     async def snapshot_bytes(self, ids: Sequence[str]) -> int:
-        """What the snapshots of files take that only these conversations need; pruning them frees it."""
+        """The bytes of file snapshots that only these conversations need; pruning them frees that room."""
         from catena_store.snapshots import turns  # neither is needed for the first frame
         from catena_store.snapshots.tidying import measure_roots
 

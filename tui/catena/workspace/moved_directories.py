@@ -1,7 +1,7 @@
-"""Where a directory that is gone may be now, by what git noted of it and by what a conversation last saw there.
+"""Possible new places of a directory that is gone, from git's notes and from a conversation's last turn there.
 
 Only files are read: `git worktree move` leaves the old name of a work tree and its new place in its repository, and a
-repository that was moved whole has the commit of before in its log.
+repository that was moved whole has the former commit in its log.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What has left the composer, in order, until the store has it or it is back in a draft.
+"""Texts and files that have left the composer, in order, until the store has them or they are back in a draft.
 
-That is each text on which Enter was pressed, and files that are read for a draft, for which what is sent next waits; on
-exit also a draft that no tab can keep.
+These are each text on which Enter was pressed, and files that are being read for a draft, which the next text sent
+waits for; on exit also a draft that no tab can keep.
 """
 
 from __future__ import annotations

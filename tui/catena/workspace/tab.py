@@ -92,7 +92,7 @@ class Editing:
 
 @dataclass(frozen=True, slots=True)
 class NextPrice:
-    """What the next prompt of a tab needs, and what of the tab that depends on."""
+    """The price of a tab's next prompt, and the state of the tab that it depends on."""
 
     price: Price | None  # None where only the prompt would be sent, or it is not known
     depends_on: object
@@ -188,7 +188,7 @@ class Tab:
 
     @property
     def agent_title(self) -> str:
-        """What the agent of its session is called; unsafe."""
+        """The name of its session's agent; unsafe."""
         return (self.session or self.window.session).agent_title
 
     async def agents_used(self) -> dict[str, str]:
@@ -197,7 +197,7 @@ class Tab:
         return {entry.link.agent: entry.agent_title for entry in chain.entries}
 
     def added_words(self) -> str:
-        """What is to be told of turns from elsewhere, once; "" where there are none."""
+        """Take the news of turns added from elsewhere, told only once; "" if there are none."""
         count, self.added = self.added, 0
         return f"{counted(count, 'later turn')} from elsewhere." if count else ""
 
@@ -213,7 +213,7 @@ class Tab:
 
     @property
     def along(self) -> FilesAlong | None:
-        """The files that the edit, or the last move, may take along; None where there is nothing to choose."""
+        """The files that the edit, or the last move, may take along; None if there is nothing to choose."""
         if self.editing is not None:
             found: FilesAlong | None = self.editing.along
         else:
@@ -222,7 +222,7 @@ class Tab:
 
     @property
     def attachments(self) -> tuple[Attachment, ...]:
-        """What is attached to that text."""
+        """The attachments of that text."""
         return self.editing.files if self.editing else self.draft_files
 
     @attachments.setter
@@ -347,7 +347,7 @@ class Tab:
 
     @property
     def usage(self) -> Usage | None:
-        """What the agent reports, with the cost of the conversation so far: a session before this one cost, too."""
+        """The agent's reported usage, with the cost of the conversation so far: earlier sessions count, too."""
         usage = (self.session or self.window.session).usage
         if usage is None or usage.cost is None:
             return usage
@@ -460,7 +460,7 @@ class Tab:
         self.asks.sort(key=_is_opened)
 
     def form_draft(self, asked: ElicitationOpened) -> FormDraft | None:
-        """What is filled into an open form; None for a web page."""
+        """The draft of an open form, made if there is none; None for a web page."""
         if not isinstance(asked.request, Form):
             return None
         return self.forms.setdefault(asked.ask_id, FormDraft(asked.request))
@@ -471,7 +471,7 @@ class Tab:
         self.forms.clear()
 
     def unsent_forms(self) -> str:
-        """What was typed into forms that are not sent yet."""
+        """The text typed into forms that are not sent yet."""
         return "\n".join(text for form in self.forms.values() if (text := form.typed))
 
     def _follow(self, message: Message) -> None:

@@ -616,6 +616,6 @@ class OpenTabs:
                     await inputs.add(tx, text, cwd)
 
     async def recent_inputs(self) -> Sequence[str]:
-        """What was typed, newest first."""
+        """Recent inputs of the person, newest first."""
         async with self._db.read() as reader:
             return [text for _, text in await inputs.recent(reader, _INPUTS)]

@@ -47,7 +47,7 @@ class StandingTrouble:
 
 
 class TabTrouble:
-    """What is wrong in one tab, if anything.
+    """The trouble in one tab, if any.
 
     Trouble goes with the next turn. A limit stays until it has passed, or until its own agent answers all the same.
     """

@@ -101,7 +101,7 @@ def keep_registry(data: bytes, *, today: date, source: str) -> RegistryData:
 
 
 def changes(before: RegistryData, after: RegistryData) -> RegistryChanges:
-    """What is new, gone and has another version."""
+    """The entries that are new, those that are gone, and those with another version."""
     old = {entry.id: entry for entry in before.entries}
     new = {entry.id: entry for entry in after.entries}
     return RegistryChanges(

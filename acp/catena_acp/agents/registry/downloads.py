@@ -42,13 +42,13 @@ def file_name(address: str) -> str:
 
 
 def size_of_download(address: str) -> int | None:
-    """The size of what is at an address, in bytes; None where it is not told. Raises DownloadFailed."""
+    """The size of a download at an address, in bytes; None if the server does not tell. Raises DownloadFailed."""
     with _opened(address, method="HEAD") as answer:
         return _length(answer)
 
 
 def read_address(address: str, most_bytes: int) -> bytes:
-    """What is at an address. Raises DownloadFailed, also where it is larger than ``most_bytes``."""
+    """The content at an address. Raises DownloadFailed, also if it is larger than ``most_bytes``."""
     with _opened(address) as answer:
         try:
             data: bytes = answer.read(most_bytes + 1)

@@ -1,8 +1,8 @@
 """Agents of the public registry, read from its JSON.
 
 The format is that of https://github.com/agentclientprotocol/registry (FORMAT.md), as of August 2026. Unknown fields and
-kinds of distribution are ignored. What is read becomes commands, paths and addresses, so everything that
-could be an option, or lead out of a directory, is refused.
+kinds of distribution are ignored. The content becomes commands, paths and addresses, so everything that could be an
+option, or lead out of a directory, is refused.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class RegistryEntry:
     python: PythonPackage | None
 
     def distribution(self, platform: str) -> Distribution | None:
-        """What is installed on a platform: its archive, else a package; None if there is nothing for it."""
+        """The distribution to install on a platform: its archive, else a package; None if there is nothing for it."""
         return self.archives.get(platform) or self.npm or self.python
 
 

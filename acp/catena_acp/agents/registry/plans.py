@@ -61,7 +61,7 @@ class InstallPlan:
 
     @property
     def sha256(self) -> str | None:
-        """The digest that a download is compared with; None where there is none, or a tool looks after it."""
+        """The digest that a download is compared with; None if the entry has none, or a tool looks after it."""
         return self.distribution.sha256 if isinstance(self.distribution, Archive) else None
 
     def argv(self, directory: str) -> tuple[str, ...]:

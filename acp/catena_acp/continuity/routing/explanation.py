@@ -89,7 +89,7 @@ _OBSTACLES: Mapping[ForkObstacle, tuple[str, str]] = MappingProxyType(
 
 
 class RouteRecord:
-    """What the route made of each link for one prompt: why it was taken or not, and what failed."""
+    """The route's record of one prompt: for each link, why it was taken or not, and what failed."""
 
     def __init__(self) -> None:
         self._situation: Situation | None = None

@@ -1,11 +1,11 @@
 """Comparison of what an agent replays with what its session should hold. Pure.
 
-The replay of a session that may be used must hold every prompt and the last answer of each clean turn of the part
-that the link vouches for, and no prompt that lies beyond its reach. Agents add things of their own to a replay,
-split and join messages and respace text, so texts are compared without white space and found, not matched one to
-one. What was told counts as held: it stands in a prior context, quoted, and is looked for in the form in which it was
-told. A prompt is a prompt however it begins: only what an agent is known to write itself among the person's messages,
-as a whole message, is no stranger. A false alarm costs one telling.
+The replay of a session that may be used must hold every prompt and the last answer of each clean turn of the part that
+the link vouches for, and no prompt that lies beyond its reach. Agents add things of their own to a replay, split and
+join messages and respace text, so texts are compared without white space and found, not matched one to one. Told
+messages count as held: they stand in a prior context, quoted, and are looked for in the form in which they were told. A
+prompt is a prompt however it begins: only a text that an agent is known to write itself among the person's messages, as
+a whole message, is no stranger. A false alarm costs one telling.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Speaker(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What the record says that a session holds."""
+    """The content of a session according to the record."""
 
     # Prompts, and each clean turn's last answer, of the part from `unabridged_from` to `knows`.
     holds: Sequence[tuple[Speaker, str]]

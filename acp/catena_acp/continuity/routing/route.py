@@ -29,7 +29,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class SessionCapabilities:
-    """What the agent can do about sessions, as far as the route is concerned."""
+    """The agent's capabilities with sessions, as far as the route is concerned."""
 
     reopens: bool  # a session can be used again after its process ended
     forks: bool
@@ -174,7 +174,7 @@ class ForkObstacle(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What the route makes of one link."""
+    """The route's reasoning about one link."""
 
     link: Link
     step: Step | None  # the step to it that needs the least telling; None if there is none

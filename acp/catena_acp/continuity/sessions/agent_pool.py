@@ -247,14 +247,14 @@ async def keep_tool(tx: Writer, agent: str, tool: str) -> None:
 
 
 async def kept_name(r: Reader, agent: str) -> str:
-    """What the agent called itself when it last ran; else the tool whose sessions it has, "" if that is not known."""
+    """The agent's name for itself when it last ran; else the tool whose sessions it has, "" if that is not known."""
     return (await agents.abilities(r, agent, _WHEN_LAST_RUN)).get(_NAME, "")
 
 
 async def kept_powers(r: Reader, agent: str) -> route.SessionCapabilities:
-    """What the agent could do when it last ran.
+    """The agent's capabilities with sessions when it last ran.
 
-    One that never ran is taken to open sessions again, and to fork them if that was seen elsewhere.
+    An agent that never ran is taken to open sessions again, and to fork them if that was seen elsewhere.
     """
     known = await agents.abilities(r, agent, _WHEN_LAST_RUN)
     if "forks" not in known:

@@ -300,7 +300,7 @@ class DirectoryReading(Generic[Found]):
         self._hangs = False
 
     async def of(self, directory: str) -> Found | None:
-        """What is found there; None if there is nothing, or it takes too long."""
+        """The facts found in a directory; None if there are none, or reading takes too long."""
         if self._hangs:
             return None
         try:

@@ -21,7 +21,7 @@ from catena_store.records import ConversationRecord, Kind, Message, MessageState
 async def ask_for_fork(
     services: Services, agent: AgentPort, session_id: str, place: SessionSetup, at: str | None = None
 ) -> SessionOpened:
-    """Fork a session, at its head or ``at`` a message. What comes of it is known as ours, whatever happens then.
+    """Fork a session, at its head or ``at`` a message. The new session is known as ours, whatever happens then.
 
     Raises any AgentError, and StoreError before anything is asked for.
     """

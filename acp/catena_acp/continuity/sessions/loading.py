@@ -1,6 +1,6 @@
-"""Opening of a session by `session/load` with its history, and what a session says before it was prompted.
+"""Opening of a session by `session/load` with its history, and a session's messages before its first prompt.
 
-A history may also come behind the answer. What comes before the first prompt is a greeting, or a history told late.
+A history may also come behind the answer. A message before the first prompt is a greeting, or part of a late history.
 """
 
 from __future__ import annotations

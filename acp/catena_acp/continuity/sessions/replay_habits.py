@@ -28,7 +28,7 @@ _ENOUGH: Final = 2  # sessions that showed the same
 
 @dataclass(frozen=True, slots=True)
 class ReplayHabits:
-    """What is known of an agent version's replays."""
+    """The known habits of an agent version in replays."""
 
     faithful: bool | None  # None while that is not known
     late: bool  # a history was seen to come behind the answer
@@ -39,7 +39,7 @@ class ReplayHabits:
 
 
 async def read_habits(r: Reader, abilities: Abilities) -> ReplayHabits:
-    """What is known of the replays of this agent version."""
+    """Read the known habits of this agent version in replays."""
     known = await agents.abilities(r, abilities.name, abilities.version)
     faithful = abilities.quirks.replay_faithful
     if faithful is None:

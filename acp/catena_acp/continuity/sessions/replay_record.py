@@ -32,10 +32,10 @@ _ROWS = 250  # that are read at a time: the screen and the store go on between
 
 
 class ReplayRecord:
-    """What a session holds by the pointers of a link, for replays to be compared with.
+    """The content of a session by the pointers of a link, for replays to be compared with.
 
-    What the session was told in full is read first. What lies above is read only for a replay that does not agree
-    with that: no part of it must be there, but what else the session tells may be a part of it.
+    The part that the session was told in full is read first. The part above is read only for a replay that does not
+    agree with the first: nothing of the part above has to be replayed, but other texts of a replay may come from it.
     """
 
     def __init__(self, db: Database, link: Link, notes: Sequence[str] = ()) -> None:
@@ -65,7 +65,8 @@ class ReplayRecord:
     async def late_history(self) -> LateHistory:
         """The filter of a history of the session that comes late.
 
-        What was said in it before it was told something abridged, or in the session that it is a fork of, may be told.
+        The history may contain messages from before the session was told something abridged, or from the source of the
+        fork.
         """
         link, since = self._link, self._link.unabridged_from
         async with self._db.read() as reader:

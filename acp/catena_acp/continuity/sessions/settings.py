@@ -29,7 +29,7 @@ _ASKING: Final = ("default", "ask", "manual", "readonly")  # the first that is o
 
 
 async def set_mode(live: LiveSession, mode_id: str) -> None:
-    """Switch the mode, by the option that stands for it where there is one. Raises AgentError."""
+    """Switch the mode, by the option that stands for it if there is one. Raises AgentError."""
     if option := option_of_category(live.state, "mode"):
         await set_option(live, option.id, mode_id)
         return

@@ -144,7 +144,7 @@ def is_said_error(message: Message) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TurnContent:
-    """What came in a turn, as far as its end depends on it."""
+    """The content of a turn, as far as its end depends on it."""
 
     answered: bool = False  # an agent or tool row
     compacted: bool = False  # the session may hold less than before

@@ -72,7 +72,7 @@ class Recorder:
 
     @property
     def unsaved_text(self) -> str:
-        """What the agent said, as far as no transaction has taken it."""
+        """The agent's text that no transaction has taken yet."""
         born, _, grown = _folded(self._pending)
         said = [*map(str, grown.values()), *(row.text for row in born if row.kind is Kind.AGENT)]
         return "\n\n".join(filter(None, said))

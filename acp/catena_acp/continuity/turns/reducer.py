@@ -90,7 +90,7 @@ class Compaction:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the divider's row keeps."""
+        """The data of the divider's row."""
         return {"compacted": self.status, "detail": "".join(self._chunks).strip().splitlines()}
 
 

@@ -141,9 +141,9 @@ def _how(summary: ContextSummary, opened: ContextSource | None, again: bool) -> 
 def price_words(
     summary: ContextSummary, *, reason: str = "", abridged: bool = False, all_of_it: bool = True
 ) -> str:
-    """What the next prompt would need, in one line; ``reason``: why it is not what was expected.
+    """The price of the next prompt, in one line; ``reason``: why it is not as expected.
 
-    ``all_of_it``: with what is never replayed.
+    ``all_of_it``: including the parts that are never replayed.
     """
     return ", ".join(price_clauses(summary, reason=reason, abridged=abridged, all_of_it=all_of_it))
 

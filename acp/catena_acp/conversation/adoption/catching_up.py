@@ -1,4 +1,4 @@
-"""What was said in an adopted session since, by its own tool: added below the end of its conversation.
+"""New messages of an adopted session, from its own tool, added below the end of its conversation.
 
 Only if nothing else happened: the conversation is open nowhere, its newest row is the ceiling of the session's link,
 and every turn of it stands in the transcript as it does here. Else nothing is touched, and the next prompt's replay
@@ -66,7 +66,7 @@ class SharedBeginning:
 
 
 async def shared_beginning(reader: Reader, transcript: ForeignTranscript) -> SharedBeginning | None:
-    """What the session was forked with, if a conversation of ours has that; None if it stands for itself."""
+    """The turns that a forked session shares with a conversation of ours; None if it shares none."""
     source_id = transcript.session.forked_from
     if source_id is None or not transcript.complete:
         return None

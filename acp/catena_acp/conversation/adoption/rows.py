@@ -26,7 +26,7 @@ NOT_REOPENED = "opening it would destroy it"
 
 @dataclass(frozen=True, slots=True)
 class AdoptedRows:
-    """What is added to the store for a transcript."""
+    """The rows and turns that a transcript adds to the store, and the pointers and state of its link."""
 
     rows: Sequence[NewMessage]
     turns: Sequence[Turn]

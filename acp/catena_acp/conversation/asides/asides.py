@@ -1,8 +1,8 @@
 """Asides: questions about a conversation that leave no trace in it.
 
-An aside has a session of its own, which knows what the window's next prompt would be answered from. What is said in it
-is kept in memory only, and so are its checkpoints, one at the start of each question; its session is closed, and
-deleted where the agent offers that, when the aside is over.
+An aside has a session of its own, which knows what the window's next prompt would be answered from. Its messages are
+kept in memory only, and so are its checkpoints, one at the start of each question; its session is closed, and deleted
+if the agent offers that, when the aside is over.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Aside:
         return self._closed is not None and self._closed.done()
 
     def price_of(self, question_id: str) -> ContextSummary:
-        """What would be told of the aside itself with a question in place of this one."""
+        """The context of the aside itself that would be told with a question in place of this one."""
         prior = self._rows.prior_context(question_id, self._context.services.budget)
         return ContextSummary.of_prior(ContextSource.TOLD if prior else ContextSource.FORKED, prior)
 

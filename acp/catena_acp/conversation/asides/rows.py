@@ -54,7 +54,7 @@ class AsideRows:
 
     @property
     def answer(self) -> str:
-        """What the agent said to the newest question."""
+        """The agent's answer to the newest question."""
         said: list[str] = []
         for row in self.all:
             if row.kind is Kind.USER:
@@ -111,7 +111,7 @@ class AsideRows:
         return self.add_event(NoticeReported(text, "info"))
 
     def tool(self, tool_call_id: str) -> Mapping[str, Any]:
-        """What is known of a tool call."""
+        """The stored data of a tool call; empty if the call is not known."""
         return (self._reducer.tool(tool_call_id) if self._reducer else None) or {}
 
     def close(self, *, clean: bool, tool_status: str) -> list[RowEvent]:

@@ -51,7 +51,7 @@ class Branches:
         self._conversation = conversation
 
     async def lineage(self) -> Lineage:
-        """What the conversation was forked from, and what was forked from it."""
+        """The source that the conversation was forked from, and the forks of it."""
         async with self._conversation.services.db.read() as reader:
             return await lineage.of_conversation(reader, self._conversation.id)
 

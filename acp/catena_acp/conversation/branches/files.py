@@ -157,10 +157,10 @@ class BranchFiles:
             yield moved
 
     async def follow(self, window_id: str, choice: FileChoice) -> FilesMoved | None:
-        """Bring the files to where the window stands; it went there without them.
+        """Bring the files to the row of the window, which went there without them.
 
-        Undoing the act that took it there then takes them back with it. None where there is nothing to bring. Raises
-        FilesNotKept, StoreError.
+        Undoing the act that took the window there then takes the files back with it. None if there is nothing to bring.
+        Raises FilesNotKept, StoreError.
         """
         async with self._conversation.services.db.read() as reader:
             window = await windows.get(reader, window_id)

@@ -1,7 +1,7 @@
 """Rewinds that an agent asks for through the tools that it was handed: each becomes a question to the person.
 
 The tool's process writes its request into the store, so the store is looked at while a turn of ours runs, and only
-then. What is granted is done after the turn has ended.
+then. A granted rewind is done after the turn has ended.
 """
 
 from __future__ import annotations

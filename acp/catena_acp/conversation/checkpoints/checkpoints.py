@@ -161,7 +161,7 @@ class Checkpoints:
     ) -> Checkpoint:
         """Let a window stand at a checkpoint again; a running turn is stopped first. Files go back by ``choice`` alone.
 
-        What came later can still be reached. Raises NoCheckpoint, AgentError, StoreError.
+        Later messages can still be reached. Raises NoCheckpoint, AgentError, StoreError.
         """
         checkpoint = await self.find(key)
         await window.rewind(checkpoint.message_id, choice=choice)

@@ -40,7 +40,7 @@ _CLOSING_SECONDS = 1.0  # that an agent may take to end a fork that came to noth
 
 @dataclass(frozen=True, slots=True)
 class ForkRequest:
-    """What is to be forked, and how."""
+    """A request for a fork: its source, and the window, agent and directories to use."""
 
     source: ConversationRecord
     window_id: str | None  # the window that it is done in; None in a list

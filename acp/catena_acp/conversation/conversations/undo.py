@@ -66,7 +66,7 @@ class ConversationUndo:
         return await self._step(scope, undone=False)
 
     async def entries(self, scope: Scope, *, limit: int = 200) -> list[JournalEntry]:
-        """What was done, newest first."""
+        """The acts in a scope, newest first, at most ``limit``."""
         async with self._db.read() as reader:
             return await journal.entries(reader, scope.window_id, scope.workspace_id, limit=limit)
 

@@ -1,4 +1,4 @@
-"""What the session of a turn was told and knew: the exact text, and what was left out of it."""
+"""The context of a turn's session: messages it knew, the exact text it was told, and the messages left out of it."""
 
 from __future__ import annotations
 

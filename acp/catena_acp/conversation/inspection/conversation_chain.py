@@ -40,7 +40,7 @@ class ConversationChain:
         apart: bool = False,
         refused: str = "",
     ) -> Price:
-        """What the window's next prompt would need; with another agent, from another row on, or in a fork.
+        """The price of the window's next prompt; with another agent, from another row on, or in a fork.
 
         ``refused``: why the agent forks no session here, if it has just said so. Starts nothing and writes nothing.
         Raises ReadOnly, AgentMissing.
@@ -78,7 +78,7 @@ class ConversationChain:
     async def context(
         self, window: Window, message_id: str | None = None, *, turn_id: str | None = None
     ) -> TurnContext | None:
-        """What the session of a turn knew and was told: of this turn, of the message's, or the newest."""
+        """The context of a turn's session, known and told: of this turn, else of the message's, else of the newest."""
         async with self._conversation.services.db.read() as reader:
             stored = await windows.get(reader, window.id)
             context = await read_context(
@@ -112,7 +112,7 @@ class ConversationChain:
         return check
 
     async def price_of(self, window: Window, link_id: str) -> Price:
-        """What the next prompt would need from an older link on. Raises NotToBePicked, ReadOnly, AgentMissing."""
+        """The price of the next prompt from an older link on. Raises NotToBePicked, ReadOnly, AgentMissing."""
         spec, leaf_id = await self._pickable(link_id)
         return (await prices(self._conversation, window.id, [spec], leaf_id=leaf_id))[0]
 

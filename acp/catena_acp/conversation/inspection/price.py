@@ -1,4 +1,4 @@
-"""What the next prompt would need: what would be told to whom, before anything is done.
+"""The price of the next prompt: the text to be told, and its receiver, before anything is done.
 
 The route is asked, as for a prompt, and the text is made that would be sent; no process is started for it.
 """
@@ -100,11 +100,11 @@ async def prices(
     apart: bool = False,
     forks: bool = True,
 ) -> list[Price]:
-    """What the next prompt of a window would need with each of the agents; in one snapshot.
+    """The prices of a window's next prompt with each of the agents; in one snapshot.
 
     ``leaf_id`` is the row that the prompt would hang from, if that is not the window's leaf. ``apart``: in a
-    conversation of its own, whose links this one's are not. ``forks``: False if no session can be forked for it.
-    Raises ReadOnly.
+    conversation of its own, whose links this one's are not. ``forks``: False if no session can be forked for it. Raises
+    ReadOnly.
     """
     conversation.writable()
     async with conversation.services.db.read() as reader:
@@ -192,9 +192,9 @@ async def _price(
 async def price_when_closed(
     reader: Reader, record: ConversationRecord, leaf_id: str | None, budget: Budget, *, apart: bool = False
 ) -> Price:
-    """What the next prompt below a row would need in a conversation that is not open here.
+    """The price of the next prompt below a row, in a conversation that is not open here.
 
-    ``apart``: in a fork of it. Starts nothing and opens nothing: what the agent can do is what it last could.
+    ``apart``: in a fork of it. Starts nothing and opens nothing: the agent's capabilities are taken as they were last.
     """
     situation = await read_situation(
         reader,

@@ -45,7 +45,7 @@ class Todo:
 
 
 def left_open(answers: Sequence[str]) -> tuple[Todo, ...]:
-    """What the answers, oldest first, leave to be done, with what was ticked among it; () where nothing is open.
+    """The todos that the answers, oldest first, leave open, with ticked ones among them; () if nothing is open.
 
     An answer that lists next steps replaces those of the answers before; a box stays until it is ticked.
     """

@@ -214,7 +214,7 @@ class PromptDelivery:
 
     @property
     def unsaved(self) -> tuple[str, StoreError] | None:
-        """What the agent said in a turn whose end the store did not take, and why; None if nothing is missing."""
+        """The agent's text in a turn whose end the store did not take, and the error; None if nothing is missing."""
         text = self._unclosed[0].recorder.unsaved_text if self._unclosed else ""
         return (text, self._refused) if text and self._refused else None
 

@@ -177,9 +177,9 @@ class PromptQueue:
             await self.publish()
 
     async def publish(self) -> None:
-        """Tell what waits; one that is on its way into the running turn or to another branch does not.
+        """Publish the prompts that wait; one on its way into the running turn or to another branch does not count.
 
-        What cannot be read is told with the next change: what was changed is in the store, and goes on.
+        If they cannot be read, they are published with the next change: the change itself is in the store, and stays.
         """
         try:
             async with self._conversation.services.db.read() as reader:

@@ -79,7 +79,7 @@ class Window:
 
     @property
     def unsaved_answer(self) -> tuple[str, StoreError] | None:
-        """What the agent said in a turn whose end the store did not take, and why; None if nothing is missing."""
+        """The agent's text in a turn whose end the store did not take, and the error; None if nothing is missing."""
         return self._prompts.delivery.unsaved
 
     @property
@@ -114,7 +114,7 @@ class Window:
 
     @property
     def session(self) -> SessionState:
-        """What is known of the session that carries it."""
+        """The known state of the session that carries the window."""
         return self._conversation.session(self.id)
 
     @property
@@ -200,7 +200,7 @@ class Window:
         """Say a prompt in other words, as a sibling of it; returns when its row is committed.
 
         A running turn is stopped first and seen to its end. By ``choice`` the files of the directory go back before the
-        prompt goes out; where they cannot, it does not. Raises AgentError if it is no prompt of this conversation.
+        prompt goes out; if they cannot, it does not go out. Raises AgentError if it is no prompt of this conversation.
         """
         if self._conversation.tenure is None:
             await self.take_over()
@@ -393,9 +393,9 @@ class Window:
         return await self.run_exclusively(lambda: self.leaf.move_leaf(leaf_id, act, choice))
 
     async def bring_files(self, choice: FileChoice) -> FilesMoved | None:
-        """Bring the files to where the window stands, as a part of the act that took it there without them.
+        """Bring the files to the row of the window, as a part of the act that took it there without them.
 
-        None where there is nothing to bring. Raises StillAtWork while the turn runs, FilesNotKept, StoreError.
+        None if there is nothing to bring. Raises StillAtWork while the turn runs, FilesNotKept, StoreError.
         """
         return await self.run_exclusively(lambda: self.files.follow(self.id, choice))
 
@@ -422,9 +422,9 @@ class Window:
         return True
 
     async def rewind(self, message_id: str | None, *, choice: FileChoice | None = None) -> FilesMoved | None:
-        """Go back to a row; a running turn is stopped first, and what waits then waits for the person.
+        """Go back to a row; a running turn is stopped first, and queued prompts are then held for the person.
 
-        What came later can still be reached. By ``choice`` the files go back, too, and are returned.
+        Later messages can still be reached. By ``choice`` the files go back, too, and are returned.
         """
         ran = self.busy
 

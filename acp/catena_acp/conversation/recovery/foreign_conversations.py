@@ -1,8 +1,8 @@
-"""What other clients do to conversations that are open here: to those that they hold, and where any of them goes on.
+"""Other clients' acts on conversations open here: any act on those that they hold, and moves of the place in any.
 
-What is written to a conversation that another client holds is published here as if it were done here. Whoever holds
-one, a client that only reads may move its place. One look at the file's version for the whole process, and a look at
-the rows only where that moved.
+Writes to a conversation that another client holds are published here as if they were done here. Whoever holds a
+conversation, a client that only reads may move its place. One look at the file's version for the whole process, and a
+look at the rows only if that moved.
 """
 
 from __future__ import annotations

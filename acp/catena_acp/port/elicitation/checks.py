@@ -50,7 +50,7 @@ class Checked:
 
 
 def default_of(field: Field) -> Input:
-    """What is in a field before the person changes it."""
+    """The input of a field before the person changes it."""
     match field:
         case TextField(default=default) | ChoiceField(default=default):
             return default or None

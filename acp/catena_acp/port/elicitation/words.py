@@ -1,4 +1,4 @@
-"""What was asked and answered, in words and as data, for the transcript. Pure."""
+"""Questions and answers of elicitations, in words and as data, for the transcript. Pure."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LONG = 200  # characters of a value or message in one line
 
 
 def asked_text(request: Elicitation) -> str:
-    """What was asked, in one line."""
+    """The question of an elicitation, in one line."""
     return f"Asked: {_short(request.message) or 'a form'}"
 
 
@@ -58,7 +58,7 @@ def filled(form: Form, answer: ElicitationAnswer) -> Iterator[tuple[str, str]]:
 
 
 def kept_data(request: Elicitation, answer: ElicitationAnswer | None = None) -> dict[str, Any]:
-    """What the transcript keeps beside the words; the values of secrets are left out."""
+    """The data that the transcript keeps beside the words; the values of secrets are left out."""
     asked: dict[str, Any] = {"message": request.message, "action": answer.action if answer else None}
     detail: list[str] = []
     if isinstance(request, WebPage):
@@ -76,7 +76,7 @@ def kept_data(request: Elicitation, answer: ElicitationAnswer | None = None) -> 
 
 
 def elicitation_shape(request: Elicitation) -> dict[str, Any]:
-    """What was asked, as data."""
+    """An elicitation, as data."""
     if isinstance(request, WebPage):
         return {"mode": "url", "message": request.message, "url": request.url}
     fields = [

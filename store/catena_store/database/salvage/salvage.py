@@ -55,7 +55,7 @@ _POINTERS = """
 
 @dataclass(frozen=True, slots=True)
 class Salvaged:
-    """What was saved, what was not, and where the damaged file is now."""
+    """Counts of rows that were saved and lost, and the new place of the damaged file."""
 
     conversations: int
     messages: int

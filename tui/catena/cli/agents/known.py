@@ -37,7 +37,7 @@ class KnownAgent:
 
     @property
     def path(self) -> str | None:
-        """The path of its program; None where it is not installed."""
+        """The path of the agent's program; None if it is not installed."""
         return shutil.which(self.status.command[0]) if self.status.found else None
 
     @property

@@ -13,7 +13,7 @@ from catena_store.database.location import default_path
 
 
 class Paths(StrEnum):
-    """What the shell itself completes beside the candidates."""
+    """The kind of paths that the shell itself completes in addition to the candidates."""
 
     NONE = "none"
     FILES = "files"

@@ -48,7 +48,7 @@ class _Found:
 def print_changes(named: str, *, turn: str | None, json: bool, patch: bool) -> int:
     """Print the changes of a conversation's newest branch, or of the turn of a message.
 
-    Raises NotFound, Ambiguous, and CommandRefused where there is no such turn.
+    Raises NotFound, Ambiguous, and CommandRefused if there is no such turn.
     """
     found = outcome(_read(named, turn))
     if patch:

@@ -92,10 +92,10 @@ def print_turns(named: str, *, json: bool) -> int:
 def print_restore(
     named: str, message: str, *, paths: Sequence[str] = (), yes: bool = False, diff: bool = False, json: bool
 ) -> int:
-    """Print what restoring the files as they were at a message would change, or do it with ``yes``.
+    """Print what restoring the files as they were at a message would change, or restore them with ``yes``.
 
-    ``paths`` limits it to these files and what is below them, also where someone else changed them since. Raises
-    NotFound, Ambiguous, and CommandRefused where there are no snapshots.
+    ``paths`` limits it to these files and those below them, including files that someone else changed since. Raises
+    NotFound, Ambiguous, and CommandRefused if there are no snapshots.
     """
     plan, chosen, refused = asyncio.run(_restore(named, message, paths, yes=yes))
     left = [*refused, *(step for step in plan.steps if step not in chosen)]
@@ -110,9 +110,9 @@ def print_restore(
 
 
 def end_restore(named: str, ending: RestoreEnding) -> int:
-    """Finish or undo what a restore of a conversation's files had begun when its process ended.
+    """Finish or undo a restore of a conversation's files that was cut off when its process ended.
 
-    Raises NotFound, Ambiguous, and CommandRefused where there is none.
+    Raises NotFound, Ambiguous, and CommandRefused if there is none.
     """
     for path in asyncio.run(_end(named, ending)):
         print(f"left, since someone changed it meanwhile: {safe_line(path)}", file=sys.stderr)

@@ -75,8 +75,8 @@ class Terminal:
     ) -> PermissionOption | None:
         """Ask the person; a rejection if the input ends or the terminal cannot be read.
 
-        There is no default: Enter alone asks again. What was typed before the question stood is dropped. ``whose`` is
-        the agent, where several are asked; paths below ``directory`` are relative to it.
+        There is no default: Enter alone asks again. Input typed before the question was shown is dropped. ``whose``
+        names the agent if several are asked; paths below ``directory`` are shown relative to it.
         """
         whole = list(_subject(asked, directory))
         shown, left = first_rows(whole, _ROWS)

@@ -1,4 +1,4 @@
-"""What is piped into ``catena run`` beside a prompt."""
+"""Text piped into ``catena run`` in addition to a prompt."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def _cased(character: str, case: str) -> str:
 
 
 def joined(text: str, at: int, count: int) -> VimChange | None:
-    """`J`: so many lines put behind the line of a place, with a blank between; None where there is none."""
+    """`J`: join ``count`` lines to the line at a position, separated by blanks; None if no line follows."""
     cursor = at
     for done in range(count):
         end = line_end(text, cursor)
@@ -133,6 +133,6 @@ class Registers:
         self._kept['"'] = register
 
     def take_copied(self) -> str | None:
-        """What is to go to the clipboard of the person; None if nothing is."""
+        """Take the text that is to go to the person's clipboard; None if there is none."""
         copied, self.copied = self.copied, None
         return copied

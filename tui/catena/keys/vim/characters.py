@@ -104,7 +104,7 @@ def line_of(text: str, at: int) -> int:
 
 
 def start_of(text: str, line: int) -> int:
-    """The beginning of a line by its number; of the last one where there are not so many."""
+    """The index at which a line begins, by the line's number; that of the last line if there are fewer."""
     start = 0
     for _ in range(line):
         end = text.find("\n", start)

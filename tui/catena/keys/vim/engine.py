@@ -580,7 +580,7 @@ def _whole_characters(text: str, chosen: Range) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Inserted:
-    """What was typed in insert mode: characters that were deleted before it, and the text."""
+    """The result of typing in insert mode: the number of characters deleted before it, and the text."""
 
     back: int = 0
     text: str = ""
@@ -597,7 +597,7 @@ class Insertion:
     of_command: bool = True  # which `.` does again
 
     def typed(self, text: str, cursor: int) -> Inserted | None:
-        """What was typed here, by the text and cursor now; None if something else was done to the text as well."""
+        """The text inserted here, by the text and cursor now; None if the text was changed in any other way."""
         rest = self.text[self.at :]
         if not text.endswith(rest) or cursor != len(text) - len(rest):
             return None

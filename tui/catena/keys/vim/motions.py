@@ -368,7 +368,7 @@ def _paragraph(move: Move, step: int) -> MotionTarget | None:
 
 
 def search(move: Move, wanted: str, *, forward: bool) -> MotionTarget | None:
-    """The next place of a text, around the end; capitals count where there are any in what is looked for."""
+    """The next match in the text, wrapping around; case counts if ``wanted`` has any capitals."""
     if not wanted:
         return None
     same = wanted == wanted.lower() and len(move.text.lower()) == len(move.text)

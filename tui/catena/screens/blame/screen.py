@@ -276,7 +276,7 @@ class BlameView(ScrollView, can_focus=False):
         self.post_message(self.Moved())
 
     def go_to_turn(self, step: int) -> bool:
-        """Go to the beginning of the next block of a turn, or of the one before; False where there is none."""
+        """Go to the beginning of the next block of a turn, or of the previous one; False if there is none."""
         file = self._file
         if file is None:
             return False

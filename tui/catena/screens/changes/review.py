@@ -39,7 +39,7 @@ class Review:
         return [file.path for file in self.files]
 
     def diff(self, path: str | None) -> FileDiff | None:
-        """The compared file of a path; None where it is not compared yet."""
+        """The compared file of a path; None if it is not compared yet."""
         return None if path is None else self._diffs.get(path)
 
     def listed(self, text: str) -> list[UnreadFile]:
@@ -114,7 +114,7 @@ class Review:
         ]
 
     async def patch(self, files: Sequence[UnreadFile]) -> Patch:
-        """What would be taken back of files, as one patch. Raises SnapshotFailed."""
+        """One patch that takes back the changes of files. Raises SnapshotFailed."""
         paths = {file.path for file in files}
         return await asyncio.to_thread(self.changes.source.patch, paths)
 

@@ -87,13 +87,13 @@ _MORE_KEYS = (
 
 
 class ReviewEnd(Enum):
-    """What the person goes on to from the review."""
+    """The act with which the person leaves the review."""
 
     REWIND = "rewind"
 
 
 class ChangesReader(Protocol):
-    """What the changes are read from, and where it is kept what was seen."""
+    """The source of the changes, and the store of the hunks that were seen."""
 
     async def read(self, leaf_id: str | None, scope: ChangeScope) -> Changes:
         """The changes of a branch. Raises StoreError."""
@@ -104,7 +104,7 @@ class ChangesReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReviewActs:
-    """What is done with a hunk outside of the review."""
+    """The acts on a hunk that lead out of the review."""
 
     quote: Callable[[str], None]  # into the prompt
     edit: Callable[[str, int], Awaitable[None]]  # a file, from a line on; raises EditRefused
@@ -273,7 +273,7 @@ class ChangesScreen(Dialog[TurnPrompt | ReviewEnd | None]):
         )
 
     def on_resize(self, event: Resize) -> None:
-        """Put the hunks beside the files where there is room for both."""
+        """Put the hunks beside the files if there is room for both."""
         self._panes.fit_to(event.size.width)
         self._draw_files()
 

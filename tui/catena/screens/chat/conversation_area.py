@@ -43,12 +43,11 @@ def mode_words(browsed: Record | None) -> tuple[str, str]:
 
 
 class ConversationArea(Vertical):
-    """Holds the transcript, or what stands in its place, and the keys of browsing.
+    """Holds the transcript, or a stand-in for it, and the keys of browsing.
 
-    That is the welcome of an empty conversation, or the start, where there is none yet.
+    The stand-in is the welcome of an empty conversation, or the start if there is no conversation yet.
 
-
-    They reach it only while the transcript has the focus; a letter without a meaning does nothing there.
+    The keys work only while the transcript has the focus; a letter without a meaning does nothing there.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

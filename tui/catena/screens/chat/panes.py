@@ -1,4 +1,4 @@
-"""The panes of the chat screen: one chat area, or two side by side where there is room."""
+"""The panes of the chat screen: one chat area, or two side by side if there is room."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LEAST_COLUMNS = 160  # of a terminal in which two panes stand side by side
 class PaneRow(Horizontal):
     """The open panes, from the left, each with a chat area of its own.
 
-    Where there is no room for two, the one that has the keys is on the screen, and the other one goes on out of sight.
-    An area that was made is kept: what it has begun goes on when its pane is closed.
+    If there is no room for two, the pane that has the keys is on the screen, and the other one goes on out of sight. An
+    area that was made is kept: the work it has begun goes on when its pane is closed.
     """
 
     DEFAULT_CSS = """
@@ -137,7 +137,7 @@ class PaneRow(Horizontal):
     # --- opening and closing
 
     async def show_beside(self, pane: Pane, tab: Tab, arrived: Callable[[], None] = lambda: None) -> None:
-        """Show a tab in the other pane than this one, which is opened where it is not, and give it the keys.
+        """Show a tab in the pane other than this one, open that pane if necessary, and give it the keys.
 
         ``arrived`` is called as soon as the composer there is the tab's. Raises AgentError, StoreError.
         """
@@ -147,7 +147,7 @@ class PaneRow(Horizontal):
         await chat.actions.tabs.take(tab, arrived)
 
     async def stand_beside(self, pane: Pane, tab: Tab) -> None:
-        """Show a tab in the other pane than this one, which is opened where it is not; the keys stay where they are.
+        """Show a tab in the pane other than this one, and open that pane if necessary; the keys stay where they are.
 
         Raises AgentError, StoreError.
         """

@@ -81,7 +81,7 @@ from catena_store.records import Kind, Message, MessageState
 
 
 def status_of(tab: Tab, *, keys: KeyMap = DEFAULT_KEYS) -> Status:
-    """What the composer of a tab says of it."""
+    """The status of a tab, as its composer shows it."""
     session = tab.session or tab.window.session
     doing, ways = "", ""
     if tab.conversation.read_only:
@@ -478,7 +478,7 @@ class TabPresenter:
         transcript.cut(kept, below=transcript.below + (len(gone) if step > 0 else 0))
 
     async def load(self, message_id: str, tab: Tab) -> bool:
-        """Load the rows around a message of a tab unless it is loaded; False where it is not on its branch."""
+        """Load the rows around a message of a tab unless it is loaded; False if it is not on the tab's branch."""
         if tab is self.shown and self._parts.transcript.record(message_id) is None:
             try:
                 await self._show(tab, message_id, anew=True)

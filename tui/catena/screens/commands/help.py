@@ -183,7 +183,7 @@ class HelpScreen(PageScreen):
 
 
 def keys_text(keys: Sequence[tuple[str, str]], width: int) -> Content:
-    """Keys with what they do, a line each where there is room."""
+    """Keys with what they do, a line each if there is room."""
     return Content("\n").join(_pair(key, does, width) for key, does in keys)
 
 

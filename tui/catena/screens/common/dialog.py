@@ -74,7 +74,7 @@ class Dialog(ModalScreen[ScreenResultType]):
 
     @property
     def subject(self) -> Subject:
-        """What the sheet is about."""
+        """The subject of the sheet."""
         return self._words.subject
 
     def compose_head(self, *inside: Widget) -> ComposeResult:
@@ -97,7 +97,7 @@ class Dialog(ModalScreen[ScreenResultType]):
         count: str | None = None,
         subject: Subject | None = None,
     ) -> None:
-        """Replace words of the head; None leaves what is there."""
+        """Replace words of the head; None leaves those that it has."""
         before = self._words
         self._words = SheetWords(
             before.title if title is None else title,

@@ -257,7 +257,7 @@ def changed_files(changes: Changes, diffs: Sequence[FileDiff]) -> dict[str, str]
 
 
 def branch_part(letter: str, title: str, tail: BranchTail, width: int, *, works: bool = False) -> Content:
-    """What is to be known of what one of the branches has, in a width; ``works``: its turn goes on."""
+    """The part on one branch, wrapped to a width: its letter, its title and its facts; ``works``: its turn goes on."""
     head = Content.styled(f"{letter}  {safe_line(title)}", "bold").wrap(max(8, width))
     rows = (row for words in _facts(tail, works=works) for row in words.wrap(max(8, width - len(_MARGIN))))
     return Content("\n").join([*head, *(Content.assemble(_MARGIN, row) for row in rows)])

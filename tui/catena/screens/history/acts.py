@@ -1,4 +1,4 @@
-"""What is done to conversations of the history while it stays open, and the menu of all acts."""
+"""Acts on conversations of the history while it stays open, and the menu of all acts."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ Wanted = Literal["open", "beside", "read", "fork", "edit", "quote", "tree", "exp
 
 @dataclass(frozen=True, slots=True)
 class HistoryChoice:
-    """What the person wants of a conversation, at a hit where there is one."""
+    """The act that the person wants for a conversation, at a hit if there is one."""
 
     act: Wanted
     entry: HistoryEntry
@@ -196,7 +196,7 @@ class ActsMenu(Widget, can_focus=True):
         return self.has_class("-open")
 
     def offer(self, entries: Sequence[HistoryEntry], hit: MessageHit | None) -> None:
-        """Show what can be done with a conversation, at a hit where there is one, or with several that are marked."""
+        """Show the acts for a conversation, at a hit if there is one, or for several that are marked."""
         self._lines = _lines(entries, at_hit=hit is not None)
         self._cursor = 0
         self.set_class(True, "-open")

@@ -38,7 +38,7 @@ _LEAST_LETTERS = 3  # of the name of a filter: ordinary words begin like one, to
 
 
 class HistoryFilter(SafeInput):
-    """What the history is filtered by; ``box`` shows what the word at the cursor can become."""
+    """The filter of the history; ``box`` shows the completions of the word at the cursor."""
 
     def __init__(self, listing: HistoryListing, reader: HistoryReader, box: QueryCompletions) -> None:
         super().__init__(placeholder="Type to filter", compact=True, id="filter")
@@ -114,7 +114,7 @@ class TitleField(SafeInput):
 def nothing_found(
     scope: HistoryScope, elsewhere: int, *, searching: bool, any_at_all: bool, wider: str
 ) -> str:
-    """Words in the place of rows, where there are none; ``wider`` is the key of the next scope."""
+    """Words in place of the rows if there are none; ``wider`` is the key of the next scope."""
     if elsewhere:
         return f"0 {_HERE[scope]} · {elsewhere:,} elsewhere{wider and f', {wider}'}"
     if searching:
@@ -167,7 +167,7 @@ class HistoryHead(TypingBox):
 
 
 class QueryCompletions(RowList):
-    """What the word at the cursor can become; hidden where there is nothing."""
+    """The completions of the word at the cursor; hidden if there are none."""
 
     DEFAULT_CSS = """
     QueryCompletions {

@@ -513,7 +513,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
         self._to_scope(HistoryScope[event.clicked])
 
     def on_resize(self, event: events.Resize) -> None:
-        """Show the preview beside the list where there is room."""
+        """Show the preview beside the list if there is room."""
         self.set_class(event.size.width >= _BESIDE, "-beside")
         if self.has_class("-beside"):
             self.set_class(False, "-previewed")

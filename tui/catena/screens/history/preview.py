@@ -34,7 +34,7 @@ _ONE_LINE = {ord("\n"): " ", ord("\t"): " "}
 
 @dataclass(frozen=True, slots=True)
 class Previewed:
-    """What the pane shows of a conversation; ``preview`` is None until it is read."""
+    """The preview pane's view of a conversation; ``preview`` is None until it is read."""
 
     entry: HistoryEntry
     preview: Preview | None = None

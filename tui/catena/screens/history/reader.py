@@ -76,7 +76,7 @@ class ReadScreen(ReadingScreen[None]):
 def read_screen(
     entry: HistoryEntry, rows: Sequence[Message], hit: MessageHit | None, *, agent: str
 ) -> ReadScreen:
-    """The messages of a conversation, with a hit and its words marked where there is one."""
+    """The messages of a conversation; a hit and its words are marked if there is one."""
     words = tuple(dict.fromkeys(hit.snippet[start:end] for start, end in hit.spans)) if hit else ()
     found = (hit.message_id, words) if hit else None
     return ReadScreen(entry.name, rows, directory=entry.cwd, about=agent, found=found)

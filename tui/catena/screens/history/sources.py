@@ -1,6 +1,6 @@
-"""What the history is read from: our conversations, a search in their messages, and sessions of other tools.
+"""The sources of the history: our conversations, a search in their messages, and sessions of other tools.
 
-Those of other tools are listed once they are wanted; whether copies of them are kept is asked once.
+Sessions of other tools are listed on demand; the person is asked once whether to keep copies of them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _KEEP_COPIES = "Keep copies of other tools' sessions? {keep_copies} yes · {no_c
 
 @dataclass(frozen=True, slots=True)
 class HistorySources:
-    """What the history is read from, and what is done to it."""
+    """The sources of the history, and the acts on it."""
 
     listing: HistoryListing
     reader: HistoryReader
@@ -43,7 +43,7 @@ class HistorySources:
 
 @dataclass(slots=True)
 class Search:
-    """What is looked for now, and what was found so far."""
+    """The current search: its query, and its hits so far."""
 
     query: HistoryQuery = field(default_factory=HistoryQuery)
     facts: QueryFacts | None = None

@@ -419,7 +419,7 @@ def setting_row(setting: ListedSetting, path: Path, trouble: str = "") -> Row:
 
 
 def about(setting: ListedSetting, path: Path, *, short: bool = False) -> str:
-    """What is said of the setting under the cursor; ``short``: there are few rows."""
+    """The description of the setting under the cursor; ``short``: there are few rows."""
     if short:
         return setting.does
     source = _source_words(setting, path)

@@ -13,7 +13,7 @@ _MOST_BYTES = 1 << 20  # of the file; a larger one is another
 
 
 def read_text(path: Path) -> str | None:
-    """The text of the settings file, None if there is none. Raises InvalidSettings where it cannot be read."""
+    """The text of the settings file, None if there is none. Raises InvalidSettings if it cannot be read."""
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)
@@ -97,7 +97,7 @@ class SettingsDocument:
                 raise self.wrong((name,), f"must be a table with {', '.join(f'`{each}`' for each in known)}")
 
     def at(self, key: tuple[str, ...]) -> Any:
-        """The value of a key, None where it is not set."""
+        """The value of a key, None if it is not set."""
         value: Any = self.values
         for name in key:
             value = value.get(name) if isinstance(value, Mapping) else None
@@ -117,7 +117,10 @@ class SettingsDocument:
                 raise self.wrong((*at, key), f"is not a setting; known: {', '.join(known)}")
 
     def text_at(self, table: Mapping[str, Any], at: tuple[str, ...]) -> str | None:
-        """A text, None where it is not set."""
+        """The text at a key of a table, None if it is not set.
+
+        Raises InvalidSettings if it is empty or not a string.
+        """
         value = table.get(at[-1])
         if value is None or (isinstance(value, str) and value):
             return value

@@ -149,7 +149,7 @@ class _ServerTable:
 def mcp_values(
     servers: tuple[McpSetting, ...],
 ) -> Iterator[tuple[tuple[str, ...], str | bool | tuple[str, ...]]]:
-    """What is set for each server, by its key."""
+    """The settings of each server that are set, by their keys."""
     for server in servers:
         at = ("mcp", server.name)
         for key in ("command", "url", "agents", "projects"):

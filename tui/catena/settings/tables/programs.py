@@ -17,7 +17,7 @@ class Program:
     shell: bool = False  # ``words`` is one text
 
     def arguments(self, environment: Mapping[str, str]) -> tuple[str, ...]:
-        """What is started."""
+        """The command line to start; a shell command runs in ``$SHELL``, or in ``/bin/sh`` if that is not set."""
         return (environment.get("SHELL") or "/bin/sh", "-c", self.words[0]) if self.shell else self.words
 
     def __str__(self) -> str:

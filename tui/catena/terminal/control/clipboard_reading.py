@@ -39,7 +39,7 @@ class ClipboardImage:
 
 @dataclass(frozen=True, slots=True)
 class ClipboardFailure:
-    """Why nothing was read, in words for the person; ``empty`` where there is no image."""
+    """The reason why nothing was read, in words for the person; ``empty`` if there is no image."""
 
     words: str
     empty: bool = False

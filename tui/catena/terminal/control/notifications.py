@@ -99,9 +99,9 @@ def _form_of(name: str) -> NotificationForm | None:
 def notification_sequence(
     notification: Notification, form: NotificationForm, environment: Mapping[str, str]
 ) -> str:
-    """What is sent to the terminal for a notification; AUTO is by the environment.
+    """The sequence that sends a notification to the terminal; AUTO is resolved by the environment.
 
-    Within tmux and screen the bell rings besides: nothing tells whether they pass the sequence on.
+    Within tmux and screen the bell rings too, since nothing tells whether they pass the sequence on.
     """
     if form is NotificationForm.AUTO:
         form = form_by_environment(environment)

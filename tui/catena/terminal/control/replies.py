@@ -88,7 +88,7 @@ def answers_queries(environment: Mapping[str, str]) -> bool:
 
 
 def reply_of(sequence: str) -> Reply | None:
-    """What the terminal replies by a whole sequence; None for any other one."""
+    """The terminal's reply in a whole sequence; None for any other sequence."""
     found = _REPLY.fullmatch(sequence)
     if found is None:
         return None

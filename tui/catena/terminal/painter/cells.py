@@ -230,8 +230,9 @@ class CellRow:
     def blanks_in_reach(self, start: int) -> set[int]:
         """The blanks from ``start`` on that a doubtful character before them may reach over.
 
-        A terminal that draws joined emoji apart, or as wider than they are here, has them there. What is erased only is
-        taken for free room by some (kitty), and keeps remains in others (VTE, xterm); a blank that is sent is a blank.
+        A terminal that draws joined emoji apart, or wider than they are here, has them there. Some terminals (kitty)
+        take cells that are only erased for free room, and others (VTE, xterm) keep remains in them; a blank that is
+        sent is a blank.
         """
         reached: set[int] = set()
         for x, text in enumerate(self.texts[start:], start):

@@ -17,7 +17,7 @@ DOT = "•"
 
 @dataclass(frozen=True, slots=True)
 class RedactedWords:
-    """What is hidden: texts wherever they stand as a word of their own, each character behind a dot."""
+    """The words to hide: texts wherever they stand as a word of their own, each character behind a dot."""
 
     pattern: re.Pattern[str] | None
 

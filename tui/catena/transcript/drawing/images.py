@@ -34,7 +34,7 @@ class DrawnImages:
         return bool(self._wanted)
 
     def take_wanted(self) -> dict[ImageSlot, str]:
-        """What is wanted, each with the id of its message."""
+        """Take the wanted image slots, each with the id of its message."""
         wanted, self._wanted = self._wanted, {}
         self._asked.update(wanted)
         return wanted

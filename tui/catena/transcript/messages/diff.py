@@ -27,7 +27,7 @@ Words = Mapping[int, Sequence[tuple[int, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """The lines of a diff that are shown where there is little room; None stands for a gap between them."""
+    """The lines of a diff that are shown if there is little room; None stands for a gap between them."""
 
     rows: Sequence[DiffLine | None]
     hidden: int  # changed lines that are left out
@@ -75,10 +75,10 @@ def draw_diff(
     wrapped: bool = True,
     side_by_side: bool | None = None,
 ) -> list[Line]:
-    """Draw lines of a diff, with a gap for None; where there is much room, both versions beside each other.
+    """Draw lines of a diff, with a gap for None; both versions beside each other if there is much room.
 
-    The lines begin at the text's edge; a line that is too long is cut unless ``wrapped``. ``side_by_side``: whatever
-    room there is.
+    The lines begin at the text's edge; a line that is too long is cut unless ``wrapped``. ``side_by_side``, unless
+    None, decides regardless of the room.
     """
     known = [row for row in rows if row is not None]
     words = changed_words(known)

@@ -100,7 +100,7 @@ class TextRange:
 
     @property
     def source(self) -> str:
-        """What is copied."""
+        """The text that a copy of this part takes."""
         return self.text()[self.start : self.end].strip("\n")
 
 

@@ -327,7 +327,7 @@ def _unless_short(draw: partial[list[Line]], options: RenderOptions) -> list[Lin
 def excerpt_rows(
     diffs: Sequence[AnyDiff], most: int = DIFF_ROWS, *, context: int = 1
 ) -> tuple[list[DiffLine | str | None], int]:
-    """Choose at most ``most`` rows of a call's diffs, each file named where there are several; and how many are left.
+    """Choose at most ``most`` rows of a call's diffs, each file named if there are several, and count the hidden lines.
 
     Changed lines go before the ``context`` unchanged ones around them.
     """

@@ -318,7 +318,7 @@ class Column:
                 self._connect(self.position(entry))
 
     def gather(self, gathers: bool) -> None:
-        """Put work that is no longer new into groups from now on, or leave what is shown of it: somebody reads it."""
+        """Group work that is no longer new from now on, or leave it as shown, for a person who is reading it."""
         left_open = self._groups.gather(gathers)
         if left_open is not None and left_open.message.id in self._positions:
             self._connect(self.position(left_open))

@@ -55,7 +55,7 @@ class CallRun:
 
 
 class CallGroups:
-    """What the person folded of groups, and whether work that is no longer new goes into them now."""
+    """The folds of groups that the person set, and whether work that is no longer new is grouped now."""
 
     def __init__(self) -> None:
         self._folds: dict[str, bool] = {}  # by the first message of a group

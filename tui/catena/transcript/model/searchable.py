@@ -1,4 +1,4 @@
-"""What is looked for in a message: its text as it is shown, and how often a text is in it. Pure."""
+"""The searchable text of a message, as it is shown, and the number of matches in it. Pure."""
 
 from __future__ import annotations
 

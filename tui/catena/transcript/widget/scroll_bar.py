@@ -23,7 +23,7 @@ class TranscriptScrollBar(ScrollBar):
     """Vertical scroll bar of one thin line, which takes no cell from the rows."""
 
     def set_palette(self, palette: Palette) -> None:
-        """Draw in the styles of a palette; what is above and below the thumb is drawn where there are grounds."""
+        """Draw in the styles of a palette; the track above and below the thumb is drawn if the palette has grounds."""
         track, thumb = palette.scroll_track, palette.scroll_thumb
         glyph = _GLYPH if palette.has_grounds else " "
         self._strips = {

@@ -58,7 +58,7 @@ class Entered(Message):
 
 
 class Filled(Message):
-    """What is in a field changed."""
+    """The text in a field changed."""
 
     def __init__(self, value: Input) -> None:
         super().__init__()
@@ -258,7 +258,7 @@ class FieldRow(Widget):
     """
 
     class Changed(Message):
-        """What is in the field changed."""
+        """The input of the field changed."""
 
         def __init__(self, field: Field, value: Input) -> None:
             super().__init__()

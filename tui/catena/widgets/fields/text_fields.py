@@ -1,7 +1,7 @@
 """Fields that text is edited in, drawn so that nothing in the text can steer the terminal.
 
-The text itself stays what it is. What is drawn, wrapped, clicked at and walked through is another text of the same
-length, in which whatever a terminal would obey is one visible cell. Every field that takes text is one of these.
+The text itself is not changed. Drawing, wrapping, clicks and cursor moves use another text of the same length, in which
+every character that a terminal would obey is one visible cell. Every field that takes text is one of these.
 """
 
 from __future__ import annotations

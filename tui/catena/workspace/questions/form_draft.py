@@ -18,9 +18,9 @@ class FormDraft:
 
     @property
     def typed(self) -> str:
-        """What the person typed into it, without secrets: what is returned where the form is not sent.
+        """The person's input to the form, without secrets, to be returned if the form is not sent.
 
-        What the agent had filled in is not the person's. The text is never a command: it was typed for a form.
+        Values that the agent had filled in are not the person's. The text is never a command: it was typed for a form.
         """
         texts = [
             (field.label.title, typed)

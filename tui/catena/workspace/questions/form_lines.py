@@ -52,7 +52,7 @@ def page_lines(page: WebPage) -> Iterator[str]:
 
 
 def about_field(field: Field) -> Iterator[str]:
-    """What is worth knowing of a field before it is filled in: a line each."""
+    """The facts to know about a field before it is filled in, a line each."""
     label = field.label
     if label.description:
         yield f"{safe_line(label.description)}"

@@ -35,7 +35,7 @@ _WIDTH = 80  # cells that a row is taken to have where it is counted
 
 
 def changed_words(changed: Sequence[str]) -> str:
-    """What the agent changed while its question was open."""
+    """A line on the agent's changes to its question while it was open."""
     more = f" and {len(changed) - _LABELS:,} more" if len(changed) > _LABELS else ""
     return f"Changed while it was open: {', '.join(safe_line(label[:_LABEL]) for label in changed[:_LABELS])}{more}"
 
@@ -48,7 +48,7 @@ def always_words(rule: Rule) -> str:
 
 
 def saved_words(answered: int) -> str:
-    """What is said when a rule is saved, which ``answered`` other requests."""
+    """The message after a rule is saved, which also answered ``answered`` other requests."""
     also = f"It also answered {counted(answered, 'open request')}. " if answered else ""
     return f"Rule saved for this project. {also}/permissions lists and removes rules."
 

@@ -390,7 +390,7 @@ class ScreenSurface:
 
 
 def behind(prompt: str, draft: str) -> str | None:
-    """What was typed behind a restored prompt; None if the prompt was changed."""
+    """The text typed below a restored prompt; None if the prompt was changed."""
     if draft.strip() == prompt.strip():
         return ""
     return draft[len(prompt) + 1 :] if draft.startswith(f"{prompt}\n") else None

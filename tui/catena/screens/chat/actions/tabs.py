@@ -149,9 +149,9 @@ class TabActions:
             await self._read(tab, self._turn_to(tab, way))
 
     async def show_beside(self, tab: Tab, way: UnplacedDraft | None = None) -> None:
-        """Show a tab in the other pane, where there is room for two; else in this one.
+        """Show a tab in the other pane if there is room for two, else in this one.
 
-        What was written on the ``way`` goes along. Who has gone to the other pane meanwhile stays with what is there.
+        The draft written on the ``way`` goes along. If the person has gone to the other pane meanwhile, its tab stays.
         """
         context = self._context
         if not context.panes.room or context.tabs.panes.of(tab) is not None:
@@ -163,7 +163,7 @@ class TabActions:
             context.say(f"“{tab.name()}” is open in a tab.")
 
     async def open_beside(self, conversation_id: str) -> Tab:
-        """Show a conversation in the other pane, in its tab or a new one; in this pane where there is no room."""
+        """Show a conversation in the other pane, in its tab or a new one; in this pane if there is no room."""
         context = self._context
         way = context.drafts.set_out()
         with context.drafts.under_way(way):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Beginning:
-    """What the composer says and its `y` does while the start is shown."""
+    """The composer's words, and the act of its `y`, while the start is shown."""
 
     def __init__(self, conversation: ConversationArea, prompt: PromptArea, pace: KeyPace) -> None:
         self._conversation = conversation

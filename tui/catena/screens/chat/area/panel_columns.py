@@ -217,7 +217,7 @@ class StandingColumn(Vertical):
 
     @property
     def rows(self) -> int:
-        """The rows that the panels take where there is room."""
+        """The rows that the panels take if there is room."""
         return self.plan.rows + self.queue.rows
 
     @property

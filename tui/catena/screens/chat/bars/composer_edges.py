@@ -188,7 +188,7 @@ class ComposerEdges:
             self.draw()
 
     def show_keys(self, keys: Sequence[Hint]) -> None:
-        """Show hints on the upper edge: there is text where they would stand."""
+        """Show hints on the upper edge, because text occupies their usual place."""
         if tuple(keys) != self._keys:
             self._keys = tuple(keys)
             self.draw()

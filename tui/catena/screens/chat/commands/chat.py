@@ -58,7 +58,7 @@ class Chat:
 
     @property
     def context(self) -> ChatContext:
-        """What the actions work with."""
+        """The context that the actions work with."""
         return self.actions.context
 
     @property

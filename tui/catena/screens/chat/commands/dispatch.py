@@ -1,4 +1,4 @@
-"""What is done by a command, by Enter, or by a key or a click in a widget, once the store is open."""
+"""Handling of commands, of Enter, and of keys and clicks in widgets, once the store is open."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Fields(Vertical):
 
 
 class Asked(Vertical):
-    """What is asked, as high as it is, up to what the fields and the answers leave of the band; the rest scrolls."""
+    """The question, as high as its text, up to the rows that fields and answers leave of the band; the rest scrolls."""
 
     DEFAULT_CSS = """
     Asked { height: auto; overflow-y: auto; scrollbar-size-vertical: 1; }
@@ -160,7 +160,7 @@ class ElicitationPanel(Vertical, can_focus=True):
             self.address = address
 
     class Typed(Message):
-        """What is filled in changed."""
+        """The input of the form changed."""
 
     class Mistyped(Message):
         """A text about a key without a meaning here."""

@@ -40,7 +40,7 @@ class PlanPanel(Widget):
 
     @property
     def rows(self) -> int:
-        """The rows that it takes where there is room."""
+        """The rows that the plan takes if there is room."""
         return 1 + min(len(self._entries), _SHOWN) if self._entries else 0
 
     def render(self) -> Content:

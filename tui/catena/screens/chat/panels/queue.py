@@ -172,7 +172,7 @@ class QueueList(Widget, can_focus=True):
 
     @property
     def rows(self) -> int:
-        """The rows that it takes where there is room."""
+        """The rows that the queue takes if there is room."""
         return min(len(self._items), _SHOWN) + (len(self._items) > _SHOWN)
 
     def render(self) -> Content:

@@ -1,4 +1,4 @@
-"""What the composer's text can become: the list of it is made when there is first something to complete."""
+"""Completions of the composer's text; their list is made when there is first something to complete."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class DroppedFiles:
 
     @property
     def words(self) -> str:
-        """What was done, in a sentence."""
+        """A sentence on the files that were attached or mentioned."""
         if not self.mentions:
             names = [safe_line(Path(path).name) for path in self.attached]
             return f"Attached {names[0]}." if len(names) == 1 else f"Attached {len(names)} pictures."

@@ -186,7 +186,7 @@ class PromptArea(Centred):
 
     @property
     def place(self) -> str:
-        """What the composer is used for while it has the keys, as its hints are called."""
+        """The use of the composer while it has the keys, by the name that its hints have."""
         if self.completion.is_open:
             if self.mentions.active:
                 return "mentioning"

@@ -54,7 +54,7 @@ class RowPiece:
 
 @dataclass(frozen=True)
 class HistoryRows:
-    """What the list shows: entries in their order, and what was found of each."""
+    """The content of the list: entries in their order, and the hits in each of them."""
 
     entries: Sequence[HistoryEntry] = ()
     qualities: Sequence[Quality] = ()

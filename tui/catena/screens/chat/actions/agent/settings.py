@@ -27,7 +27,7 @@ Prices = Callable[[Sequence[AgentSpec]], Awaitable[Sequence[str]]]
 
 
 def other_agents(tab: Tab, settings: Settings) -> list[AgentSpec]:
-    """The agents that are ready to go on in place of a tab's; rehearsal only where there is no other."""
+    """The agents that are ready to go on in place of a tab's; rehearsal only if there is no other."""
     ready = [
         find_agent(choice.name, settings)
         for choice in agent_choices(settings, None)

@@ -29,7 +29,7 @@ class AttachmentActions:
     def attach_pasted(self, paths: Sequence[str]) -> None:
         """Attach files whose paths were pasted; the path of a file that cannot be attached is restored.
 
-        What is sent next in the draft waits for them: they go along with it.
+        The next text sent from the draft waits for the files, and takes them along.
         """
         self._begin("\n".join(paths), partial(self._attach_paths, paths))
 
