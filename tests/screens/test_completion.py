@@ -53,6 +53,21 @@ def test_u01_a_whole_name_stands_before_a_beginning_before_a_part_whosever_the_c
     assert keys("/view")[:2] == ["template:reviewer", "agent:review"]
 
 
+def test_u01_what_is_typed_to_the_letter_and_can_be_sent_stands_first() -> None:
+    agent = [AgentCommand(name, "", None) for name in ("review", "suspend-all")]
+    unwanted = Template("search", "say so", of_project=True, allowed=False)
+    own = [unwanted, template("Review"), template("Model"), template("suspend")]
+
+    def keys(typed: str) -> list[str]:
+        return [row.key for row in completions(typed, SLASH_COMMANDS, agent, own)]
+
+    assert keys("/review")[:2] == ["agent:review", "template:Review"]
+    assert keys("/Review")[:2] == ["template:Review", "agent:review"]
+    assert (keys("/Model")[0], keys("/model")[0]) == ("template:Model", "own:model")
+    assert keys("/suspen") == ["agent:suspend-all", "template:suspend"]  # this one is hidden by Catena's
+    assert keys("/search")[0] == "own:history"
+
+
 def test_u01_pickers_put_a_whole_name_before_a_beginning_before_a_part() -> None:
     rows = [Row(each, each) for each in ("copilot", "pipeline", "pi", "opusplan", "opus", "gpt-opus")]
     for match in (words_match, fuzzy_match):

@@ -15,6 +15,7 @@ from catena.widgets.composer import Composer
 from catena_acp.continuity.services import Tenure
 from catena_acp.conversation.prompts.queue import PromptQueue, TakenPrompt
 from catena_acp.port.port import AgentSpec
+from catena_store.conversations import trusted_files
 from support.screen.pilot import Person, at_the_screen
 from support.screen.terminal import EMPTY_BOX, KEYS, Place
 
@@ -339,6 +340,27 @@ async def test_u01_before_the_agent_has_announced_its_commands_only_a_whole_name
         assert person.draft == "/hist"
         await person.press("enter")
         await person.sees("╭ History")
+
+
+async def test_u01_the_name_of_a_template_that_is_not_wanted_waits_for_the_agents_command_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(*_: object) -> bool:
+        return False
+
+    monkeypatch.setattr(trusted_files, "answer_of", refused)
+    monkeypatch.setenv("CATENA_CONFIG_DIR", str(tmp_path / "config"))
+    for folder, name in ((".catena/prompts", "review"), ("config/prompts", "reviewer")):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / f"{name}.md").write_text("say it")
+    silent = AgentSpec("silent", "Silent", (sys.executable, "-m", "catena_acp.rehearsal", "--no-commands"))
+    async with at_the_screen(str(tmp_path), agent=silent) as person:
+        await person.idle()
+        await person.type("/review")
+        await person.sees("/reviewer")
+        await person.press("enter")
+        await person.sees("The agent has not listed its commands yet.")
+        assert person.draft == "/review"
 
 
 def test_w03_a_command_that_nobody_has_is_refused_also_when_its_enter_comes_in_one_write(

@@ -82,8 +82,10 @@ class FileTable:
         return path in self.paths
 
     def best(self, typed: str, limit: int = OFFERED) -> list[str]:
-        """The paths that fit, best first: by name before by path, whole names and beginnings of words first."""
-        typed = typed.lower()
+        """The paths that fit, best first: by name before by path, whole names and beginnings of words first.
+
+        What is typed to the letter goes before what differs in capitals.
+        """
         if not typed:
             return list(self.paths[:limit])
         found: dict[int, None] = {}
@@ -99,9 +101,11 @@ class FileTable:
         first = [at for at in hits if at < self._favourites]
         return first + sorted(hits[len(first) :], key=lambda at: len(self._names[at]))
 
-    def _ranks(self, typed: str) -> Iterator[Iterator[int]]:
-        names, every = self._names, range(len(self._names))
-        yield compress(every, map(operator.eq, names, repeat(typed)))
+    def _ranks(self, as_typed: str) -> Iterator[Iterator[int]]:
+        typed, names, every = as_typed.lower(), self._names, range(len(self._names))
+        whole = list(compress(every, map(operator.eq, names, repeat(typed))))
+        yield (at for at in whole if self.paths[at].rstrip("/").rpartition("/")[2] == as_typed)
+        yield iter(whole)
         yield compress(every, map(str.startswith, names, repeat(typed)))
         within = list(islice(compress(every, map(operator.contains, names, repeat(typed))), _RANKED))
         begins = re.compile(rf"(?:^|[^a-z0-9]){re.escape(typed)}").search

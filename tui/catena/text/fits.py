@@ -1,4 +1,4 @@
-"""How well a name fits what is typed of it: in full, its beginning, a part of it, its letters."""
+"""How well a name fits what is typed of it: to the letter, in full, its beginning, a part of it, its letters."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from enum import IntEnum
 class Fit(IntEnum):
     """How a name fits, the best first."""
 
-    WHOLE = 0
-    BEGINS = 1
-    INSIDE = 2
-    LETTERS = 3  # in their order
-    NONE = 4
+    EXACT = 0
+    WHOLE = 1  # but for capitals
+    BEGINS = 2
+    INSIDE = 3
+    LETTERS = 4  # in their order
+    NONE = 5
 
 
 class Fits:
@@ -28,9 +29,11 @@ class Fits:
 
     def __call__(self, name: str) -> tuple[Fit, float]:
         """How a name fits, and a number that is lower for the better one of two that fit alike."""
+        if name == self._typed:
+            return Fit.EXACT, 0.0
         low = name.casefold()
         if low == self._low:
-            return Fit.WHOLE, float(name != self._typed)
+            return Fit.WHOLE, 0.0
         if low.startswith(self._low):
             return Fit.BEGINS, float(len(name))
         points = self._search.match(self._typed, name)[0]

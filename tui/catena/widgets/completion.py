@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -254,6 +253,7 @@ def completions(
         return []
     if behind:
         return _verb_rows(name, verb, own_commands)
+    templates = [each for each in templates if not each.refused]
     theirs = {*(each.name for each in agent_commands), *(each.name for each in templates)}
     own = [
         (
@@ -267,19 +267,17 @@ def completions(
     by = dict.fromkeys(taken, "Catena has a command")
     prompts = []
     for template in templates:
-        if template.refused:
-            continue
         prompts.append(((template.name,), _template_row(template, hidden_by=by.get(template.name, ""))))
         has = "the project has" if template.of_project else "Catena has" if template.shipped else "you have"
         by.setdefault(template.name, f"{has} a template")
     agents = [((each.name,), _agent_row(each, hidden_by=by.get(each.name, ""))) for each in agent_commands]
-    # A better fit stands before a worse one, whosever it is: Enter takes the first.
+    # Enter takes the first: a better fit stands before a worse one, whosever it is, and what cannot be sent behind all.
     ranked = (
         *_ranked(text[1:], own, 0),
         *_ranked(text[1:], prompts, 1),
         *_ranked(text[1:], agents, 2),
     )
-    return [row for _, row in sorted(ranked, key=operator.itemgetter(0))]
+    return [row for _, row in sorted(ranked, key=lambda each: (each[1].dim, each[0]))]
 
 
 def _verb_rows(name: str, verb: str, commands: Sequence[CommandWords]) -> list[Row]:

@@ -371,7 +371,9 @@ class PromptArea(Centred):
                 lambda: self.templates.late,
             )
             return False
-        named = any(f"/{each.name}" == self.composer.text for each in self.templates.known)
+        named = any(
+            f"/{each.name}" == self.composer.text for each in self.templates.known if not each.refused
+        )
         if self.completion.is_open and not named and (self.chat.opened is None or self.chat.tab is not None):
             try:
                 async with asyncio.timeout(_PATIENCE):
