@@ -98,6 +98,10 @@ async def test_u06_a_long_silence_says_for_how_long_but_not_while_a_tool_runs(tm
         person.tab.heard_at = person.tab.since = time.monotonic() - 130
         person.chat.context.presenter.refresh()
         await person.sees(f"{quiet_words(130)} · esc stops")
+        await person.pilot.resize_terminal(40, 10)
+        await person.sees("· esc stops · no word")  # the end is cut off
+        await person.pilot.resize_terminal(100, 30)
+        await person.sees(f"{quiet_words(130)} · esc stops")
         person.tab.heard_at = time.monotonic()
         await person.sees_no("no word for")
         await person.press("escape")

@@ -210,6 +210,7 @@ _TOGETHER = 100  # rows that are put on the screen at once
 _MOST_BEHIND = 500  # rows; beyond them the newest page is read instead of drawing each
 _MOST_ROWS = 1_000  # that the transcript shows before some go, unless they are near the screen,
 _FEWEST_CUT = 300  # and no fewer than these
+_WAITING_WORDS = 80  # cells, in which all can be said of a long silence
 
 
 @dataclass(frozen=True, slots=True)
@@ -696,7 +697,9 @@ class TabPresenter:
         quiet = time.monotonic() - max(tab.since, tab.heard_at)
         if quiet < QUIET or self.newest_with(_runs):
             return ""
-        return f"{quiet_words(quiet)} · {self._keys().fill('{stop} stops')}"
+        words, way = quiet_words(quiet), self._keys().fill("{stop} stops")
+        first, then = (words, way) if self._parts.transcript.size.width >= _WAITING_WORDS else (way, words)
+        return f"{first} · {then}"
 
     def _show_composer(self, tab: Tab) -> None:
         """Draw the words of the composer's box."""
