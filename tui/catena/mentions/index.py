@@ -84,7 +84,7 @@ class FileTable:
     def best(self, typed: str, limit: int = OFFERED) -> list[str]:
         """The paths that fit, best first: by name before by path, whole names and beginnings of words first.
 
-        What is typed to the letter goes before what differs in capitals.
+        A name typed to the letter goes before one that differs in capitals.
         """
         if not typed:
             return list(self.paths[:limit])

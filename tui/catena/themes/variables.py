@@ -16,9 +16,9 @@ from catena.themes.depth import ColourDepth
 DIM = "ansi_bright_black"
 _DEFAULT = "ansi_default"
 
-# Greys of the 256 colours: code, band, selection; and muted words, which can be read on each of them.
-_DARK_GREYS = ("#1c1c1c", "#262626", "#3a3a3a", "#b2b2b2")
-_LIGHT_GREYS = ("#eeeeee", "#eeeeee", "#dadada", "#4e4e4e")
+# Greys of the 256 colours: code, band, selection; and muted words, which can be read on each of them, and faint ones.
+_DARK_GREYS = ("#1c1c1c", "#262626", "#3a3a3a", "#b2b2b2", "#949494")
+_LIGHT_GREYS = ("#eeeeee", "#eeeeee", "#dadada", "#4e4e4e", "#626262")
 
 
 def theme_of(name: str, colours: ThemeColours, depth: ColourDepth, *, painted: bool = True) -> Theme:
@@ -26,13 +26,14 @@ def theme_of(name: str, colours: ThemeColours, depth: ColourDepth, *, painted: b
     grounds = Grounds.of(colours)
     ground = colours.ground if painted else _DEFAULT
     tinted = depth is ColourDepth.FULL
-    code, band, selection, muted = grounds.code, grounds.band, grounds.selection, colours.muted
+    code, band, selection = grounds.code, grounds.band, grounds.selection
+    muted, faint = colours.muted, colours.faint
     if not tinted:
-        code, band, selection, muted = _DARK_GREYS if colours.dark else _LIGHT_GREYS
+        code, band, selection, muted, faint = _DARK_GREYS if colours.dark else _LIGHT_GREYS
     roles = {
         "ground": ground,
         "muted": muted,
-        "faint": colours.faint,
+        "faint": faint,
         "asking": colours.asking,
         "failure": colours.failure,
         "added": colours.added,
