@@ -333,7 +333,7 @@ def test_u10_what_is_piped_is_sent_behind_the_prompt_and_marked(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("piped", "words"), [(b"PNG\0\1", "is no text"), (b"x" * (10 * 1024 * 1024 + 1), "is over 10 MB")]
+    ("piped", "words"), [(b"PNG\0\1", "is not text"), (b"x" * (10 * 1024 * 1024 + 1), "is over 10 MB")]
 )
 def test_u10_a_pipe_that_is_binary_or_huge_is_refused(tmp_path: Path, piped: bytes, words: str) -> None:
     catena = Catena(tmp_path)
