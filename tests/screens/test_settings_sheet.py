@@ -156,7 +156,9 @@ async def test_w21_u07_a_setting_is_changed_in_place_and_holds_at_once(tmp_path:
         await person.sees("Remove width from the file? Press d again.")
         await person.press("enter", "escape", "d")  # whoever did something else is asked again
         await person.sees("Remove width from the file?")
+        await person.press("d")  # a key that is held, or `dd` of a word
         assert "width = 60" in text_of(path)
+        await person.apart()
         await person.press("d")
         await person.sees("width is 100 (the default)")
         assert "width" not in text_of(path)

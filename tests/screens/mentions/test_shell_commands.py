@@ -75,6 +75,18 @@ async def test_u02_a_long_output_is_one_piece_behind_which_another_command_is_wr
         await ran(person)
         await person.sees("│ [output, 103 lines] ")
         assert person.draft.startswith("```console\n$ seq 100\n1\n") and person.draft.endswith("\n100\n```\n")
+        await person.sees("Enter on the mark shows the output")
+        driver = person.app._driver
+        assert driver is not None
+        paste = events.Paste("!touch made")
+        paste.set_sender(person.app)
+        driver.send_message(paste)
+        await person.all_in()
+        assert person.draft.endswith("\n100\n```\n !touch made"), "a paste is no command"
+        await person.press(*["backspace"] * 13)
+        await person.type("why")
+        assert person.draft.endswith("\n100\n```\nwhy"), "its fence has a line of its own"
+        await person.press(*["backspace"] * 3, "ctrl+j")
         await person.type("!echo two")
         await person.sees("shell command")
         await person.apart()

@@ -27,9 +27,14 @@ def size_of_text(text: str) -> str:
     return f"{lines:,} lines" if lines > 1 and len(text) < lines * _LINE else f"{len(text):,} characters"
 
 
+def is_output(text: str) -> bool:
+    """True for the block with the output of a command of the person's."""
+    return _OUTPUT.match(text) is not None
+
+
 def piece_words(text: str) -> str:
     """The words for a long paste, or for the long output of a command of the person's, with its size."""
-    return f"{'output,' if _OUTPUT.match(text) else 'pasted'} {size_of_text(text)}"
+    return f"{'output,' if is_output(text) else 'pasted'} {size_of_text(text)}"
 
 
 def hidden_range(text: str) -> tuple[int, int]:

@@ -269,7 +269,7 @@ class Composer(SafeTextArea):
         from catena_acp.continuity.routing.slash_commands import as_prose  # after the first frame
 
         top, bottom = sorted((edit.from_location, edit.to_location))
-        first = self.document.get_line(0)
+        first = self.first_line
         if top != (0, 0) and first.strip() and not first.startswith("`"):
             return False
         head = self.document.get_text_range((0, 0), top)
@@ -323,7 +323,8 @@ class Composer(SafeTextArea):
 
     def action_delete_left(self) -> None:
         """Delete to the left; with nothing there at all, take off what is attached."""
-        if self.leaves_mode and self.selection.is_empty and self.cursor_location == (0, 0):
+        at_sign = self.first_line.startswith("!")  # and not at the output of another command
+        if self.leaves_mode and at_sign and self.selection.is_empty and self.cursor_location == (0, 0):
             self.delete((0, 0), (0, 1))
         elif self.text:
             super().action_delete_left()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from textual.document._document import EditResult, Location
 
-from catena.text.long_text import Pastes, piece_words
+from catena.text.long_text import Pastes, is_output, piece_words
 from catena.widgets.fields.text_fields import EditedText
 
 _FIRST, _MOST = 0xD800, 0x400  # a mark begins with half of a surrogate pair, which no text from outside has
@@ -41,7 +41,14 @@ class ComposedText(EditedText):
 
     def _piece_of(self, mark: re.Match[str]) -> str:
         number = ord(mark[0][0]) - _FIRST
-        return self._pieces[number] if number < len(self._pieces) else mark[0]
+        if number >= len(self._pieces):
+            return mark[0]
+        piece, line = self._pieces[number], mark.string
+        if is_output(piece):  # its fences need lines of their own
+            before = "\n" if line[: mark.start()][-1:] not in ("", "\n") else ""
+            behind = "\n" if line[mark.end() :][:1] not in ("", "\n") else ""
+            return f"{before}{piece}{behind}"
+        return piece
 
     def marked(self, text: str, pastes: Pastes, *, edited: bool = False) -> str:
         """A text with marks for its pieces; ``edited``: it is made of this one and may have marks."""

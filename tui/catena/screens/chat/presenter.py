@@ -698,8 +698,8 @@ class TabPresenter:
         if quiet < QUIET or self.newest_with(_runs):
             return ""
         words, way = quiet_words(quiet), self._keys().fill("{stop} stops")
-        first, then = (words, way) if self._parts.transcript.size.width >= _WAITING_WORDS else (way, words)
-        return f"{first} · {then}"
+        parts = (words, way) if self._parts.transcript.size.width >= _WAITING_WORDS else (way, words)
+        return " · ".join(filter(None, parts))
 
     def _show_composer(self, tab: Tab) -> None:
         """Draw the words of the composer's box."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -40,6 +41,7 @@ _SHORT = 15  # rows of a terminal below which little is said
 _OVERRIDES = "Written; {} overrides it."
 
 _ADVANCED = "advanced"  # the row that opens those settings
+_APART = 0.3  # seconds before which the second press of a key answers no question
 
 _LONGEST = 24  # characters of a value in a row
 
@@ -87,7 +89,8 @@ class SettingsScreen(ListScreen[None]):
         self._wrong: InvalidSettings | None = None  # the error of the file
         self._cursor_key: str | None = None  # of the row that was spoken of
         self._edited: ListedSetting | None = None  # in the field
-        self._asked = ""  # the name of the setting that the same key removes from the file
+        self._asked = ""  # the name of the setting that the same key removes from the file,
+        self._asked_at = 0.0  # and since when that is asked
         self._opened = self._begins_at_advanced = advanced  # the advanced settings
 
     def compose_filter(self) -> Iterator[Widget]:
@@ -179,6 +182,7 @@ class SettingsScreen(ListScreen[None]):
 
     def action_filter(self) -> None:
         """Type in the filter."""
+        self._ask_anew()
         self.set_focus(self._filter)
 
     def on_input_changed(self, event: SafeInput.Changed) -> None:
@@ -224,7 +228,7 @@ class SettingsScreen(ListScreen[None]):
 
     def action_change(self) -> None:
         """Change the setting under the cursor, in the way of its kind; open the advanced at their row."""
-        self._asked = ""
+        self._ask_anew()
         if self.chosen_key == _ADVANCED:
             self._opened = True
             self._show(self._first_advanced)
@@ -276,12 +280,18 @@ class SettingsScreen(ListScreen[None]):
         elif setting.written:
             self.say(f"{setting.name} is removed in the file.")
         elif setting.name != self._asked:  # the letter may have been meant for something else
-            self._asked = setting.name
+            self._asked, self._asked_at = setting.name, time.monotonic()
             self.say(
                 keys_of(self).said(f"Remove {setting.name} from the file? Press {{setting_reset}} again.")
             )
-        else:
+        elif time.monotonic() - self._asked_at > _APART:
             self._write(setting, None)
+
+    def _ask_anew(self) -> None:
+        """Forget a question that was not answered."""
+        if self._asked:
+            self._asked = ""
+            self.say("")
 
     def _write(self, setting: ListedSetting, value: FileValue | None) -> bool:
         """Write a change; False where that was not possible, which is said at its row."""
@@ -314,6 +324,7 @@ class SettingsScreen(ListScreen[None]):
 
     def action_edit(self) -> None:
         """Open the file in the person's editor, at the setting under the cursor or at the error."""
+        self._ask_anew()
         setting = self._chosen
         here = (setting.line or setting.near) if setting is not None else None
         line = (self._wrong and self._wrong.line) or here or 1

@@ -208,6 +208,7 @@ class ScreenSurface:
 
             chosen = await choose_on_sheet(report.value, self._tab, self._actions)
             if chosen is not None and report.chosen is not None and self._tab is self._context.tab:
+                self._place = self._context.place()  # a draft may have changed below the sheet
                 await carry_out(report.chosen(chosen), self)
             return
         if report.enter:

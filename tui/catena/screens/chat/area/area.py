@@ -302,7 +302,8 @@ class ChatArea(Vertical):
 
     def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] | None = None) -> None:
         """Show a text in the hint line while it ``holds``; ``wrong`` if something failed."""
-        self.prompt.hints.say(text, wrong=wrong, holds=holds)
+        tab = self.chat.tab
+        self.prompt.hints.say(text, wrong=wrong, holds=holds or (lambda: self.chat.tab is tab))
 
     # From pane to pane.
 
@@ -565,7 +566,7 @@ class ChatArea(Vertical):
 
         page = address_of(address)
         if page.refusal:
-            self.prompt.hints.say(f"Not opened: {page.refusal[:1].lower()}{page.refusal[1:]}", wrong=True)
+            self.say(f"Not opened: {page.refusal[:1].lower()}{page.refusal[1:]}", wrong=True)
         elif "SSH_TTY" in self.environment:
             self.app.copy_to_clipboard(page.opens)
         else:

@@ -48,8 +48,11 @@ class ShellActions:
         finally:
             context.parts.shell.show(None)
             context.parts.hints.drop_untrue()
-        self._put(place, before, output_block(command.command, command.output.text, end))
+        block = output_block(command.command, command.output.text, end)
+        self._put(place, before, block)
         context.presenter.refresh()
+        if is_long(block):
+            context.say(context.keys.said("{Send} on the mark shows the output, {Editor} opens it."))
 
     def _put(self, place: DraftPlace, before: str, block: str) -> None:
         """Put a block behind those that stood in the draft, and before what was written meanwhile."""
