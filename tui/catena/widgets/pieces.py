@@ -43,10 +43,10 @@ class ComposedText(EditedText):
         number = ord(mark[0][0]) - _FIRST
         if number >= len(self._pieces):
             return mark[0]
-        piece, line = self._pieces[number], mark.string
+        piece, line, start, end = self._pieces[number], mark.string, *mark.span()
         if is_output(piece):  # its fences need lines of their own
-            before = "\n" if line[: mark.start()][-1:] not in ("", "\n") else ""
-            behind = "\n" if line[mark.end() :][:1] not in ("", "\n") else ""
+            before = "\n" if start and line[start - 1] != "\n" else ""
+            behind = "\n" if end < len(line) and line[end] != "\n" else ""
             return f"{before}{piece}{behind}"
         return piece
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +28,7 @@ from catena.settings.file.location import settings_path
 from catena.settings.file.writing import FileValue, SettingChange, file_value, write_setting
 from catena.settings.settings import SETTINGS, TABLES, Settings, parse_settings
 from catena.settings.tables.agents import known_names
+from catena.terminal.key_pace import KeyPace
 from catena.terminal.programs import EditorFailed, edit_file
 from catena.text.safe_text import safe_line
 from catena.widgets.fields.text_fields import SafeInput
@@ -41,7 +41,6 @@ _SHORT = 15  # rows of a terminal below which little is said
 _OVERRIDES = "Written; {} overrides it."
 
 _ADVANCED = "advanced"  # the row that opens those settings
-_APART = 0.3  # seconds before which the second press of a key answers no question
 
 _LONGEST = 24  # characters of a value in a row
 
@@ -73,6 +72,7 @@ class SettingsScreen(ListScreen[None]):
         settings: Settings,
         *,
         environment: Mapping[str, str],
+        pace: KeyPace,
         subject: Subject | None = None,
         advanced: bool = False,
     ) -> None:
@@ -83,14 +83,14 @@ class SettingsScreen(ListScreen[None]):
         super().__init__(subject)
         self._settings = settings
         self._environment = environment
+        self._pace = pace
         self._path = settings_path()
         self._listed: list[ListedSetting] = []
         self._trouble: tuple[str, str] = ("", "")  # a setting, and why its change was not written
         self._wrong: InvalidSettings | None = None  # the error of the file
         self._cursor_key: str | None = None  # of the row that was spoken of
         self._edited: ListedSetting | None = None  # in the field
-        self._asked = ""  # the name of the setting that the same key removes from the file,
-        self._asked_at = 0.0  # and since when that is asked
+        self._asked = ""  # the name of the setting that the same key removes from the file
         self._opened = self._begins_at_advanced = advanced  # the advanced settings
 
     def compose_filter(self) -> Iterator[Widget]:
@@ -280,11 +280,11 @@ class SettingsScreen(ListScreen[None]):
         elif setting.written:
             self.say(f"{setting.name} is removed in the file.")
         elif setting.name != self._asked:  # the letter may have been meant for something else
-            self._asked, self._asked_at = setting.name, time.monotonic()
+            self._asked = setting.name
             self.say(
                 keys_of(self).said(f"Remove {setting.name} from the file? Press {{setting_reset}} again.")
             )
-        elif time.monotonic() - self._asked_at > _APART:
+        elif self._pace.alone:
             self._write(setting, None)
 
     def _ask_anew(self) -> None:

@@ -113,8 +113,13 @@ def _sheet(value: object, tab: Tab | None, actions: SurfaceActions) -> Dialog[An
         case SettingsView(settings, advanced):
             from catena.screens.settings.screen import SettingsScreen
 
-            environment = context.screen.environment
-            return SettingsScreen(settings, environment=environment, subject=subject, advanced=advanced)
+            return SettingsScreen(
+                settings,
+                environment=context.screen.environment,
+                pace=context.gate.pace,
+                subject=subject,
+                advanced=advanced,
+            )
         case Window():
             from catena.screens.background.screen import BackgroundScreen
 
