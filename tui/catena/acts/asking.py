@@ -245,9 +245,7 @@ async def _keep(on: Here, branches: Sequence[AskedBranch], kept: AskedBranch) ->
 
     name = named(kept)
     if working := at_work():
-        are = "is" if len(working) == 1 else "are"
-        note = f"{listed(working)} {are} still working, and would be stopped."
-        await on.surface.ask(Question(f"Keep {name}?", "Keep it", note=note))
+        await on.surface.ask(Question(f"Keep {name}, and stop {listed(working)}?", "Keep it"))
     stopped, left = at_work(), others()
     if not left:
         return Done("Kept. No other tab of the comparison is open.")
