@@ -213,12 +213,12 @@ class FileIndex:
             tables = await asyncio.to_thread(self._scan, None if self.complete else publish)
             self.scans += 1
             self.complete = True
-            self._publish(tables)
         finally:
             ended = time.monotonic()
             self._rest_until = ended + min(_LONGEST_PAUSE, _PAUSE * (ended - began))
             self._scanning = False
             self._scanned.set()
+        self._publish(tables)  # who hears of it finds it done
 
     async def scanned(self, seconds: float) -> None:
         """Wait until the scan that is due has ended, or for so long."""

@@ -48,17 +48,16 @@ class MentionCompletion:
     @property
     def looking(self) -> bool:
         """True while a mention is being written, its files are looked for, and a key waits for them."""
-        return (
-            self._mention is not None
-            and self._index is not None
-            and self._index.looking
-            and not self._given_up
-        )
+        return self._awaited and not self._given_up
 
     @property
     def late(self) -> bool:
         """True while they are still looked for, although no key waits for them any more."""
-        return self._given_up and self._index is not None and self._index.looking
+        return self._awaited and self._given_up
+
+    @property
+    def _awaited(self) -> bool:
+        return self._mention is not None and self._index is not None and self._index.looking
 
     def offer(self) -> None:
         """Offer files for the mention before the cursor, if there is one; look at the directories where it begins."""

@@ -23,8 +23,8 @@ class TemplateReading:
         self._read_from = read
         self._changed = changed
         self._directory: str | None = None  # of the text that begins with a slash; None for another one
-        self._reading: asyncio.Task[None] | None = None
-        self._there = self._hangs = False
+        self._reading: asyncio.Task[None] | None = None  # until they are there
+        self._hangs = False
 
     def typed(self, text: str, directory: str) -> None:
         """Read anew where a text begins to begin with a slash; not while that is being done."""
@@ -32,31 +32,31 @@ class TemplateReading:
         before, self._directory = self._directory, wanted
         if wanted is None or wanted == before:
             return
-        if self._reading is None or self._reading.done() or before is not None:
-            self.known, self._there, self._hangs = (), False, False
+        if self._reading is None or before is not None:
+            self.known, self._hangs = (), False
             self._reading = asyncio.create_task(self._read(wanted))
 
     @property
     def expected(self) -> bool:
         """True while they are being read and somebody may wait for that."""
-        return self._reading is not None and not self._reading.done() and not self._hangs
+        return self._reading is not None and not self._hangs
 
     @property
     def late(self) -> bool:
         """True while they are still being read, although nobody waits for them any more."""
-        return self._hangs and not self._there
+        return self._reading is not None and self._hangs
 
     async def come(self) -> bool:
         """Wait until they are there; False where that takes long, and then nobody waits for them any more."""
-        if self._reading is not None:
-            await asyncio.wait({self._reading}, timeout=_PATIENCE)
-            self._hangs = not self._reading.done()
+        if (reading := self._reading) is not None:
+            await asyncio.wait({reading}, timeout=_PATIENCE)
+            self._hangs = not reading.done()
         return not self._hangs
 
     async def _read(self, directory: str) -> None:
         found = await self._read_from(directory)
         if asyncio.current_task() is self._reading:
-            self.known, self._there = found, True
+            self.known, self._reading = found, None
             self._changed()
 
     def forget(self) -> None:
