@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from catena.mentions.index import FileIndex
 from catena.screens.chat.bars.tabs import TabBar
 from catena_acp.continuity.wording.turn_ends import quiet_words
 from support.screen.pilot import at_the_screen
@@ -112,3 +115,35 @@ async def test_u06_a_long_silence_says_for_how_long_but_not_while_a_tool_runs(tm
         person.chat.context.presenter.refresh()
         await person.sees("2 min 1")
         assert "no word for" not in person.text
+
+
+async def test_u06_what_concerns_no_tab_stays_when_another_one_is_shown(tmp_path: Path) -> None:
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.idle()
+        await person.new_tab()
+        person.chat.context.panes.say("catena.db was damaged.")
+        await person.pilot.click(TabBar, offset=(4, 0))  # without a key
+        await person.looks_at(person.tabs[0])
+        await person.sees("catena.db was damaged.")
+
+
+async def test_u06_that_files_take_long_to_list_is_not_said_any_more_when_they_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed, scan = threading.Event(), FileIndex._scan
+
+    def slow(*args: Any) -> Any:
+        listed.wait()
+        return scan(*args)
+
+    monkeypatch.setattr(FileIndex, "_scan", slow)
+    async with at_the_screen(str(tmp_path)) as person:
+        await person.idle()
+        try:
+            await person.type("@nosuch")
+            await person.apart()
+            await person.press("enter")
+            await person.sees("Your files take long to list.")
+        finally:
+            listed.set()
+        await person.sees_no("Your files take long to list.")

@@ -21,7 +21,8 @@ _BETWEEN = Content.styled(" · ", "$rule")
 class HintLine(Widget):
     """The row above the box; it shows a message that the box has no room for.
 
-    A message takes the place of the hints until the next key. The box shows ``inside``.
+    A message takes the place of the hints until the next key, while the tab is shown in which it was said. The box
+    shows ``inside``.
     """
 
     DEFAULT_CSS = """
@@ -35,16 +36,23 @@ class HintLine(Widget):
     }
     """
 
-    def __init__(self, *, room: Callable[[], int] = lambda: 0, id: str | None = None) -> None:
-        """``room`` is the width of the box while nothing is written in it, else 0."""
+    def __init__(
+        self,
+        *,
+        room: Callable[[], int] = lambda: 0,
+        tab: Callable[[], object] = lambda: None,
+        id: str | None = None,
+    ) -> None:
+        """``room`` is the width of the box while nothing is written in it, else 0; ``tab`` is the one that is shown."""
         super().__init__(id=id)
         self._room = room
+        self._tab = tab
         self._left: tuple[Hint, ...] = ()
         self._right: tuple[Hint, ...] = ()
         self._placeholder = "Message"
         self._said = ""
         self._wrong = False
-        self._holds: Callable[[], bool] = _always
+        self._holds: Callable[[], bool] = lambda: True
         self.changed: Callable[[], None] = lambda: None  # called when ``inside`` may be different
 
     @property
@@ -65,9 +73,21 @@ class HintLine(Widget):
             self._left, self._right = hints
             self.changed()
 
-    def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] | None = None) -> None:
-        """Show a message; ``wrong`` if something did not work. It is dropped once it no longer ``holds``."""
-        self._said, self._wrong, self._holds = safe_line(text), wrong, holds or _always
+    def say(
+        self,
+        text: str,
+        *,
+        wrong: bool = False,
+        holds: Callable[[], bool] = lambda: True,
+        of_tab: bool = True,
+    ) -> None:
+        """Show a message; ``wrong`` if something did not work.
+
+        It is dropped once it no longer ``holds``, and with its tab, unless it is not one ``of_tab``.
+        """
+        tab = self._tab()
+        self._said, self._wrong = safe_line(text), wrong
+        self._holds = (lambda: self._tab() is tab and holds()) if of_tab else holds
         self.place()
 
     def drop_untrue(self) -> None:
@@ -121,10 +141,6 @@ class HintLine(Widget):
     def render(self) -> Content:
         """The message, where the box has no room for it."""
         return self._message if self.has_class("-said") else Content("")
-
-
-def _always() -> bool:
-    return True
 
 
 def hints_line(hints: Sequence[Hint], room: int) -> Content:

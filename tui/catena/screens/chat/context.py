@@ -82,7 +82,7 @@ class ScreenPanes(Protocol):
     def swap(self) -> None:
         """Let the panes change places."""
 
-    def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] | None = None) -> None:
+    def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] = ...) -> None:
         """Tell the person something in the pane that has the keys, while it ``holds``."""
 
     def show_tabs(self, labels: Sequence[TabLabel]) -> None:
@@ -238,8 +238,10 @@ class ChatContext:
         It goes with its tab, or as soon as it no longer ``holds``.
         """
         tab = self.tab
-        say = self.parts.hints.say if self.pane.in_sight else self.panes.say
-        say(text, wrong=wrong, holds=lambda: self.tab is tab and holds())
+        if self.pane.in_sight:
+            self.parts.hints.say(text, wrong=wrong, holds=holds)
+        else:
+            self.panes.say(text, wrong=wrong, holds=lambda: self.tab is tab and holds())
 
     def quote_into(self, tab: Tab, text: str) -> None:
         """Quote into the draft of a tab, whichever is on the screen by now."""

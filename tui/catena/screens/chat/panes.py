@@ -230,9 +230,9 @@ class PaneRow(Horizontal):
         event.stop()
         self.give_keys(event.area.pane)
 
-    def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] | None = None) -> None:
-        """Tell the person something in the pane that has the keys, while it ``holds``."""
-        self.area.say(text, wrong=wrong, holds=holds)
+    def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] = lambda: True) -> None:
+        """Tell the person something in the pane that has the keys, whichever tab it shows, while it ``holds``."""
+        self.area.prompt.hints.say(text, wrong=wrong, holds=holds, of_tab=False)
 
     # --- on the screen
 

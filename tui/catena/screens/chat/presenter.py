@@ -461,7 +461,8 @@ class TabPresenter:
 
     def _say(self, tab: Tab | None, text: str, *, wrong: bool = False) -> None:
         """Say something about a tab while it is shown."""
-        self._parts.hints.say(text, wrong=wrong, holds=lambda: self._pane.tab is tab)
+        if self._pane.tab is tab:
+            self._parts.hints.say(text, wrong=wrong)
 
     def _cut(self, step: int) -> None:
         """Let go of rows far below the screen (1) or above it (-1) if there are many; paging reads them again."""

@@ -300,10 +300,9 @@ class ChatArea(Vertical):
         """Scroll by a screenful; the focus stays."""
         self.conversation.page(step)
 
-    def say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] | None = None) -> None:
-        """Show a text in the hint line while it ``holds``; ``wrong`` if something failed."""
-        tab = self.chat.tab
-        self.prompt.hints.say(text, wrong=wrong, holds=holds or (lambda: self.chat.tab is tab))
+    def say(self, text: str, *, wrong: bool = False) -> None:
+        """Show a text in the hint line; ``wrong`` if something failed."""
+        self.prompt.hints.say(text, wrong=wrong)
 
     # From pane to pane.
 

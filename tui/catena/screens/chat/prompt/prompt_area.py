@@ -109,7 +109,7 @@ class PromptArea(Centred):
         self.find = FindBar(id="find")
         self.edges = ComposerEdges(self.box, narrow=lambda: self.narrow, keys=lambda: self._keys)
         self.edges.modes_changed = lambda: self.post_message(self.HintsStale())
-        self.hints = HintLine(room=self._room, id="hints")
+        self.hints = HintLine(room=self._room, tab=lambda: self.chat.tab, id="hints")
         self.hints.changed = self._hints_changed
         self._was_empty = True
         self._was_inserting: bool | None = None
@@ -209,7 +209,7 @@ class PromptArea(Centred):
         self.composer.clear()
         if text.strip():
             self.chat.cleared(text)
-            self._say_keys("Cleared. {Text_up} brings your text back.")
+            self._say("Cleared. {Text_up} brings your text back.")
 
     def close_completions(self) -> None:
         """Hide the completions, until something else is typed."""
@@ -229,7 +229,7 @@ class PromptArea(Centred):
     def _pressed_unaware(self) -> bool:
         """True, and said, if Enter was pressed before a person could know of a text that came in by itself."""
         if self.composer.pressed_unaware:
-            self._say_keys("This text has just come in. Press {Send} again to send it.")
+            self._say("This text has just come in. Press {Send} again to send it.")
         return self.composer.pressed_unaware
 
     def _enter(self, text: str) -> None:
@@ -245,7 +245,7 @@ class PromptArea(Centred):
         if self._fill_in(text):
             return
         if refusal := self.chat.refusal(text, [each.name for each in self.templates.known]):
-            self._say(refusal, wrong=True)
+            self.hints.say(refusal, wrong=True)
             return
         self.composer.load_text("")
         self.chat.submit(text)
@@ -274,9 +274,9 @@ class PromptArea(Centred):
         if not shell.command:
             return
         if not self.composer.pressed_apart:
-            self._say_keys("Press {Send} again to run this command.")
+            self._say("Press {Send} again to run this command.")
         elif (running := self.shell.running) is not None:
-            self._say_keys(
+            self._say(
                 "Another command runs; {Stop} stops it.",
                 wrong=True,
                 holds=lambda: self.shell.running is running,
@@ -285,7 +285,7 @@ class PromptArea(Centred):
             self.composer.load_text(shell.before)
             self.composer.move_cursor(self.composer.document.end)
         else:
-            self._say_keys("Catena is still opening your conversations. Press {Send} again in a moment.")
+            self._say("Catena is still opening your conversations. Press {Send} again in a moment.")
 
     def _fill_in(self, text: str) -> bool:
         """Replace the name of a template by its text, to be read, changed and sent; False for any other text.
@@ -313,7 +313,7 @@ class PromptArea(Centred):
         whose = "This project's prompt" if template.of_project else "Your prompt"
         asks = template.of_project and template.allowed is None
         further = " /templates allows it for catena run." if asks else ""
-        self._say(f"{whose} {template.name}. {self._keys.said('{Send} sends it.')}{further}")
+        self.hints.say(f"{whose} {template.name}. {self._keys.said('{Send} sends it.')}{further}")
         return True
 
     def _may_name_template(self, text: str) -> bool:
@@ -388,21 +388,16 @@ class PromptArea(Centred):
         return True
 
     def _say_slow(self, words: str, holds: Callable[[], bool]) -> None:
-        self._say_keys(words, holds=holds)
+        self._say(words, holds=holds)
         self._completions_changed()
 
     def _say_what_waits(self) -> None:
         if self.chat.text_waits:
             self._say("Queued behind your previous command.", holds=lambda: self.chat.text_waits)
 
-    def _say_keys(self, words: str, *, wrong: bool = False, holds: Callable[[], bool] = lambda: True) -> None:
+    def _say(self, words: str, *, wrong: bool = False, holds: Callable[[], bool] = lambda: True) -> None:
         """Say something with the keys in effect."""
-        self._say(self._keys.said(words), wrong=wrong, holds=holds)
-
-    def _say(self, text: str, *, wrong: bool = False, holds: Callable[[], bool] = lambda: True) -> None:
-        """Say something while its tab is shown and it ``holds``."""
-        tab = self.chat.tab
-        self.hints.say(text, wrong=wrong, holds=lambda: self.chat.tab is tab and holds())
+        self.hints.say(self._keys.said(words), wrong=wrong, holds=holds)
 
     def on_composer_sent_empty(self, event: Composer.SentEmpty) -> None:
         """Let held prompts go: Enter was pressed on nothing."""
@@ -476,7 +471,7 @@ class PromptArea(Centred):
         dropped = DroppedFiles.of(paste.text, self._roots)
         if dropped is None:
             if is_long(paste.text) and not self.composer.leaves_mode:
-                self._say_keys("It will be sent in full. {Send} on the mark shows it, {Editor} opens it.")
+                self._say("It will be sent in full. {Send} on the mark shows it, {Editor} opens it.")
             elif paste.set_apart:
                 self._say("Pasted as text: without the space before it, it is a command.")
             return
@@ -486,7 +481,7 @@ class PromptArea(Centred):
         elif dropped.files:
             self._offered = (dropped.files, paste.before, paste.after)
             what = "the file" if len(dropped.files) == 1 else f"{len(dropped.files)} files"
-            self._say_keys(f"{{Complete}} attaches {what} instead of the path.")
+            self._say(f"{{Complete}} attaches {what} instead of the path.")
 
     def _take_dropped(self, dropped: DroppedFiles, paste: Pasted) -> None:
         """Replace the paths by mentions and attachments; undoing that brings them back."""
@@ -498,7 +493,7 @@ class PromptArea(Centred):
         if dropped.attached:
             self.chat.actions.attachments.attach_pasted(dropped.attached)
         undoes = self._keys.said("{Undo_typing} makes a path of it again.")
-        self._say(f"{dropped.words} {undoes}")
+        self.hints.say(f"{dropped.words} {undoes}")
 
     def _undone(self) -> None:
         """Detach what came with a text that is a path again."""
