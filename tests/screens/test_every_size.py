@@ -32,11 +32,14 @@ from support.sizes.begun import START
 from support.sizes.branches import BRANCHES, PLACES
 from support.sizes.faults import faults, unreadable, without_colours
 from support.sizes.panes import PANES
-from support.sizes.sheets import CHOOSING, LISTS, SESSIONS, SETUP
+from support.sizes.sheets import ASIDE, CHOOSING, HISTORY, LISTS, SESSIONS, SETUP
 from support.sizes.stop import Stop, Tour
 from support.sizes.talking import ASKING, TALKING, WAITING, WRITING
 
-TOURS = (START, TALKING, WRITING, ASKING, WAITING, LISTS, SESSIONS, SETUP, CHOOSING, BRANCHES, PLACES, PANES)
+TOURS = (
+    *(START, TALKING, WRITING, ASKING, WAITING, LISTS, HISTORY, SESSIONS, ASIDE),
+    *(SETUP, CHOOSING, BRANCHES, PLACES, PANES),
+)
 FAR = "CATENA_WALKS" in os.environ  # every size and every palette for each of them
 SIZES = ((40, 10), (60, 20), (80, 24), (120, 40), (200, 60)) if FAR else ((40, 10), (60, 20), (200, 60))
 CHAT_SIZES = (*SIZES, (300, 100)) if FAR else SIZES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -154,9 +155,12 @@ async def test_w21_u07_a_setting_is_changed_in_place_and_holds_at_once(tmp_path:
         )
         await person.press("d")
         await person.sees("Remove width from the file? Press d again.")
-        await person.press("enter", "escape", "d")  # whoever did something else is asked again
+        await person.press("enter", "escape")
+        await person.apart()
+        now = time.monotonic()
+        await person.type_at_once("d", read_at=now)  # whoever did something else is asked again
         await person.sees("Remove width from the file?")
-        await person.press("d")  # a key that is held, or `dd` of a word
+        await person.type_at_once("d", read_at=now)  # a key that is held, or `dd` of a word
         assert "width = 60" in text_of(path)
         await person.apart()
         await person.press("d")

@@ -144,20 +144,8 @@ async def talked(place: Path) -> AsyncIterator[Person]:
         yield person
 
 
-LISTS = Tour(
-    "lists",
-    talked,
-    (
-        palette,
-        help_page,
-        history,
-        preview,
-        acts,
-        reading,
-        help_of_sheet,
-    ),
-    catalog.TERMINAL,
-)
+LISTS = Tour("lists", talked, (palette, help_page, help_of_sheet, picker("/inputs")), catalog.TERMINAL)
+HISTORY = Tour("history", talked, (history, preview, acts, reading), catalog.TERMINAL)
 SESSIONS = Tour(
     "sessions",
     talked,
@@ -166,10 +154,16 @@ SESSIONS = Tour(
         link,
         sheet("/context", ContextScreen),
         sheet("/background", BackgroundScreen, "sleep 1000"),
+    ),
+    catalog.TERMINAL,
+)
+ASIDE = Tour(
+    "aside",
+    talked,
+    (
         sheet("/btw say an answer beside it", AsideScreen, "an answer beside it"),
         page("/usage", "Cost of this conversation"),
         page("/files", "Files on this branch"),
-        picker("/inputs"),
     ),
     catalog.TERMINAL,
 )
