@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO
 
@@ -28,16 +29,6 @@ _LINES_IN_A_TURN = 4_096  # of the loop: a block of tiny lines is tens of thousa
 _LARGEST_PIPE = 1 << 20  # bytes that are unread in one at most
 _NOTIFICATIONS = frozenset({"elicitation/complete", "$/cancel_request", "_session/retrying"})
 _BUSY = 0.005  # seconds that an iteration of a busy event loop takes
-
-
-async def _yield_to_loop() -> None:
-    """Let other tasks run, for longer while the loop is busy: messages that nobody can handle yet stay in the pipe."""
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    await asyncio.sleep(0)
-    held_up = loop.time() - began
-    if held_up > _BUSY:
-        await asyncio.sleep(held_up)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +82,7 @@ class StdioTransport:
         self._inbox = Inbox()
         self._message_event = asyncio.Event()
         self._output_closed = asyncio.Event()
-        self._ended = False
+        self._ended = asyncio.Event()
         self._received_bytes = 0
         self._received_messages = 0
         self._paused = False
@@ -140,15 +131,29 @@ class StdioTransport:
             if self._inbox:
                 self._received_messages += 1
                 if self._received_messages % _MESSAGES_PER_TURN == 0:
-                    await _yield_to_loop()
+                    await self._yield_to_loop()
                 message = self._inbox.take()
                 self._resume_reading()
                 return message
-            if self._ended:
+            if self._ended.is_set():
                 self.drained.set()
                 return None
             self._message_event.clear()
             await self._message_event.wait()
+
+    async def _yield_to_loop(self) -> None:
+        """Let other tasks run, for longer while the loop is busy: messages that nobody can handle yet stay in the pipe.
+
+        Behind the last message there is nothing to hold back.
+        """
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        await asyncio.sleep(0)
+        held_up = loop.time() - began
+        if held_up > _BUSY:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(held_up):
+                    await self._ended.wait()
 
     async def close(self) -> None:
         """Close both pipes and end ``receive``."""
@@ -188,7 +193,7 @@ class StdioTransport:
 
     def _read_rest(self) -> None:
         """Read what is in the pipe, at most what a pipe can hold."""
-        if self._output is None or self._output_closed.is_set() or self._ended:
+        if self._output is None or self._output_closed.is_set() or self._ended.is_set():
             return
         self._output.pause()
         self._paused = True
@@ -218,7 +223,7 @@ class StdioTransport:
 
     def _output_ended(self) -> None:
         self._take_lines(len(self._lines))
-        if not self._ended and (last := self._splitter.rest()).strip():
+        if not self._ended.is_set() and (last := self._splitter.rest()).strip():
             self._accept_line(last)
         self._output_closed.set()
         self.lost.set()
@@ -233,7 +238,7 @@ class StdioTransport:
 
     def _is_quiet(self, seen: int, times: int) -> None:
         self._quiet_timer = None
-        if self._ended:
+        if self._ended.is_set():
             return
         if self._received_bytes != seen or self._lines or self._paused:
             self._look_when_quiet(1)
@@ -347,15 +352,15 @@ class StdioTransport:
         return bool(self._lines) or self._inbox.full or self._outbox.full
 
     def _resume_reading(self) -> None:
-        if self._paused and not self._overloaded and not self._ended and self._output is not None:
+        if self._paused and not self._overloaded and not self._ended.is_set() and self._output is not None:
             self._paused = False
             self._output.resume()
 
     def _end(self) -> None:
-        if self._ended:
+        if self._ended.is_set():
             return
         self._take_lines(len(self._lines))
-        self._ended = True
+        self._ended.set()
         self.lost.set()
         self._message_event.set()
         if self._record is not None:
