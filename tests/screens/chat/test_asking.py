@@ -222,9 +222,9 @@ async def test_w17_answers_that_have_no_room_are_gone_to_by_keys_and_clicks(tmp_
         await person.sees_dialog(ComparisonScreen)
         await person.press("a")
         await person.is_asked()
-        await person.sees("Keep Rehearsal, and stop Second?")
+        await person.sees("Stop Second, and keep Rehearsal?")
         await person.pilot.resize_terminal(40, 10)
-        await person.sees("Keep Rehearsal, and stop Second?")  # there is no room for a note
+        await person.sees("Stop Second, and keep Rehearsal?")  # there is no room for a note
         await person.pilot.resize_terminal(200, 50)
         await person.press("enter")
         await person.sees(

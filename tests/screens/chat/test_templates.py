@@ -379,3 +379,20 @@ def test_u08_catena_run_asks_no_side_question_and_leaves_a_name_that_is_shipped_
     refused = run(catena, "/risks")
     assert (refused.status, refused.out) == (2, "") and "is a side question" in refused.err
     assert "/summary" in run(catena, "/summary").out
+
+
+async def test_w30_templates_that_could_not_be_read_are_read_again_at_the_next_slash() -> None:
+    read: list[str] = []
+
+    async def fail_once(directory: str) -> tuple[Template, ...]:
+        read.append(directory)
+        if len(read) == 1:
+            raise OSError
+        return ()
+
+    reading = template_reading.TemplateReading(fail_once, lambda: None)
+    for text in ("/", "", "/"):
+        reading.typed(text, "shop")
+        assert await reading.come()
+        assert not (reading.expected or reading.late)
+    assert read == ["shop", "shop"]

@@ -245,7 +245,7 @@ async def _keep(on: Here, branches: Sequence[AskedBranch], kept: AskedBranch) ->
 
     name = named(kept)
     if working := at_work():
-        await on.surface.ask(Question(f"Keep {name}, and stop {listed(working)}?", "Keep it"))
+        await on.surface.ask(Question(f"Stop {listed(working)}, and keep {name}?", "Keep it"))
     stopped, left = at_work(), others()
     if not left:
         return Done("Kept. No other tab of the comparison is open.")

@@ -23,7 +23,7 @@ class TemplateReading:
         self._read_from = read
         self._changed = changed
         self._directory: str | None = None  # of the text that begins with a slash; None for another one
-        self._reading: asyncio.Task[None] | None = None  # until they are there
+        self._reading: asyncio.Task[None] | None = None  # until it has ended
         self._hangs = False
 
     def typed(self, text: str, directory: str) -> None:
@@ -54,12 +54,16 @@ class TemplateReading:
         return not self._hangs
 
     async def _read(self, directory: str) -> None:
-        found = await self._read_from(directory)
-        if asyncio.current_task() is self._reading:
-            self.known, self._reading = found, None
-            self._changed()
+        found: Sequence[Template] = ()
+        try:
+            found = await self._read_from(directory)
+        finally:  # the store may fail
+            if asyncio.current_task() is self._reading:
+                self.known, self._reading = found, None
+                self._changed()
 
     def forget(self) -> None:
         """Wait for nothing any more."""
-        if self._reading is not None:
-            self._reading.cancel()
+        if (reading := self._reading) is not None:
+            self._reading = None
+            reading.cancel()
