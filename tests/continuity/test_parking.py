@@ -17,7 +17,7 @@ import pytest
 from catena_acp.continuity.conversation_events import Remarked, TurnEnded
 from catena_acp.continuity.parking import detached_forks
 from catena_acp.continuity.services import WhileIdle
-from catena_store.chains import links, parked_links
+from catena_store.chains import links
 from catena_store.records import Cause, ContextSource, Kind, Link, LinkState
 from catena_store.windows import windows
 from support.clients.command_line import EXECUTABLE, Catena, Finished
@@ -53,7 +53,7 @@ async def took(desk: Desk, seconds: float) -> None:
     """So long, as far as is kept of it, the agent needed for its last fork."""
     *_, newest = await parked(desk)
     async with desk.db.write() as tx:
-        await parked_links.record_duration(tx, newest.id, seconds)
+        await links.record_parking_time(tx, newest.id, seconds)
 
 
 async def back_to(desk: Desk, turn: int) -> None:

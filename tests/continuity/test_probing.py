@@ -10,7 +10,7 @@ import pytest
 from catena_acp.continuity.conversation_events import TurnEnded
 from catena_acp.continuity.sending.context import FORK_AT
 from catena_acp.continuity.services import WhileIdle
-from catena_store.chains import agents, intents
+from catena_store.chains import agents, hidden_sessions
 from catena_store.records import Cause, ContextSource, Kind, LinkState
 from catena_store.windows import windows
 from support.conversations.rehearsed import Desk, World
@@ -130,7 +130,7 @@ async def test_f10_what_a_probe_taught_is_kept_before_its_forks_are_cleared_away
         await world.heard("session/close")
         assert await learnt_of(desk) == "ignored"
         async with desk.db.read() as reader:
-            (ghost,) = await intents.made(reader)
+            (ghost,) = await hidden_sessions.forks_made(reader)
         world.cue("go-on")
         await desk.window.settled()
         assert [each["session"] for each in world.requests("session/delete")] == [ghost]
@@ -143,12 +143,12 @@ async def test_f10_a_fork_that_an_agent_never_answers_leaves_its_intent(tmp_path
         await said(desk, "say one")
         (link,) = await desk.links()
         async with desk.db.read() as reader:
-            (intent,) = await intents.unanswered(reader)
+            (intent,) = await hidden_sessions.unanswered_intents(reader)
         assert (intent.agent, intent.session_id, intent.cwd) == (link.agent, link.session_id, link.cwd)
         world.fail({})
         await said(desk, "say two")
         async with desk.db.read() as reader:
-            assert len(await intents.unanswered(reader)) == 1
+            assert len(await hidden_sessions.unanswered_intents(reader)) == 1
 
 
 @pytest.mark.parametrize(

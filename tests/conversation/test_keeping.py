@@ -13,10 +13,10 @@ import pytest
 from catena.workspace.keeping import upstream_words
 from catena.workspace.undo import undone, what
 from catena_acp.errors import ReadOnly, StillAtWork
-from catena_store.chains import deleted_sessions, links
+from catena_store.chains import hidden_sessions, links
 from catena_store.conversations import conversations
 from catena_store.conversations.conversations import Marks
-from catena_store.keeping.pruning import prune
+from catena_store.keeping.removal import prune
 from catena_store.records import LinkState
 from support.conversations.rehearsed import World
 from support.conversations.room import Room, room
@@ -167,7 +167,7 @@ async def test_h08_sessions_are_deleted_at_the_agent_only_where_that_is_asked_fo
         said = "1 session deleted at Rehearsal, which cannot be undone."
         assert upstream_words(kept.upstream, str.capitalize) == said
         async with here.db.read() as reader:
-            assert ("rehearsal", "", link.session_id) in await deleted_sessions.every(reader)
+            assert ("rehearsal", "", link.session_id) in await hidden_sessions.every_hidden(reader)
         taken = await here.tabs.undoing.undo(other)
         assert taken and taken.look_at
         await here.say(taken.look_at, "say again")  # what the agent no longer has is told to a new session

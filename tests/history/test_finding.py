@@ -19,7 +19,7 @@ from catena.history.scopes import HistoryScope, Repositories, repository_of
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.finding import history
-from catena_store.keeping.pruning import prune
+from catena_store.keeping.removal import prune
 from catena_store.records import Kind, MessageState
 from support.counted_work import calls_counted, queries_counted
 from support.storage.rows import Clock, new_conversation, say, store

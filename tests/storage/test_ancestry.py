@@ -18,7 +18,7 @@ from catena_store.conversations import branches, logouts, messages
 from catena_store.database import repair
 from catena_store.database.database import Database, Reader, Writer
 from catena_store.database.schema import shipped
-from catena_store.finding import branch_rows
+from catena_store.finding import search
 from catena_store.records import SPOKEN_KINDS, Kind, MessageState, NewMessage, StopReason
 from catena_store.windows import journal
 from catena_store.windows.journal import Act, WindowPlace
@@ -125,7 +125,7 @@ async def test_a_climb_gives_what_a_walk_from_row_to_row_gives(tmp_path: Path, s
             assert [row.id for row in await messages.newest_tools(tx, leaf, 3)] == every_tool[-3:]
             bottom = chance.randrange(len(branch))
             top = chance.randint(0, bottom)
-            between_depths = await branch_rows.with_text(tx, leaf, "", top=top, bottom=bottom)
+            between_depths = await search.with_text(tx, leaf, "", top=top, bottom=bottom)
             assert [row.id for row in between_depths] == branch[top : bottom + 1]
             other = chance.choice(every)
             shared = [id for id in branch if id in forest.branch(other)]

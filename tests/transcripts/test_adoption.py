@@ -26,7 +26,7 @@ from catena_acp.transcripts.folding import claim_forks, fold, merged
 from catena_acp.transcripts.session import ForeignSession, time_of
 from catena_acp.transcripts.sources import read_session
 from catena_store import places
-from catena_store.chains import deleted_sessions, intents, links, turns
+from catena_store.chains import hidden_sessions, links, turns
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.finding import search
@@ -252,7 +252,7 @@ async def test_h04_a_session_of_any_link_of_ours_is_no_row_of_its_own(tmp_path: 
             ):
                 link = NewLink(new_id(), "c1", agent, "work", session_id, PROJECT, cause, state=state)
                 await links.add(tx, link)
-            await deleted_sessions.add(tx, "codex", "", CODEX)
+            await hidden_sessions.hide(tx, "codex", "", CODEX)
         async with db.read() as reader:
             folded = await fold(reader, found)
             plan = await reader.all(
@@ -485,16 +485,16 @@ async def test_h04_a_fork_that_we_asked_for_is_hidden_for_ever_whatever_became_o
             await new_conversation(tx)
             await links.add(tx, NewLink(new_id(), "c1", "claude", "", CLAUDE, PROJECT, Cause.NEW))
             for made in (_ghost(1), None):
-                intent = await intents.add(tx, "claude", "", CLAUDE, PROJECT)
+                intent = await hidden_sessions.intend_fork(tx, "claude", "", CLAUDE, PROJECT)
                 if made:
-                    await intents.answer(tx, intent, made)
+                    await hidden_sessions.answer_intent(tx, intent, made)
         for number in range(1, 5):  # they are made once they are asked for
             os.utime(home.claude_file(_ghost(number)))
         found = list(home.sessions().values())
         await claim_forks(db, found)
         async with db.read() as reader:
             left = {session.session_id for session in (await fold(reader, found)).foreign}
-            assert await intents.unanswered(reader) == []
+            assert await hidden_sessions.unanswered_intents(reader) == []
     ghosts = {_ghost(1), _ghost(2), CLAUDE_FORK}  # the last one names one of ours as its source
     assert ghosts.isdisjoint(left)
     assert {_ghost(3), _ghost(4)} <= left, "what holds anything else is somebody's"
@@ -510,7 +510,7 @@ async def test_h04_a_fork_that_was_never_answered_claims_nothing_that_was_writte
         async with db.write() as tx:
             await new_conversation(tx)
             await links.add(tx, NewLink(new_id(), "c1", "claude", "", CLAUDE, PROJECT, Cause.NEW))
-            await intents.add(tx, "claude", "", CLAUDE, PROJECT)
+            await hidden_sessions.intend_fork(tx, "claude", "", CLAUDE, PROJECT)
         an_hour_on = time.time() + 3600
         os.utime(later, (an_hour_on, an_hour_on))
         found = list(home.sessions().values())

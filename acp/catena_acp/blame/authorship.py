@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from catena_store.chains.turn_prompts import TurnPrompt
+from catena_store.chains.turns import TurnPrompt
 
 
 class Proof(StrEnum):

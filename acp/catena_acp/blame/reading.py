@@ -22,7 +22,7 @@ from catena_acp.diff import diff_of_lines
 from catena_acp.errors import NotBlamed
 from catena_acp.spoken.call import Call
 from catena_store import places
-from catena_store.chains import turn_prompts
+from catena_store.chains.turns import prompts_of_turns
 from catena_store.conversations import messages
 from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Database, Reader
@@ -278,7 +278,7 @@ async def _by_reports(
 async def _blamed_turns(reader: Reader, blocks: Sequence[Block]) -> dict[str, BlamedTurn]:
     """The turns that the blocks name."""
     named = {id for block in blocks for id in _shown_turns(block.author)}
-    prompts = await turn_prompts.of_turns(reader, named)
+    prompts = await prompts_of_turns(reader, named)
     numbers: dict[str, int] = {}
     here: set[str] = set()
     for conversation in {each.conversation_id for each in prompts.values()}:

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from catena_acp.transcripts.lines import UnreadableTranscript
 from catena_acp.transcripts.session import ForeignSession, modified
 from catena_acp.transcripts.sources import read_session
-from catena_store.chains import deleted_sessions, intents, links
-from catena_store.chains.intents import ForkIntent
+from catena_store.chains import hidden_sessions, links
+from catena_store.chains.hidden_sessions import ForkIntent
 from catena_store.database.database import Database, Reader
 from catena_store.records import SPOKEN_KINDS
 
@@ -39,8 +39,8 @@ async def fold(reader: Reader, sessions: Sequence[ForeignSession]) -> Folded:
     sources = {session.forked_from for session in sessions if session.forked_from and session.only_copied}
     named = [*(session.session_id for session in sessions), *sources]
     known = await links.conversations_of_sessions(reader, named)
-    hidden = {session_id for _, _, session_id in await deleted_sessions.every(reader)}
-    hidden |= await intents.made(reader)
+    hidden = {session_id for _, _, session_id in await hidden_sessions.every_hidden(reader)}
+    hidden |= await hidden_sessions.forks_made(reader)
     ours = hidden | known.keys()
     foreign = [
         each
@@ -58,7 +58,7 @@ async def claim_forks(db: Database, sessions: Sequence[ForeignSession]) -> None:
     holds, and nothing else. Their transcripts are read in a thread. Raises StoreError.
     """
     async with db.read() as reader:
-        asked = await intents.unanswered(reader)
+        asked = await hidden_sessions.unanswered_intents(reader)
         if not asked:
             return
         foreign = (await fold(reader, sessions)).foreign
@@ -69,7 +69,7 @@ async def claim_forks(db: Database, sessions: Sequence[ForeignSession]) -> None:
         made = await asyncio.to_thread(_copy_of, source, intent, foreign)
         if made:
             async with db.write() as tx:
-                await intents.answer(tx, intent.id, made.session_id)
+                await hidden_sessions.answer_intent(tx, intent.id, made.session_id)
 
 
 def _copy_of(

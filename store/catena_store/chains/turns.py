@@ -1,15 +1,17 @@
-"""Turns: one row for each attempt at a prompt, open until its end is known."""
+"""Turns: one row for each attempt at a prompt, open until its end is known; and turns as a person knows them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from catena_store import ancestry
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound, StoreError
+from catena_store.ids import from_milliseconds
 from catena_store.records import StopReason, Turn
 from catena_store.snapshots import files_place
 
@@ -325,3 +327,54 @@ async def _select(r: Reader, where: str, *parameters: object, of: str = "turn t"
         f"SELECT {rows.TURN} FROM {of} WHERE {where} ORDER BY t.started_at, t.rowid", parameters
     )
     return [rows.turn(row) for row in found]
+
+
+_PREVIEW = 400  # characters of a prompt
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPrompt:
+    """A turn, with the prompt that began it."""
+
+    turn_id: str
+    conversation_id: str
+    title: str | None  # of the conversation
+    opening: str  # the beginning of its first prompt, which stands for a title
+    prompt_id: str
+    preview: str  # the beginning of its text
+    deleted: bool  # the conversation was
+    agent: str
+    profile: str
+    began_at: datetime
+
+
+async def prompts_of_turns(r: Reader, turn_ids: Collection[str]) -> dict[str, TurnPrompt]:
+    """The prompts of turns, by turn."""
+    found = await r.all(
+        f"""
+        SELECT t.id, t.conversation_id, c.title,
+               (SELECT substr(f.text, 1, {_PREVIEW}) FROM message f
+                 WHERE f.conversation_id = c.id AND f.kind = 'user' ORDER BY f.id LIMIT 1),
+               p.uid, substr(p.text, 1, {_PREVIEW}),
+               c.deleted_at IS NOT NULL, l.agent, l.profile, t.started_at
+          FROM json_each(?) CROSS JOIN turn t ON t.id = value
+         CROSS JOIN conversation c ON c.id = t.conversation_id
+         CROSS JOIN message p ON p.id = t.prompt_id CROSS JOIN link l ON l.id = t.link_id
+        """,
+        (rows.as_list(list(turn_ids)),),
+    )
+    return {
+        id: TurnPrompt(
+            id,
+            conversation,
+            title,
+            opening or "",
+            prompt,
+            text,
+            bool(deleted),
+            agent,
+            profile,
+            from_milliseconds(at),
+        )
+        for id, conversation, title, opening, prompt, text, deleted, agent, profile, at in found
+    }

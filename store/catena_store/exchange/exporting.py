@@ -27,8 +27,10 @@ from catena_store.exchange.document import (
     SURROUNDINGS,
     TURNS,
     Rewriter,
+    Row,
+    sound,
+    time_text,
 )
-from catena_store.exchange.fields import Row, sound, time_text
 from catena_store.ids import to_milliseconds
 
 _PAGE = 200  # rows that are read at a time

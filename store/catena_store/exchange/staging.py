@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TextIO
 
 from catena_store.errors import NotImportable
-from catena_store.exchange.document import SECTIONS, check_head
-from catena_store.exchange.fields import MOST_NESTED, read_row
+from catena_store.exchange.document import MOST_NESTED, SECTIONS, check_head, read_row
 
 _PAGE = 200  # rows that are written at a time
 _PAGE_CHARACTERS = 4_000_000

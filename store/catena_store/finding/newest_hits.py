@@ -1,26 +1,133 @@
-"""Search over the messages of all conversations: the newest hit of each, why it is one, and where it stands.
-
-However frequent the words are, and however few the conversations, a bounded number of rows is looked at.
-"""
+"""Snippets: the words around what a search found in a text. Pure."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from heapq import nlargest
+from itertools import islice
+from unicodedata import combining, normalize
 
 from catena_store import ancestry
 from catena_store.conversations import branches
 from catena_store.database import rows
 from catena_store.database.database import Reader
 from catena_store.errors import NotFound
-from catena_store.finding.search import fts_query
-from catena_store.finding.snippets import Snippet, snippet
+from catena_store.finding.search import fts_query, prompts_of
 from catena_store.ids import from_milliseconds
-from catena_store.records import Kind
+from catena_store.records import Kind, Message
+
+_LENGTH = 160  # characters of a snippet
+_BEFORE = 40  # of them, before the first word that was found: a row on the screen is cut at its end
+_MOST = 30_000  # characters that are folded one by one
+_PLACES = 100  # of the words in a text that are looked at
+
+Span = tuple[int, int]  # of characters: the start, and the end
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A piece of a text, in one line, and where in it the words are. As hostile as the text."""
+
+    text: str
+    spans: tuple[Span, ...] = ()
+
+
+def snippet(text: str, words: Sequence[str]) -> Snippet:
+    """The piece of a text around the first place that has most of the words, each of which begins a word there."""
+    pattern = _pattern(tuple(words))
+    found = _places(text, pattern) if pattern else []
+    start, end = _piece(text, found)
+    inside = [
+        (max(place[0], start), min(place[1], end)) for place in found if start < place[1] and place[0] < end
+    ]
+    return _one_line(text, start, end, inside)
+
+
+@lru_cache(maxsize=64)
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str] | None:
+    """Any of the words, as the index sees them: parts of letters and digits, with anything else between."""
+    each = [re.findall(r"[^\W_]+", folded(word)) for word in words]
+    either = sorted({r"[\W_]+".join(parts) for parts in each if parts}, key=len, reverse=True)
+    return re.compile(rf"(?<![^\W_])(?:{'|'.join(either)})[^\W_]*") if either else None
+
+
+def _places(text: str, pattern: re.Pattern[str]) -> list[Span]:
+    """The first places of the words."""
+    found = [] if text.isascii() else _places_folded(text[:_MOST], pattern)
+    plain = text.lower()
+    if found or len(plain) != len(text):
+        return found
+    return [each.span() for each in islice(pattern.finditer(plain), _PLACES)]
+
+
+def _places_folded(text: str, pattern: re.Pattern[str]) -> list[Span]:
+    characters: list[str] = []
+    places: list[int] = []
+    for place, character in enumerate(text):
+        for each in _folded_character(character):
+            characters.append(each)
+            places.append(place)
+    matches = (each.span() for each in islice(pattern.finditer("".join(characters)), _PLACES))
+    return [(places[start], places[end - 1] + 1) for start, end in matches]
+
+
+@lru_cache(maxsize=4096)
+def _folded_character(character: str) -> str:
+    return folded(character)
+
+
+def folded(text: str) -> str:
+    """The text without case and accents."""
+    if text.isascii():
+        return text.lower()
+    # Case is folded last, too: what a decomposed letter leaves may be a capital.
+    bare = (each for each in normalize("NFKD", text.casefold()) if not combining(each))
+    return "".join(bare).casefold()
+
+
+def _piece(text: str, found: Sequence[Span]) -> Span:
+    """The piece around the place from which most of what was found is near."""
+    if not found:
+        return 0, min(len(text), _LENGTH)
+    best, most, last = 0, 0, 0
+    for at, (start, _) in enumerate(found):
+        while last < len(found) and found[last][1] <= start + _LENGTH - _BEFORE:
+            last += 1
+        different = len({text[a:b].lower() for a, b in found[at : min(last, at + 20)]})
+        if different > most:
+            best, most = at, different
+    start = max(0, found[best][0] - _BEFORE)
+    if start and (space := text.find(" ", start, found[best][0])) >= 0:
+        start = space + 1  # not within a word
+    return start, min(len(text), max(start + _LENGTH, found[best][1]))
+
+
+def _one_line(text: str, start: int, end: int, inside: Sequence[Span]) -> Snippet:
+    line = "…" if text[:start].strip() else ""
+    spans: list[Span] = []
+    at = start
+    for begins, ends in [*inside, (end, end)]:
+        line = _joined(line, text[at:begins])
+        begun = len(line)
+        line = _joined(line, text[begins:ends])
+        if len(line) > begun:
+            spans.append((begun, len(line)))
+        at = ends
+    return Snippet(line.rstrip() + ("…" if text[end:].strip() else ""), tuple(spans))
+
+
+def _joined(line: str, more: str) -> str:
+    """The line with more of the text, in which every run of white space is one space."""
+    words = " ".join(more.split())
+    if more[:1].isspace() and line and not line.endswith((" ", "…")):
+        words = f" {words}"
+    return f"{line}{words} " if more[-1:].isspace() and words.strip() else f"{line}{words}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,3 +376,29 @@ class _Scan:
                 self.newest.setdefault(conversation, id)
             if conversation in self.newest:
                 self.counted[conversation] = self.counted.get(conversation, 0) + 1
+
+
+__all__ = ["conversations_with_directories", "prompts_of", "turn_rows"]
+
+
+async def conversations_with_directories(r: Reader) -> list[tuple[str, str]]:
+    """The id and the directory of every conversation that lists show."""
+    found = await r.all("SELECT id, cwd FROM conversation WHERE deleted_at IS NULL AND pruned_at IS NULL")
+    return [(id, cwd) for id, cwd in found]
+
+
+async def turn_rows(r: Reader, prompt_id: str, *, limit: int) -> list[Message]:
+    """A prompt and what came of it, in any attempt at it, up to the next prompts; oldest first."""
+    found = await r.all(
+        f"""
+        WITH RECURSIVE below (id) AS (
+            SELECT id FROM message WHERE uid = ?1
+            UNION
+            SELECT m.id FROM below b CROSS JOIN message m ON m.parent_id = b.id WHERE NOT {rows.IS_PROMPT}
+            ORDER BY 1 LIMIT ?2
+        )
+        SELECT {rows.MESSAGE} FROM below CROSS JOIN message m ON m.id = below.id ORDER BY m.id
+        """,
+        (prompt_id, limit),
+    )
+    return [rows.message(row) for row in found]

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from catena_store.snapshots.contents import ContentReader
 from catena_store.snapshots.repository import SnapshotRepository
 from catena_store.snapshots.restoring import Course, TurnSnapshots, Why
-from catena_store.snapshots.trees import TreeChange, TreeEntry, above, is_among
+from catena_store.snapshots.trees import ContentReader, TreeChange, TreeEntry, above, is_among
 
 _Value = TypeVar("_Value")
 

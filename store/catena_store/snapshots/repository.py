@@ -18,7 +18,6 @@ from pathlib import Path
 
 from catena_store.errors import SnapshotFailed
 from catena_store.ids import to_milliseconds
-from catena_store.snapshots.contents import ContentReader
 from catena_store.snapshots.git import (
     ATTRIBUTES,
     DOUBTFUL,
@@ -32,6 +31,7 @@ from catena_store.snapshots.git import (
 from catena_store.snapshots.mending import mend
 from catena_store.snapshots.trees import (
     LARGEST,
+    ContentReader,
     DirectorySnapshot,
     LeftOutFile,
     LeftOutReason,

@@ -18,9 +18,17 @@ from enum import StrEnum
 from pathlib import Path
 
 from catena_store.errors import SnapshotFailed
-from catena_store.snapshots.contents import ContentReader
 from catena_store.snapshots.repository import SnapshotRepository
-from catena_store.snapshots.trees import LARGEST, TreeChange, TreeEntry, above, blob_id, is_among, mode_of
+from catena_store.snapshots.trees import (
+    LARGEST,
+    ContentReader,
+    TreeChange,
+    TreeEntry,
+    above,
+    blob_id,
+    is_among,
+    mode_of,
+)
 
 _TEMPORARY = ".catena-restore-"  # in front of the name of a file that is being written
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
 from catena_store.database.drafts import stored_draft
 from catena_store.errors import NotFound
-from catena_store.records import Owner, WindowRecord, Workspace
+from catena_store.ids import from_milliseconds
+from catena_store.records import ChosenOption, Owner, WindowRecord, Workspace
 
 _SELECT = (
     f"SELECT {rows.WINDOW} FROM window w"
@@ -223,3 +225,37 @@ async def _existing(r: Reader, id: str) -> WindowRecord:
     if window is None:
         raise NotFound("window", id)
     return window
+
+
+async def choose(tx: Writer, window_id: str, agent: str, option: str, value: str | bool) -> None:
+    """Store the value that the person chose for an option, replacing an earlier one."""
+    await tx.run(
+        "INSERT INTO window_choice (window_id, agent, option, value, chosen_at) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (window_id, agent, option)"
+        " DO UPDATE SET value = excluded.value, chosen_at = excluded.chosen_at",
+        (window_id, agent, option, json.dumps(value), tx.now()),
+    )
+
+
+async def copy_choices(tx: Writer, window_id: str, to_window_id: str) -> None:
+    """Copy the choices of a window to another one that has none of its own for the same options."""
+    await tx.run(
+        "INSERT INTO window_choice (window_id, agent, option, value, chosen_at)"
+        " SELECT ?2, agent, option, value, chosen_at FROM window_choice WHERE window_id = ?1"
+        " ON CONFLICT DO NOTHING",
+        (window_id, to_window_id),
+    )
+
+
+async def choices(r: Reader, window_id: str, agent: str) -> list[ChosenOption]:
+    """The options that the person chose in a window for an agent's sessions, oldest first."""
+    found = await r.all(
+        "SELECT option, value, chosen_at FROM window_choice WHERE window_id = ? AND agent = ?"
+        " ORDER BY chosen_at, option",
+        (window_id, agent),
+    )
+    return [
+        ChosenOption(option, value, from_milliseconds(at))
+        for option, text, at in found
+        if isinstance(value := rows.from_json(text), str | bool)
+    ]

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from catena_store.conversations.checkpoint_stores import MemoryCheckpoints, SqliteCheckpoints
 from catena_store.conversations.checkpoints import (
     MOST_CHARACTERS,
     Checkpoint,
     CheckpointStore,
+    MemoryCheckpoints,
+    SqliteCheckpoints,
 )
 from catena_store.errors import CheckpointImmutable, LabelTaken, NotAPointer, NotFound
 from support.storage.file_checkpoints import FileCheckpoints

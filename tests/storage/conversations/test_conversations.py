@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_store.chains import deleted_sessions, links
+from catena_store.chains import hidden_sessions, links
 from catena_store.clients import leases
 from catena_store.conversations import conversations
 from catena_store.errors import Ambiguous, NotFound
@@ -183,7 +183,7 @@ async def test_h10_an_empty_conversation_goes_without_a_trace(tmp_path: Path) ->
                 assert await everything(tx, table) == []
             assert (await windows.ensure_workspace(tx, "/", new_id=lambda: "s2")).active_window_id is None
             # Their agents may list them; the one that was there before is the person's.
-            hidden = {session for _, _, session in await deleted_sessions.every(tx)}
+            hidden = {session for _, _, session in await hidden_sessions.every_hidden(tx)}
         assert hidden == {"session-l1", "session-l2"}
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database, Reader
 from catena_store.finding import newest_hits
-from catena_store.finding.snippets import snippet
+from catena_store.finding.newest_hits import snippet
 from catena_store.records import Kind, NewMessage
 from support.counted_work import Queries, turns_counted
 from support.storage.rows import Explained, new_conversation, say, store

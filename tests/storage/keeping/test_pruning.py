@@ -16,16 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catena_store.chains import deleted_sessions, links, turns
+from catena_store.chains import hidden_sessions, links, turns
 from catena_store.conversations import conversations, messages
-from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
-from catena_store.conversations.checkpoints import Checkpoint
+from catena_store.conversations.checkpoints import Checkpoint, SqliteCheckpoints
 from catena_store.database.database import Database, Reader, Writer
 from catena_store.errors import NotFound
 from catena_store.finding import search
-from catena_store.keeping import pruning
-from catena_store.keeping.pruning import give_back, prune
-from catena_store.keeping.removal import Removed
+from catena_store.keeping import removal
+from catena_store.keeping.removal import Removed, give_back, prune
 from catena_store.keeping.selection import PruneRule, PruneSelection, Spared, select
 from catena_store.keeping.sizes import sizes
 from catena_store.records import Attachment, Cause, Kind, Lease, LinkState, StopReason
@@ -314,7 +312,7 @@ async def test_h04_what_was_made_for_ourselves_stays_hidden_after_its_conversati
             await new_link(tx, "parked", "c1", cause=Cause.PARK)
         await prune(db, ["c1"], nobody_is_dead)
         async with db.read() as reader:
-            assert await deleted_sessions.every(reader) == {("rehearsal", "", "session-parked")}
+            assert await hidden_sessions.every_hidden(reader) == {("rehearsal", "", "session-parked")}
     assert_whole(tmp_path / "catena.db")
 
 
@@ -340,7 +338,7 @@ async def test_h09_the_file_becomes_smaller_while_another_client_has_it_open_unl
                 await say(tx, "s2", "s", "still here", conversation="small")
         async with Database.open(path) as other:
             with monkeypatch.context() as looking_often:
-                looking_often.setattr(pruning, "_STEPS", 1)
+                looking_often.setattr(removal, "_STEPS", 1)
                 assert await give_back(db, seconds=0) == 0
             assert await give_back(db, seconds=600) > 2_000_000
             async with other.write() as tx:

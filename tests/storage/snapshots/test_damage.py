@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from catena_store.errors import SnapshotFailed
-from catena_store.snapshots import contents as contents_module
 from catena_store.snapshots import git as git_module
+from catena_store.snapshots import trees as contents_module
 from catena_store.snapshots.repository import SnapshotRepository
 from support.storage.work_trees import GIT, WorkTree
 

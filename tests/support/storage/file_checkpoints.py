@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from catena_store.conversations.checkpoint_stores import check_label_free, labelled
-from catena_store.conversations.checkpoints import Checkpoint, prunable, validated
+from catena_store.conversations.checkpoints import Checkpoint, check_label_free, labelled, prunable, validated
 from catena_store.ids import from_milliseconds, to_milliseconds
 
 T = TypeVar("T")

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from catena_store.chains import turns
 from catena_store.conversations import messages
-from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
-from catena_store.conversations.checkpoints import Checkpoint
+from catena_store.conversations.checkpoints import Checkpoint, SqliteCheckpoints
 from catena_store.database.database import Database, Writer
 from catena_store.records import Cause, ContextSource, Kind, MessageState, NewMessage, StopReason
 from support.storage.rows import a_turn, new_conversation, new_link, say

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from catena_store.chains import environments, links, turns
 from catena_store.conversations import conversations, messages
-from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
-from catena_store.conversations.checkpoints import Checkpoint
+from catena_store.conversations.checkpoints import Checkpoint, SqliteCheckpoints
 from catena_store.database.database import Database
 from catena_store.records import (
     Cause,
@@ -24,7 +23,7 @@ from catena_store.records import (
     StopReason,
     TurnEnvironment,
 )
-from catena_store.windows import attached_files, attachments
+from catena_store.windows import attachments
 from support.storage.rows import Clock, a_turn, new_conversation, new_link
 
 # A NUL is exported as its picture.
@@ -168,7 +167,7 @@ class Family:
         _, _, prompt = self.prompts[place % len(self.prompts)]
         async with self.db.write() as tx:
             files = [
-                attached_files.from_bytes(text.encode() + bytes([place % 256, 0]), f"{place}.bin", path="/f")
+                attachments.from_bytes(text.encode() + bytes([place % 256, 0]), f"{place}.bin", path="/f")
             ]
             await attachments.add_to_message(tx, prompt, files)
             await messages.update(tx, prompt, data={"attachments": [each.described() for each in files]})

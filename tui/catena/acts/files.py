@@ -29,7 +29,7 @@ from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.file_changes import FileTouched
 from catena_acp.errors import FilesNotKept
-from catena_store.chains.turn_prompts import TurnPrompt
+from catena_store.chains.turns import TurnPrompt
 from catena_store.errors import StoreError
 from catena_store.ids import utc_now
 

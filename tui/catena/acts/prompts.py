@@ -19,7 +19,7 @@ from catena_acp.errors import StillAtWork
 from catena_acp.port.port import AgentSpec
 from catena_store.errors import NotFound
 from catena_store.records import Attachment, QueueItem
-from catena_store.windows.attached_files import MOST_FILES, read_file
+from catena_store.windows.attachments import MOST_FILES, read_file
 
 
 async def clear(on: Here) -> Done:

@@ -23,8 +23,7 @@ from catena_acp.errors import AgentError, NoCheckpoint
 from catena_acp.mcp.server import OWN_NAMES
 from catena_store.chains import turns
 from catena_store.conversations import conversations, rewind_requests
-from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
-from catena_store.conversations.checkpoints import Checkpoint, Frequency, frequency_of
+from catena_store.conversations.checkpoints import Checkpoint, Frequency, SqliteCheckpoints, frequency_of
 from catena_store.database.database import Database, Reader, data_directory, default_path
 from catena_store.errors import StoreError
 from catena_store.ids import new_id, utc_now

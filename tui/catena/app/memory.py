@@ -23,9 +23,13 @@ from catena_store import ancestry
 from catena_store.conversations import conversations, logouts, messages
 from catena_store.database.database import Database, Reader
 from catena_store.errors import NotFound
-from catena_store.finding import recollection
-from catena_store.finding.newest_hits import newest_hits
-from catena_store.finding.snippets import snippet
+from catena_store.finding.newest_hits import (
+    conversations_with_directories,
+    newest_hits,
+    prompts_of,
+    snippet,
+    turn_rows,
+)
 from catena_store.records import ConversationRecord, Kind, Message
 from catena_store.windows import windows
 
@@ -83,7 +87,7 @@ class Memory:
             standpoint = await self._standpoint(reader)
             within = await self._within(reader, standpoint)
             hits = (await newest_hits(reader, words[:_MOST_WORDS], within=within, limit=_LOOKED_AT)).found
-            prompts = await recollection.prompts_of(reader, [hit.message_id for hit in hits])
+            prompts = await prompts_of(reader, [hit.message_id for hit in hits])
             known = await _known(reader, standpoint, list(prompts.values()))
             blocks: list[str] = []
             for hit in hits:
@@ -116,7 +120,7 @@ class Memory:
             if await _before_logout(reader, standpoint, prompt.id):
                 raise NotRemembered("That turn is from before the person logged out of this account.")
             record = await conversations.get(reader, prompt.conversation_id)
-            rows = await recollection.turn_rows(reader, prompt.id, limit=_MOST_ROWS)
+            rows = await turn_rows(reader, prompt.id, limit=_MOST_ROWS)
         if record is None:
             raise NotFound("conversation", prompt.conversation_id)
         mask = SecretMask(self._rules)
@@ -139,7 +143,7 @@ class Memory:
 
     async def _within(self, reader: Reader, standpoint: _Standpoint) -> set[str]:
         """The conversations that may be looked into."""
-        found = await recollection.conversations_with_directories(reader)
+        found = await conversations_with_directories(reader)
         others = [(id, cwd) for id, cwd in found if id != standpoint.record.id]
         if self._everywhere:
             return {id for id, _ in others}

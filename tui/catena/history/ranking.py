@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
 
-from catena_store.finding.snippets import folded
+from catena_store.finding.newest_hits import folded
 
 __all__ = ["LEAST_LETTERS", "Quality", "Span", "folded", "folded_with_places", "letters_in_order", "spans"]
 

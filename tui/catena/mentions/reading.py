@@ -14,7 +14,7 @@ from catena.mentions.syntax import Mention, readings_in
 from catena_acp.continuity.sending.prompt_blocks import LONGEST_TEXT, SHOWN_PICTURES
 from catena_store.errors import NotAttachable
 from catena_store.records import Attachment
-from catena_store.windows.attached_files import MOST_BYTES, MOST_FILES, from_bytes, link_to
+from catena_store.windows.attachments import MOST_BYTES, MOST_FILES, from_bytes, link_to
 
 _LONGEST_PATH = 4_096  # characters
 _MOST_SCANNED = 64 * 1024 * 1024  # bytes that are read for some lines

@@ -15,7 +15,7 @@ from catena_acp.conversation.inspection.context import OtherSession, TurnContext
 from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec
 from catena_store.chains.link_history import MessagePreview
-from catena_store.conversations.lineage import Kin, Lineage
+from catena_store.conversations.tree import Kin, Lineage
 from catena_store.records import ContextSource, LinkState
 
 _STATES = {LinkState.PARKED: "saved fork", LinkState.SUSPECT: "uncertain"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from catena_store.database.database import Reader
-from catena_store.finding import branch_rows
+from catena_store.finding import search
 from catena_store.records import Message
 
 MOST_HITS = 10_000
@@ -54,7 +54,7 @@ async def search_branch(
         ) -> list[Message]:
             if leaf is None:
                 return []
-            return await branch_rows.with_text(reader, leaf, text, top=first, bottom=last)
+            return await search.with_text(reader, leaf, text, top=first, bottom=last)
 
         rows = await read(candidates)
         found = await asyncio.to_thread(counted, rows[::-1] if upwards else rows) if rows else []

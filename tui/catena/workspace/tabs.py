@@ -36,7 +36,7 @@ from catena_store.windows import attachments, inputs, queue, windows
 if TYPE_CHECKING:
     from catena_acp.conversation.adoption.sessions import ForeignSessions
     from catena_acp.conversation.inspection.price import Price
-    from catena_store.conversations.lineage import Lineage
+    from catena_store.conversations.tree import Lineage
 
 
 READ_ONLY = "The database is read-only: you can read but not send."

@@ -16,7 +16,7 @@ from catena_acp.continuity.sessions.forking import fork_anchors
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.errors import AgentError
 from catena_acp.port.session_events import SessionOpened
-from catena_store.chains import agents, links, parked_links
+from catena_store.chains import agents, links
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
 from catena_store.records import Cause, Link, LinkState, NewLink, Turn
@@ -54,7 +54,7 @@ async def park(context: SendContext, live: LiveSession, turn: Turn, window_id: s
 async def prune(context: SendContext) -> None:
     """Drop the oldest parked links beyond the limit; labelled checkpoints keep theirs. Raises StoreError."""
     async with context.services.db.read() as reader:
-        parked = await parked_links.prunable(reader, context.record.id)
+        parked = await links.prunable_parked(reader, context.record.id)
     await drop_parked(context, parked[: max(0, len(parked) - context.services.while_idle.kept)])
 
 
@@ -95,10 +95,10 @@ async def _is_wanted(
         return False  # it may fork at any message, for nothing
     if known == HONOURED and await fork_anchors(reader, [turn], by_prompt=by_prompt):
         return False
-    cost = await parked_links.last_duration(reader, source)
+    cost = await links.last_parking_time(reader, source)
     if cost is not None and cost > min(limits.longest, limits.share * turn.seconds):
         return False
-    return not await parked_links.has_copy(reader, source)
+    return not await links.has_parked_copy(reader, source)
 
 
 async def _keep(
@@ -143,7 +143,7 @@ async def _add(context: SendContext, source: Link, opened: SessionOpened, took: 
                 cost_total=source.cost_total,
             ),
         )
-        await parked_links.record_duration(tx, link.id, took)
+        await links.record_parking_time(tx, link.id, took)
         return link
 
 
@@ -156,7 +156,7 @@ async def announce(context: SendContext, window_id: str, title: str) -> None:
     if not context.services.while_idle.tells(spec):
         return
     async with context.services.db.read() as reader:
-        parked = await parked_links.prunable(reader, context.record.id)
+        parked = await links.prunable_parked(reader, context.record.id)
     if not any((link.agent, link.profile) == (spec.name, spec.profile) for link in parked):
         return
     async with context.tenure.write() as tx:

@@ -40,7 +40,7 @@ from catena_store.conversations import directories, mcp_servers, trusted_files
 from catena_store.database.database import Writer
 from catena_store.errors import StoreError
 from catena_store.records import TurnEnvironment
-from catena_store.windows import choices
+from catena_store.windows import windows
 
 _MOST_BYTES = 4 * 1024 * 1024  # of a file that is read; packed references can be long
 _MOST_LINKS = 5  # references that lead to references
@@ -224,7 +224,7 @@ class Environment:
         """Store an option that the person chose, until a turn has it in force."""
         with contextlib.suppress(StoreError):
             async with self._services.db.write() as tx:
-                await choices.put(tx, window_id, live.agent.spec.name, option, value)
+                await windows.choose(tx, window_id, live.agent.spec.name, option, value)
 
     async def note_in_force(self, window_id: str, live: LiveSession) -> None:
         """Store the session's mode and model as the person's choice, whatever its last turn had."""

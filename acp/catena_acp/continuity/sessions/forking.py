@@ -11,7 +11,7 @@ from catena_acp.port.abilities import Quirks
 from catena_acp.port.port import AgentPort, SessionSetup
 from catena_acp.port.session_events import Event, SessionOpened, TextChunk
 from catena_store import ancestry
-from catena_store.chains import intents, turns
+from catena_store.chains import hidden_sessions, turns
 from catena_store.conversations import messages
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
@@ -26,18 +26,20 @@ async def ask_for_fork(
     Raises any AgentError, and StoreError before anything is asked for.
     """
     async with services.db.write() as tx:
-        intent = await intents.add(tx, agent.spec.name, agent.spec.profile, session_id, place.cwd)
+        intent = await hidden_sessions.intend_fork(
+            tx, agent.spec.name, agent.spec.profile, session_id, place.cwd
+        )
     try:
         opened = await agent.fork_session(session_id, place, at)
     except AgentRefused:
         with contextlib.suppress(StoreError):
             async with services.db.write() as tx:
-                await intents.drop(tx, intent)
+                await hidden_sessions.drop_intent(tx, intent)
         raise
     if opened.session_id != session_id:
         with contextlib.suppress(StoreError):
             async with services.db.write() as tx:
-                await intents.answer(tx, intent, opened.session_id)
+                await hidden_sessions.answer_intent(tx, intent, opened.session_id)
     return opened
 
 

@@ -19,7 +19,7 @@ from catena_store.chains import environments, links, turns
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError
 from catena_store.records import ChosenOption, TurnEnvironment
-from catena_store.windows import choices
+from catena_store.windows import windows
 
 _UNASKED: Final = frozenset(
     {"auto", "acceptedits", "autoedit", "autoapprove", "autopilot", "bypasspermissions", "yolo"}
@@ -80,7 +80,7 @@ async def wanted_on(reader: Reader, leaf_id: str | None, window_id: str, agent: 
     with contextlib.suppress(StoreError):
         kept = await environments.of_turn(reader, turn_id) if turn_id else None
     with contextlib.suppress(StoreError):
-        chosen = await choices.of_window(reader, window_id, agent)
+        chosen = await windows.choices(reader, window_id, agent)
     if turn:
         since = turn.ended_at or turn.started_at
         chosen = [choice for choice in chosen if choice.chosen_at >= since]

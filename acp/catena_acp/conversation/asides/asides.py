@@ -55,8 +55,7 @@ from catena_acp.port.session_events import (
 )
 from catena_acp.spoken.call import Call
 from catena_acp.trouble.troubles import Trouble
-from catena_store.conversations.checkpoint_stores import MemoryCheckpoints
-from catena_store.conversations.checkpoints import Checkpoint, CheckpointStore
+from catena_store.conversations.checkpoints import Checkpoint, CheckpointStore, MemoryCheckpoints
 from catena_store.errors import StoreError
 from catena_store.records import Attachment, ContextSource, Message, StopReason
 from catena_store.windows import inputs

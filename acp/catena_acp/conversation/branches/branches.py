@@ -32,9 +32,9 @@ from catena_acp.errors import (
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.snapshots.restoring import FileChoice, FilesMoved
 from catena_store import ancestry
-from catena_store.conversations import lineage, messages
+from catena_store.conversations import messages, tree
 from catena_store.conversations.branches import last_leaf, siblings
-from catena_store.conversations.lineage import Lineage
+from catena_store.conversations.tree import Lineage
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound, SessionHeld, StoreError
 from catena_store.records import ConversationRecord, Kind, Link, LinkState, Message
@@ -53,7 +53,7 @@ class Branches:
     async def lineage(self) -> Lineage:
         """The source that the conversation was forked from, and the forks of it."""
         async with self._conversation.services.db.read() as reader:
-            return await lineage.of_conversation(reader, self._conversation.id)
+            return await tree.of_conversation(reader, self._conversation.id)
 
     async def learn_fork_at(self, window_id: str, leaf_id: str | None, spec: AgentSpec | None = None) -> None:
         """Find out whether the agent forks at a message, if a prompt below a row depends on it. Raises StoreError."""

@@ -28,8 +28,7 @@ from catena_acp.port.session_events import PermissionOption, PermissionRequested
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Trouble
 from catena_store.conversations import rewind_requests
-from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
-from catena_store.conversations.checkpoints import Checkpoint
+from catena_store.conversations.checkpoints import Checkpoint, SqliteCheckpoints
 from catena_store.conversations.rewind_requests import RewindAnswer, RewindRequest
 from catena_store.errors import StoreError
 from catena_store.windows.journal import Act

@@ -29,12 +29,12 @@ from catena_acp.snapshots.restoring import FileChoice
 from catena_acp.spoken.call import Call
 from catena_store.chains import link_history, links, turns
 from catena_store.conversations import messages
-from catena_store.conversations.checkpoint_stores import SqliteCheckpoints
 from catena_store.conversations.checkpoints import (
     MOST_CHARACTERS,
     Checkpoint,
     CheckpointStore,
     Frequency,
+    SqliteCheckpoints,
     frequency_of,
     parked_link_at,
     set_frequency,

@@ -32,7 +32,7 @@ from catena_store.errors import NotFound
 from catena_store.records import ConversationRecord, Link, Message
 from catena_store.snapshots import files_place
 from catena_store.snapshots.files_place import FilesPlace
-from catena_store.windows import attachments, choices, windows
+from catena_store.windows import attachments, windows
 from catena_store.windows.journal import Act
 
 _CLOSING_SECONDS = 1.0  # that an agent may take to end a fork that came to nothing
@@ -181,7 +181,7 @@ class ForkOperation:
                     workspace_id=beside.workspace_id if beside else None,
                 )
                 if beside:
-                    await choices.copy(tx, beside.id, window_id)
+                    await windows.copy_choices(tx, beside.id, window_id)
                     await opened_window(tx, window_id=window_id)
             shown = await windows.get(tx, window_id)
             if point.prompt and shown and not shown.draft:

@@ -13,7 +13,7 @@ from catena_acp.continuity.services import Services, agent_title
 from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.errors import AgentError, SessionGone
 from catena_acp.port.port import AgentPort
-from catena_store.chains import deleted_sessions, links
+from catena_store.chains import hidden_sessions, links
 from catena_store.records import ConversationRecord, Link, LinkState
 
 _CLOSING_SECONDS = 5.0
@@ -66,7 +66,7 @@ async def delete_sessions(
                 done.refused[name] = str(error)
                 continue
             async with services.db.write() as tx:
-                await deleted_sessions.add(tx, name, profile, link.session_id)
+                await hidden_sessions.hide(tx, name, profile, link.session_id)
                 await links.move(tx, link.id, state=LinkState.LOST, ended=_WHY, event="deleted", detail=_WHY)
             done.deleted[name] += 1
 

@@ -21,7 +21,7 @@ from catena_acp.process_group import is_running
 from catena_store.clients import leases
 from catena_store.database.database import Database, default_path
 from catena_store.ids import utc_now
-from catena_store.keeping import pruning
+from catena_store.keeping import removal
 from catena_store.keeping.removal import Removed
 from catena_store.keeping.selection import Prunable, PruneRule, PruneSelection, select
 from catena_store.records import Lease
@@ -88,15 +88,15 @@ async def _prune(rule: PruneRule, *, yes: bool) -> _Outcome:
             snapshots = await asyncio.to_thread(measure, db.path, kept, day=day)
             return _Outcome(found, None, 0, snapshots, 0)
         alone = not await _others_run(db)
-        removed = await pruning.prune(db, [each.id for each in found.prunable], _is_dead, alone=alone)
-        given_back = await pruning.give_back(db, seconds=None if alone else _BESIDE_OTHERS)
+        removed = await removal.prune(db, [each.id for each in found.prunable], _is_dead, alone=alone)
+        given_back = await removal.give_back(db, seconds=None if alone else _BESIDE_OTHERS)
         async with db.read() as reader:
             kept = await trees(reader)
             begun = await unfinished.every(reader)
         # What a restore that was broken off needs was kept on its day.
         oldest = min([day, *(int(each.begun_at.timestamp()) // _SECONDS_OF_DAY for each in begun)])
         snapshots = await asyncio.to_thread(tidy, db.path, kept, day=oldest)
-        return _Outcome(found, removed, given_back + snapshots, snapshots, await pruning.free_bytes(db))
+        return _Outcome(found, removed, given_back + snapshots, snapshots, await removal.free_bytes(db))
 
 
 def _is_dead(lease: Lease) -> bool:

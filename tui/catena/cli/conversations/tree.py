@@ -11,7 +11,7 @@ from catena.text.json_shapes import FORMAT, dumps, record_shape, time_shape
 from catena.text.names import conversation_name
 from catena.text.safe_text import safe_line
 from catena_store import places
-from catena_store.conversations import conversations, lineage, tree
+from catena_store.conversations import conversations, tree
 from catena_store.conversations.branches import Sibling, numbered
 from catena_store.conversations.tree import TreeNode
 from catena_store.database.database import Database
@@ -46,7 +46,7 @@ async def read_tree(db: Database, named: str) -> TreeContents:
     """
     async with db.read() as reader:
         found = await conversations.find(reader, named)
-        kin = await lineage.of_conversation(reader, found.id)
+        kin = await tree.of_conversation(reader, found.id)
         forks = {fork.id for fork in kin.forks}
         nodes = await tree.nodes_of_conversation(reader, found.id, forks)
         leaf = await places.of(reader, found.id)

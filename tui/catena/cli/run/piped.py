@@ -10,7 +10,7 @@ from typing import TextIO
 
 from catena.errors import CommandRefused
 from catena_acp.continuity.wording.counts import counted
-from catena_store.windows.attached_files import MOST_BYTES
+from catena_store.windows.attachments import MOST_BYTES
 
 _PIPES = (stat.S_ISFIFO, stat.S_ISSOCK, stat.S_ISREG)  # no terminal, and no /dev/null
 _SILENCE = 3.0  # seconds after which it is said what is waited for

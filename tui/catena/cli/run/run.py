@@ -41,7 +41,7 @@ from catena_store.database.database import Database, data_directory, default_pat
 from catena_store.errors import NotAttachable, StoreError
 from catena_store.records import Attachment
 from catena_store.windows import inputs
-from catena_store.windows.attached_files import MOST_FILES, read_file
+from catena_store.windows.attachments import MOST_FILES, read_file
 
 
 @dataclass(frozen=True, slots=True)

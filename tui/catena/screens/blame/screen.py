@@ -35,7 +35,7 @@ from catena.widgets.scroll_bar import thin_scroll_bar
 from catena.widgets.sheet_head import SheetWords, Subject
 from catena_acp.blame.authorship import BlamedFile, Block, Proof
 from catena_acp.continuity.wording.counts import counted
-from catena_store.chains.turn_prompts import TurnPrompt
+from catena_store.chains.turns import TurnPrompt
 
 _MOST_QUOTED = 200  # lines
 _KEYS = (

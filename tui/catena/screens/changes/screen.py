@@ -27,7 +27,7 @@ from catena_acp.changes.changed_file import UnreadFile
 from catena_acp.changes.patch import hunk_patch
 from catena_acp.changes.reading import Changes, ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
-from catena_store.chains.turn_prompts import TurnPrompt
+from catena_store.chains.turns import TurnPrompt
 from catena_store.errors import SnapshotFailed
 from catena_store.snapshots.repository import work_tree
 

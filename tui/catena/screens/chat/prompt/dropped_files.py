@@ -12,7 +12,7 @@ from catena.mentions.roots import leads_inside, resolved_roots
 from catena.mentions.syntax import readings_in, written
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.sending.prompt_blocks import SHOWN_PICTURES
-from catena_store.windows.attached_files import mime_of
+from catena_store.windows.attachments import mime_of
 
 _BEGINNING = 64  # bytes of a file that tell whether it is a picture
 

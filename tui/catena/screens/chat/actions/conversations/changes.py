@@ -17,7 +17,7 @@ from catena.text.safe_text import safe_line
 from catena.workspace.tab import Tab
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.snapshots.restoring import RestorePlan
-from catena_store.chains.turn_prompts import TurnPrompt
+from catena_store.chains.turns import TurnPrompt
 from catena_store.errors import StoreError
 
 if TYPE_CHECKING:  # neither screen is needed before there is one

@@ -15,7 +15,7 @@ from catena.workspace.outgoing import OutgoingText, Stage
 from catena.workspace.tab import Tab
 from catena_acp.continuity.sending.prompt_blocks import SHOWN_PICTURES
 from catena_store.errors import NotAttachable, StoreError
-from catena_store.windows.attached_files import MOST_BYTES, MOST_FILES, from_bytes, mime_of
+from catena_store.windows.attachments import MOST_BYTES, MOST_FILES, from_bytes, mime_of
 
 _Attaching: TypeAlias = Callable[[Tab], Awaitable[list[str]]]  # returns the paths that were not attached
 

@@ -1,6 +1,8 @@
-"""Forks that agents are asked for: kept before the request goes out, so that none of them is taken for someone else's.
+"""Sessions that stay hidden, though an agent may list them: they are ours, or a person had them deleted.
 
-An intent ends with the link of its fork, or where the agent made none.
+Forks are kept before the request goes out, so that none of them is taken for someone else's; such an intent ends with
+the link of its fork, or where the agent made none. Hidden by themselves are those that a person had deleted at their
+agent, what we had made for ourselves in conversations that were pruned, and those of chats in which nothing was said.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ class ForkIntent:
     asked_at: datetime
 
 
-async def add(tx: Writer, agent: str, profile: str, session_id: str, cwd: str) -> int:
+async def intend_fork(tx: Writer, agent: str, profile: str, session_id: str, cwd: str) -> int:
     """Note that a fork of a session is about to be asked for; returns the intent's id."""
     await tx.run(
         "INSERT INTO fork_intent (agent, profile, session_id, cwd, asked_at) VALUES (?, ?, ?, ?, ?)",
@@ -35,22 +37,22 @@ async def add(tx: Writer, agent: str, profile: str, session_id: str, cwd: str) -
     return int(row[0])
 
 
-async def answer(tx: Writer, id: int, made: str) -> None:
+async def answer_intent(tx: Writer, id: int, forks_made: str) -> None:
     """Note the session that came of an intent: it is ours for ever, or until a link has it."""
-    await tx.run("UPDATE fork_intent SET made = ? WHERE id = ?", (made, id))
+    await tx.run("UPDATE fork_intent SET made = ? WHERE id = ?", (forks_made, id))
 
 
-async def drop(tx: Writer, id: int) -> None:
+async def drop_intent(tx: Writer, id: int) -> None:
     """Remove an intent of which nothing came."""
     await tx.run("DELETE FROM fork_intent WHERE id = ?", (id,))
 
 
-async def made(r: Reader) -> set[str]:
+async def forks_made(r: Reader) -> set[str]:
     """The ids of all sessions that came of intents and have no link."""
     return {id for (id,) in await r.all("SELECT made FROM fork_intent WHERE made IS NOT NULL")}
 
 
-async def unanswered(r: Reader) -> list[ForkIntent]:
+async def unanswered_intents(r: Reader) -> list[ForkIntent]:
     """The intents whose answer has not come, oldest first; some may be under way."""
     found = await r.all(
         "SELECT id, agent, profile, session_id, cwd, asked_at FROM fork_intent WHERE made IS NULL ORDER BY asked_at"
@@ -59,3 +61,22 @@ async def unanswered(r: Reader) -> list[ForkIntent]:
         ForkIntent(id, agent, profile, session_id, cwd, from_milliseconds(asked_at))
         for id, agent, profile, session_id, cwd, asked_at in found
     ]
+
+
+async def hide(tx: Writer, agent: str, profile: str, session_id: str) -> None:
+    """Note that a session was deleted."""
+    await tx.run(
+        "INSERT INTO deleted_session (agent, profile, session_id, deleted_at) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT DO NOTHING",
+        (agent, profile, session_id, tx.now()),
+    )
+
+
+async def every_hidden(r: Reader) -> set[tuple[str, str, str]]:
+    """The agent, profile and id of every deleted session."""
+    return {
+        (agent, profile, session_id)
+        for agent, profile, session_id in await r.all(
+            "SELECT agent, profile, session_id FROM deleted_session"
+        )
+    }
