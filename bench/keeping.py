@@ -25,7 +25,7 @@ from catena.settings.settings import Settings
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.routing.prior_context import read_prior_context
 from catena_acp.continuity.routing.replay_check import Verdict
-from catena_acp.continuity.sessions.replay_record import ReplayRecord
+from catena_acp.continuity.sessions.replays import ReplayRecord
 from catena_acp.port.session_events import TextChunk
 from catena_store import ancestry
 from catena_store.chains import links

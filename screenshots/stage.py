@@ -38,8 +38,7 @@ from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.protocol.files import FileAccess
 from catena_acp.snapshots import keeping
-from catena_acp.snapshots.keeping import FileSnapshots
-from catena_acp.snapshots.scope import SnapshotScope
+from catena_acp.snapshots.keeping import FileSnapshots, SnapshotScope
 from catena_store.database.database import Database
 from catena_store.records import AgentGroup
 from catena_store.snapshots.repository import snapshots_beside

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from catena_acp.changes.changed_file import ChangedFile, FileContents, FileState, OnDisk, TextChange
-from catena_acp.changes.composition import Edit, before_edits, composed
 from catena_acp.changes.hunks import diff_of_file
-from catena_acp.changes.reported import reported_files
+from catena_acp.changes.reported import Edit, before_edits, composed, reported_files
 from catena_store.records import Kind, Message, MessageState
 
 _BEGUN = datetime(2026, 1, 1, tzinfo=UTC)

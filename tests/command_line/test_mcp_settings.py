@@ -10,7 +10,7 @@ from catena.app.services import mcp_servers
 from catena.errors import InvalidSettings
 from catena.settings.settings import parse_settings
 from catena.settings.tables.projects import additional_directories
-from catena_acp.mcp.server import Transport
+from catena_acp.mcp.servers import Transport
 from support.clients.command_line import Catena
 
 SETTINGS = """\

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from catena_acp.continuity import parking
 from catena_acp.continuity.conversation_events import Remarked, TurnEnded
-from catena_acp.continuity.parking import detached_forks
 from catena_acp.continuity.services import WhileIdle
 from catena_store.chains import links
 from catena_store.records import Cause, ContextSource, Kind, Link, LinkState
@@ -223,7 +223,7 @@ async def test_k10_a_fork_that_came_just_before_a_prompt_is_thrown_away_as_well(
     async with world.client(
         *HEAD_ONLY, while_idle=WhileIdle(park=True, longest=math.inf, share=math.inf)
     ) as desk:
-        came, look = asyncio.Event(), detached_forks._holder
+        came, look = asyncio.Event(), parking._holder
 
         async def holder(*arguments: Any) -> Link | None:
             if not came.is_set():
@@ -231,7 +231,7 @@ async def test_k10_a_fork_that_came_just_before_a_prompt_is_thrown_away_as_well(
                 await asyncio.Event().wait()
             return await look(*arguments)
 
-        monkeypatch.setattr(detached_forks, "_holder", holder)
+        monkeypatch.setattr(parking, "_holder", holder)
         await desk.say("say one")
         async with asyncio.timeout(60):
             await came.wait()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.continuity.routing.replay_check import Verdict
-from catena_acp.continuity.sessions.replay_record import ReplayRecord
+from catena_acp.continuity.sessions.replays import ReplayRecord
 from catena_acp.port.session_events import TextChunk
 from catena_store.conversations import messages
 from catena_store.database.database import Reader, Writer

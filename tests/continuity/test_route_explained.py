@@ -27,7 +27,7 @@ from catena_acp.continuity.routing.route import (
     key_of,
 )
 from catena_acp.continuity.services import WhileIdle
-from catena_acp.conversation.inspection.context import TurnContext
+from catena_acp.conversation.inspection.chain import TurnContext
 from catena_store.records import Cause, ContextSource, Link, LinkState, Turn
 from catena_store.windows import windows
 from support.conversations.rehearsed import Desk, World

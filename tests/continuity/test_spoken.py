@@ -12,7 +12,7 @@ from catena.rendering.markdown import MarkdownRenderer
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.model.entry import Entry
 from catena.transcript.model.searchable import searchable_text
-from catena_acp.continuity.sessions.loading import greeting_text
+from catena_acp.continuity.sessions.opening import greeting_text
 from catena_acp.continuity.turns.reducer import Insert, Reducer
 from catena_acp.port.session_events import NoticeReported
 from catena_acp.spoken.blocks import Markdown, OutputBlock, Picture, PlanStep, Reference, Steps

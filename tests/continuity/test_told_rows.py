@@ -11,7 +11,7 @@ import pytest
 
 from catena.text.secrets import SecretMask
 from catena_acp.continuity.routing.prior_context import Budget, read_prior_context
-from catena_acp.continuity.tool_calls.told_call import Mask, NoMask, told_call
+from catena_acp.continuity.tool_calls import Mask, NoMask, told_call
 from catena_acp.spoken.call import Call
 from catena_store import ancestry
 from catena_store.chains import turns

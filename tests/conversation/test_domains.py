@@ -18,7 +18,7 @@ import pytest
 from catena_acp.changes.reported import reported_files
 from catena_acp.continuity.conversation_events import MessageAdded, Remarked, Troubled
 from catena_acp.continuity.sessions.environment import GitPlace, difference, git_place
-from catena_acp.conversation.inspection.file_changes import files_touched
+from catena_acp.conversation.inspection.changes import files_touched
 from catena_acp.conversation.inspection.todos import left_open_on
 from catena_acp.diff import line_diff
 from catena_store.chains import environments, usage

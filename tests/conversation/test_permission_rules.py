@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from catena_acp.continuity.conversation_events import PermissionOpened
-from catena_acp.permissions.rule import RuleScope, rule_of
-from catena_acp.permissions.stored_rules import add_rule
+from catena_acp.permissions.rule import RuleScope, add_rule, rule_of
 from catena_store.records import Kind
 from support.clients.protocol import spec
 from support.conversations.rehearsed import Desk, World

@@ -9,8 +9,15 @@ from pathlib import Path
 import pytest
 
 from catena_acp.mcp.project_file import ProjectFile, read_project_file
-from catena_acp.mcp.selection import Recipient, choose
-from catena_acp.mcp.server import McpServer, ServerOrigin, Transport, VariableMissing, filled_in
+from catena_acp.mcp.servers import (
+    McpServer,
+    Recipient,
+    ServerOrigin,
+    Transport,
+    VariableMissing,
+    choose,
+    filled_in,
+)
 from catena_acp.port.abilities import Abilities
 
 

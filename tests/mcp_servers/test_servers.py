@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from catena_acp.continuity.conversation_events import Remarked
-from catena_acp.mcp.server import McpServer, ServerOrigin, Transport
+from catena_acp.mcp.servers import McpServer, ServerOrigin, Transport
 from catena_store.records import ContextSource
 from support.conversations.rehearsed import Desk, World
 

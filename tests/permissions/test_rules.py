@@ -12,8 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catena_acp.permissions.commands import commands_of
-from catena_acp.permissions.proposals import first_choice, proposals
-from catena_acp.permissions.rule import InvalidRule, Rule, RuleScope, decide, rule_of, rule_text
+from catena_acp.permissions.rule import (
+    InvalidRule,
+    Rule,
+    RuleScope,
+    decide,
+    first_choice,
+    proposals,
+    rule_of,
+    rule_text,
+)
 from catena_acp.permissions.subject import subject_of, subject_of_text
 from catena_acp.port.session_events import Location, ToolCallChanged, ToolDiff
 

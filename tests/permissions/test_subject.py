@@ -17,8 +17,7 @@ from catena.workspace.questions.permission_words import first_rows, question_wor
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.continuity.turns.questions import completed_call
 from catena_acp.continuity.turns.tool_data import call_of, changed_tool
-from catena_acp.permissions.proposals import no_rule_words, proposals
-from catena_acp.permissions.rule import Rule, RuleScope, decide, rule_of
+from catena_acp.permissions.rule import Rule, RuleScope, decide, no_rule_words, proposals, rule_of
 from catena_acp.permissions.subject import subject_of
 from catena_acp.port.session_events import PermissionOption, ToolCallChanged
 from catena_acp.protocol.session_updates import events_of, permission_of

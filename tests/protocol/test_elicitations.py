@@ -9,9 +9,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from catena.workspace.questions.form_lines import given_input
-from catena_acp.port.elicitation.addresses import address_of
 from catena_acp.port.elicitation.checks import Input, check, content_of, default_of
-from catena_acp.port.elicitation.requests import Elicitation, ElicitationAnswer, Form, UnknownField, WebPage
+from catena_acp.port.elicitation.requests import (
+    Elicitation,
+    ElicitationAnswer,
+    Form,
+    UnknownField,
+    WebPage,
+    address_of,
+)
 from catena_acp.port.elicitation.words import SECRET, answered_text, asked_text, kept_data
 from catena_acp.protocol.elicitations import ElicitationInvalid, elicitation_of
 

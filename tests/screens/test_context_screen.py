@@ -8,7 +8,7 @@ import pytest
 
 from catena.screens.context.screen import ContextScreen
 from catena.text.safe_text import safe
-from catena_acp.conversation.inspection.context import LEFT_OUT_SHOWN
+from catena_acp.conversation.inspection.chain import LEFT_OUT_SHOWN
 from catena_store.records import ContextSource
 from support.conversations.rehearsed import World
 from support.conversations.untold import spoken

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.mcp.server import McpServer, ServerOrigin, Transport
+from catena_acp.mcp.servers import McpServer, ServerOrigin, Transport
 from catena_acp.port.port import AgentSpec
 from catena_store.records import Kind, StopReason
 from support.conversations.rehearsed import World

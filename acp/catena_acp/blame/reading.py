@@ -15,8 +15,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from catena_acp.blame.authorship import Author, BlamedFile, BlamedTurn, Block, Doubt, Proof, blocks_of
-from catena_acp.blame.timeline import Timeline, timeline
+from catena_acp.blame.authorship import (
+    Author,
+    BlamedFile,
+    BlamedTurn,
+    Block,
+    Doubt,
+    Proof,
+    Timeline,
+    blocks_of,
+    timeline,
+)
 from catena_acp.changes.hunks import lines_of
 from catena_acp.diff import diff_of_lines
 from catena_acp.errors import NotBlamed

@@ -28,8 +28,7 @@ from catena_acp.changes.changed_file import (
     TextChange,
     UnreadFile,
 )
-from catena_acp.changes.on_disk import FilesOnDisk
-from catena_acp.changes.reported import AS_REPORTED, ReportedChanges
+from catena_acp.changes.reported import AS_REPORTED, FilesOnDisk, ReportedChanges
 from catena_acp.errors import FilesNotKept
 from catena_acp.snapshots.restoring import (
     Alongside,

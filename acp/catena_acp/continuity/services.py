@@ -26,7 +26,7 @@ from catena_acp.agents.catalog import is_untitled, short_title
 from catena_acp.continuity.conversation_events import ConversationEvent
 from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.errors import AgentSilent, NotCopied
-from catena_acp.mcp.server import McpServer
+from catena_acp.mcp.servers import McpServer
 from catena_acp.permissions.rule import Rule
 from catena_acp.port.abilities import Abilities
 from catena_acp.port.port import AgentPort, AgentSpec

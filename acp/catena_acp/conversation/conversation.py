@@ -8,11 +8,10 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from catena_acp.continuity.services import Services, SpecOf, Tenure
 from catena_acp.continuity.sessions.agent_pool import Agents
 from catena_acp.continuity.sessions.sessions import Sessions
-from catena_acp.continuity.wording.turn_ends import CutBy
+from catena_acp.continuity.wording.problems import CutBy
 from catena_acp.conversation import journal
+from catena_acp.conversation.access.allowances import ConversationRules, ConversationServers
 from catena_acp.conversation.access.logins import Logins
-from catena_acp.conversation.access.mcp_servers import ConversationServers
-from catena_acp.conversation.access.permission_rules import ConversationRules
 from catena_acp.conversation.asides.asides import Asides
 from catena_acp.conversation.branches.branches import Branches
 from catena_acp.conversation.branches.files import BranchFiles

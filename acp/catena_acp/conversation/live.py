@@ -36,8 +36,7 @@ from catena_acp.continuity.turns.background import BackgroundTask, BackgroundWor
 from catena_acp.continuity.turns.late_updates import LateUpdates
 from catena_acp.continuity.turns.questions import PendingQuestions
 from catena_acp.continuity.turns.turn import RunningTurn
-from catena_acp.continuity.wording.leases import hold_words
-from catena_acp.continuity.wording.turn_ends import CutBy
+from catena_acp.continuity.wording.problems import CutBy, hold_words
 from catena_acp.conversation import journal
 from catena_acp.conversation.titles import readable_title, without_fork_marks
 from catena_acp.errors import AgentError, AgentMissing, QuestionChanged, ReadOnly

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from catena_acp.mcp.server import OWN_NAMES, McpServer, ServerOrigin, Transport
-from catena_acp.port.elicitation.addresses import address_of
+from catena_acp.mcp.servers import OWN_NAMES, McpServer, ServerOrigin, Transport
+from catena_acp.port.elicitation.requests import address_of
 
 FILE_NAME = ".mcp.json"
 _MOST_BYTES = 256 * 1024

@@ -1,7 +1,4 @@
-"""Permission rules of the person, and which of them answers a request. Pure.
-
-A rule that rejects beats one that allows, then the narrower scope decides; what is not certain asks the person.
-"""
+"""Permission rules: what one says, where it is kept, and which are proposed for a request."""
 
 from __future__ import annotations
 
@@ -11,10 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
+from pathlib import PurePath, PurePosixPath
 
-from catena_acp.permissions.commands import Words, commands_of
+from catena_acp.permissions.commands import Words, commands_of, obstacle_in
+from catena_acp.permissions.parts import PartRole
 from catena_acp.permissions.subject import KINDS, PATH_KINDS, RequestSubject
+from catena_store.conversations import permission_rules
+from catena_store.conversations.permission_rules import StoredRule
+from catena_store.database.database import Reader, Writer
 
 ANYTHING = "*"
 EVERYWHERE = "**"
@@ -289,3 +290,107 @@ def _plain_command(pattern: str) -> str:
     if commands is None or len(commands) != 1 or any(sign in pattern for sign in ";&|\n"):
         raise InvalidRule("pattern must be the first words of one command: git status, or * for any command")
     return shlex.join(commands[0])
+
+
+async def rules_in_force(
+    reader: Reader,
+    directory: str,
+    conversation_id: str | None,
+    everywhere: Sequence[Rule],
+    further: Sequence[str] = (),
+) -> tuple[Rule, ...]:
+    """The conversation's rules, the project's, and those of ``everywhere`` that hold there, in this order.
+
+    ``further`` are the conversation's directories beside ``directory``. A rule that rejects holds in its directory and
+    below, and wherever that is one of them; one about files also if its directory lies below one of them.
+    """
+    stored = await permission_rules.that_may_hold(reader, directory, conversation_id)
+    places = (directory, *further)
+    return (
+        *(rule for each in stored if _reaches(each, places) and (rule := _read(each, directory))),
+        *(rule for rule in everywhere if _holds(rule, places if not rule.allow else (directory,))),
+    )
+
+
+async def add_rule(tx: Writer, rule: Rule, directory: str, conversation_id: str | None) -> str:
+    """Store a rule under its id, for ``conversation_id`` or else for the project; returns the id of what holds."""
+    stored = StoredRule(rule.id, directory, conversation_id, rule.kind, rule.pattern, rule.allow)
+    return await permission_rules.add(tx, stored)
+
+
+def _holds(rule: Rule, places: Sequence[str]) -> bool:
+    return not rule.project or any(PurePath(place).is_relative_to(rule.project) for place in places)
+
+
+def _reaches(stored: StoredRule, places: Sequence[str]) -> bool:
+    if stored.conversation_id or stored.directory == places[0]:
+        return True
+    own, about_files = PurePath(stored.directory), stored.tool_kind in PATH_KINDS
+    return any(
+        PurePath(place).is_relative_to(own) or (about_files and own.is_relative_to(place)) for place in places
+    )
+
+
+def _read(stored: StoredRule, directory: str) -> Rule | None:
+    elsewhere = "" if stored.conversation_id or stored.directory == directory else stored.directory
+    scope = RuleScope.CONVERSATION if stored.conversation_id else RuleScope.PROJECT
+    try:
+        return rule_of(
+            stored.tool_kind,
+            stored.pattern,
+            allow=stored.allow,
+            scope=scope,
+            id=stored.id,
+            project=elsewhere,
+        )
+    except InvalidRule:
+        return None
+
+
+def proposals(subject: RequestSubject, scope: RuleScope = RuleScope.PROJECT) -> tuple[Rule, ...]:
+    """Rules that would allow just such a request, the narrowest first; none where the subject is in doubt."""
+    if subject.doubt:
+        return ()
+    found: list[Rule] = []
+    for pattern in _patterns(subject):
+        try:
+            rule = rule_of(subject.kind, pattern, allow=True, scope=scope)
+        except InvalidRule:
+            continue
+        if rule not in found and decide([rule], subject).rule is rule:
+            found.append(rule)
+    return tuple(found)
+
+
+def no_rule_words(subject: RequestSubject) -> str:
+    """Why no rule is offered that would allow just such a request, as a sentence."""
+    commands = [part.text for part in subject.main if part.role is PartRole.COMMAND]
+    if subject.kind == "execute" and commands and (sign := obstacle_in(commands[0])):
+        return f"A command with {sign} cannot be allowed by a rule."
+    return f"No rule can allow this: {subject.doubt}." if subject.doubt else "No rule can allow this."
+
+
+def first_choice(rules: tuple[Rule, ...]) -> int:
+    """The index of the rule that is offered first: of one directory for files, else the narrowest."""
+    below = (at for at, rule in enumerate(rules) if rule.kind in PATH_KINDS and rule.pattern.endswith("/**"))
+    return next(below, 0)
+
+
+def _patterns(subject: RequestSubject) -> Iterator[str]:
+    match subject.kind:
+        case "execute":
+            import shlex
+
+            shortest = min(subject.commands, key=len, default=())
+            for length in range(len(shortest), 0, -1):
+                text = shlex.join(shortest[:length])
+                if commands_of(text) is not None:
+                    yield text
+        case "fetch":
+            yield from subject.hosts[:1]
+        case kind if kind in PATH_KINDS:
+            first = PurePosixPath(subject.paths[0]) if subject.paths else PurePosixPath(".")
+            if not any(sign in str(first) for sign in "*?"):
+                yield str(first)
+                yield from (f"{above}/{EVERYWHERE}" for above in first.parents if above.name)
+            yield EVERYWHERE

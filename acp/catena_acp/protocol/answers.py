@@ -27,7 +27,7 @@ from catena_acp.port.session_events import (
     TypedFailure,
     UsageReported,
 )
-from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
+from catena_acp.protocol.framing import MAX_NAME, Json, name_of, number, object_of, objects_in, text_of
 
 MAX_SESSIONS = 50_000  # of one page; some agents list all their sessions
 LEGACY_MODEL = "model"  # id of the config option made of the `models` state of older agents

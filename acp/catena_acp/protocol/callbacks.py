@@ -37,10 +37,10 @@ from acp.schema import (
 from pydantic import BaseModel, ValidationError
 
 from catena_acp.errors import FileRefused, TerminalRefused
-from catena_acp.permissions.own_request_policy import OwnRequests
 from catena_acp.permissions.own_requests import (
     ALLOW,
     OPTIONS,
+    OwnRequests,
     command_run,
     file_asked,
     file_written,
@@ -60,7 +60,7 @@ from catena_acp.port.session_events import (
 from catena_acp.protocol import answers, session_updates
 from catena_acp.protocol.elicitations import ElicitationInvalid, answer_message, elicitation_of
 from catena_acp.protocol.files import FileAccess, RequestQueue
-from catena_acp.protocol.json_reading import Json
+from catena_acp.protocol.framing import Json
 from catena_acp.protocol.refusals import INTERNAL, INVALID, NOT_FOUND, described
 from catena_acp.terminals.terminal import TerminalCommand, text_of
 from catena_acp.terminals.terminals import Terminals

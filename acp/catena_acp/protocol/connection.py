@@ -62,7 +62,7 @@ from catena_acp.protocol.answers import (
 from catena_acp.protocol.callbacks import Callbacks
 from catena_acp.protocol.delivery import EventDelivery
 from catena_acp.protocol.files import FileAccess
-from catena_acp.protocol.json_reading import Json
+from catena_acp.protocol.framing import Json
 from catena_acp.protocol.refusals import CANCELLED, NO_SUCH_METHOD, described, refusal
 from catena_acp.protocol.request_parameters import (
     client_capabilities,

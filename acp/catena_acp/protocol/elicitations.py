@@ -27,7 +27,7 @@ from catena_acp.port.elicitation.requests import (
     UnknownField,
     WebPage,
 )
-from catena_acp.protocol.json_reading import MAX_NAME, Json, name_of, object_of, text_of
+from catena_acp.protocol.framing import MAX_NAME, Json, name_of, object_of, text_of
 
 MAX_FIELDS = 100
 MAX_CHOICES = 1_000

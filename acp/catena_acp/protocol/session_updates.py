@@ -42,7 +42,7 @@ from catena_acp.port.session_events import (
     UsageReported,
 )
 from catena_acp.protocol.answers import options_of
-from catena_acp.protocol.json_reading import (
+from catena_acp.protocol.framing import (
     MAX_LISTED,
     MAX_NAME,
     Json,

@@ -7,10 +7,9 @@ import signal
 import sys
 
 from catena_acp.rehearsal.agent import serve
-from catena_acp.rehearsal.login import Login
 from catena_acp.rehearsal.rpc import MessageLog
 from catena_acp.rehearsal.scenes.failures import start_child
-from catena_acp.rehearsal.settings import Options, read_options
+from catena_acp.rehearsal.settings import Login, Options, read_options
 
 
 def main() -> None:

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from catena_acp.rehearsal import settings
 from catena_acp.rehearsal.faults import Fault, Faults
-from catena_acp.rehearsal.login import METHOD, Login
 from catena_acp.rehearsal.rpc import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -24,7 +23,7 @@ from catena_acp.rehearsal.rpc import (
 )
 from catena_acp.rehearsal.runner import start_turn
 from catena_acp.rehearsal.scenes.failures import kill_process
-from catena_acp.rehearsal.settings import Options
+from catena_acp.rehearsal.settings import METHOD, Login, Options
 from catena_acp.rehearsal.transcripts import (
     Exchange,
     NoSuchSession,

@@ -1,16 +1,17 @@
-"""Modes, config options and commands of a rehearsal session, and the command-line options of its process.
+"""Modes, config options, commands and login of a rehearsal agent, and the command-line options of its process.
 
 Its annotations are no texts: ``NamedTuple`` compiles each that is one, which was a sixth of the agent's start.
 """
 
 import argparse
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from catena_acp.rehearsal.faults import Cues
-from catena_acp.rehearsal.rpc import INVALID_PARAMS, Refusal
+from catena_acp.rehearsal.rpc import INVALID_PARAMS, LOGIN_REQUIRED, Refusal
 
 _MODES = (
     ("ask", "Ask", "Asks before pretending to change anything"),
@@ -218,3 +219,53 @@ def _parser() -> argparse.ArgumentParser:
 def _state_directory(environ: Mapping[str, str]) -> Path:
     root = environ.get("XDG_STATE_HOME")
     return (Path(root) if root else Path.home() / ".local" / "state") / "catena" / "rehearsal"
+
+
+METHOD: Final = "rehearsal-login"
+
+
+class Login:
+    """State of the login; the file overrides ``--auth``."""
+
+    def __init__(self, options: Options) -> None:
+        self._file = options.home / "login"
+        self._auth = options.auth
+
+    @property
+    def required(self) -> bool:
+        """True if requests for sessions are refused."""
+        if self._auth == "none":
+            return False
+        try:
+            return self._file.read_text() == "wanted"
+        except FileNotFoundError:
+            return self._auth in ("required", "terminal")
+
+    def require(self) -> None:
+        """Require a login from now on."""
+        self._write("wanted")
+
+    def complete(self) -> None:
+        """Record a login."""
+        self._write("done")
+
+    def refusal(self) -> Refusal:
+        """The error for a request that requires a login."""
+        return Refusal(LOGIN_REQUIRED, "Authentication required", {"authMethods": self.methods()})
+
+    def methods(self) -> list[dict[str, Any]]:
+        """The login methods for ``initialize``."""
+        match self._auth:
+            case "none":
+                return []
+            case "terminal":
+                about = {"name": "Log in, in the terminal", "description": "Runs this agent with --login"}
+                line = {"command": sys.executable, "args": ["-m", "catena_acp.rehearsal", "--login"]}
+                meta = {"terminal-auth": {**line, "label": "Rehearsal login"}}
+                return [{"id": METHOD, **about, "type": "terminal", "args": ["--login"], "_meta": meta}]
+            case _:
+                return [{"id": METHOD, "name": "Pretend to log in", "description": "Needs no input"}]
+
+    def _write(self, state: str) -> None:
+        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._file.write_text(state)

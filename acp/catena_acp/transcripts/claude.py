@@ -21,12 +21,12 @@ from catena_acp.transcripts.lines import (
     Record,
     UnreadableTranscript,
     head_lines,
+    main_line,
     opened,
     parsed,
     records,
     tail_lines,
 )
-from catena_acp.transcripts.main_line import main_line
 from catena_acp.transcripts.session import (
     ForeignSession,
     ForeignTranscript,

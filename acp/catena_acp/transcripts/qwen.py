@@ -16,13 +16,13 @@ from catena_acp.transcripts.lines import (
     Record,
     UnreadableTranscript,
     head_lines,
+    main_line,
     newest_time,
     opened,
     parsed,
     records,
     tail_lines,
 )
-from catena_acp.transcripts.main_line import main_line
 from catena_acp.transcripts.session import (
     ForeignSession,
     ForeignTranscript,

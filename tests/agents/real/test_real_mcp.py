@@ -14,7 +14,7 @@ import pytest
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.conversation_events import ConversationEvent, PermissionOpened
 from catena_acp.conversation.conversations.conversations import Conversations
-from catena_acp.mcp.server import McpServer, ServerOrigin, Transport
+from catena_acp.mcp.servers import McpServer, ServerOrigin, Transport
 from catena_store.chains import links
 from catena_store.database.database import Database
 from catena_store.records import Kind, LinkState

@@ -16,7 +16,7 @@ from catena.workspace.questions.permission_words import subject_lines
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.conversation_events import ConversationEvent, PermissionOpened
 from catena_acp.conversation.conversations.conversations import Conversations
-from catena_acp.mcp.server import McpServer, ServerOrigin, Transport
+from catena_acp.mcp.servers import McpServer, ServerOrigin, Transport
 from catena_acp.spoken.call import Call
 from catena_store.database.database import Database
 from catena_store.records import Kind

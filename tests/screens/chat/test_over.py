@@ -12,7 +12,7 @@ import pytest
 
 from catena.mentions.index import FileIndex
 from catena.screens.chat.bars.tabs import TabBar
-from catena_acp.continuity.wording.turn_ends import quiet_words
+from catena_acp.continuity.wording.problems import quiet_words
 from support.screen.pilot import at_the_screen
 
 

@@ -17,7 +17,7 @@ from catena_acp.continuity.services import Checkpointing, OpeningWait, ReplayWai
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.prompts.window import Window
-from catena_acp.mcp.server import McpServer
+from catena_acp.mcp.servers import McpServer
 from catena_acp.permissions.rule import Rule
 from catena_acp.port.port import AgentSpec
 from catena_acp.snapshots.keeping import FileSnapshots

@@ -18,10 +18,9 @@ from catena.text.secrets import SecretMask
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.conversation.access.mcp_servers import ConversationServers, ListedServers
+from catena_acp.conversation.access.allowances import ConversationServers, ListedServers
 from catena_acp.mcp.project_file import FILE_NAME
-from catena_acp.mcp.selection import ServerChoice
-from catena_acp.mcp.server import McpServer, ServerOrigin
+from catena_acp.mcp.servers import McpServer, ServerChoice, ServerOrigin
 from catena_acp.permissions.rule import Rule, RuleScope, rule_text
 from catena_store.database.database import Database
 

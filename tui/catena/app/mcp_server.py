@@ -17,10 +17,10 @@ from catena import __version__
 from catena.app.memory import Memory, NotRemembered
 from catena.errors import CommandRefused, ExitStatus
 from catena.settings.settings import Settings, load_settings
-from catena_acp.continuity.sessions.forking import settled_point
+from catena_acp.continuity.sessions.opening import settled_point
 from catena_acp.conversation.checkpoints.checkpoints import drawn, found, label_of
 from catena_acp.errors import AgentError, NoCheckpoint
-from catena_acp.mcp.server import OWN_NAMES
+from catena_acp.mcp.servers import OWN_NAMES
 from catena_store.chains import turns
 from catena_store.conversations import conversations, rewind_requests
 from catena_store.conversations.checkpoints import Checkpoint, Frequency, SqliteCheckpoints, frequency_of

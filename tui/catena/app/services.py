@@ -22,7 +22,7 @@ from catena.workspace.directories import is_directory
 from catena_acp.agents.agent import end_group, process_start_time, start_agent
 from catena_acp.continuity.services import Checkpointing, OpeningWait, WhileIdle
 from catena_acp.conversation.conversations.conversations import Conversations
-from catena_acp.mcp.server import McpServer, ServerOrigin, Transport
+from catena_acp.mcp.servers import McpServer, ServerOrigin, Transport
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.process_group import Guards
 from catena_acp.protocol.files import FileAccess

@@ -41,8 +41,13 @@ from catena_acp.continuity.conversation_events import (
     TurnStarted,
 )
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.continuity.wording.leases import hold_words
-from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER, QUIET, quiet_words, retry_words
+from catena_acp.continuity.wording.problems import (
+    BACK_IN_COMPOSER,
+    QUIET,
+    hold_words,
+    quiet_words,
+    retry_words,
+)
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import AskedNotice, Divider, Ended, Notice, Plan, Seam, spoken_of
 from catena_acp.trouble.troubles import Offer, Trouble

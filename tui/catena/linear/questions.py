@@ -28,8 +28,7 @@ from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import ElicitationOpened, PermissionOpened, Question
 from catena_acp.errors import QuestionChanged
 from catena_acp.permissions.options import option_of
-from catena_acp.permissions.proposals import first_choice, proposals
-from catena_acp.permissions.rule import Rule
+from catena_acp.permissions.rule import Rule, first_choice, proposals
 from catena_acp.port.elicitation.checks import check
 from catena_acp.port.elicitation.requests import (
     CANCEL,

@@ -39,10 +39,10 @@ from catena.transcript.markdown.code import language_of
 from catena.transcript.markdown.markdown import parser, references_in
 from catena.transcript.markdown.splitter import split
 from catena.transcript.messages.diff import changed_words
-from catena_acp.continuity.tool_calls.subagents import NestedRow, nested
+from catena_acp.continuity.tool_calls import NestedRow, nested
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.diff import DiffLine
-from catena_acp.port.elicitation.addresses import address_of
+from catena_acp.port.elicitation.requests import address_of
 from catena_acp.spoken.blocks import Diff
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import (

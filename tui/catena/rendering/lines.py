@@ -19,7 +19,7 @@ from catena.text.call_text import (
 from catena.text.changes_text import MOST_LINES, cut
 from catena.text.names import short_id
 from catena.text.safe_text import safe, safe_line
-from catena_acp.continuity.tool_calls.subagents import nested
+from catena_acp.continuity.tool_calls import nested
 from catena_acp.spoken.blocks import TerminalBlock
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import (

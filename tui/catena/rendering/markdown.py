@@ -30,7 +30,7 @@ from catena.text.changes_text import size_words
 from catena.text.formats import duration_text, turn_text
 from catena.text.safe_text import safe, safe_line
 from catena.transcript.markdown.splitter import split
-from catena_acp.continuity.tool_calls.subagents import NestedRow, nested
+from catena_acp.continuity.tool_calls import NestedRow, nested
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import Answer, Divider, Notice, Plan, Prompt, Seam, Thought, Unknown, spoken_of

@@ -6,7 +6,7 @@ import re
 
 from catena.settings.settings import Settings
 from catena_acp.continuity.routing.prior_context import LONGEST, Budget
-from catena_acp.continuity.tool_calls.told_call import Mask
+from catena_acp.continuity.tool_calls import Mask
 
 
 def replay_budget(settings: Settings) -> Budget:

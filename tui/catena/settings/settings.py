@@ -42,8 +42,8 @@ from catena.settings.tables.projects import ProjectSetting, read_projects
 from catena.terminal.control.graphics import ImageDrawing
 from catena.terminal.control.notifications import NotificationForm
 from catena.themes.colours import COLOUR_NAMES, ThemeColours, is_colour
-from catena_acp.permissions.own_request_policy import OwnRequests
-from catena_acp.snapshots.scope import SnapshotScope
+from catena_acp.permissions.own_requests import OwnRequests
+from catena_acp.snapshots.keeping import SnapshotScope
 
 if TYPE_CHECKING:  # dataclasses that the first frame does not need
     from datetime import datetime

@@ -10,8 +10,14 @@ from catena.text.safe_text import safe_line
 from catena_acp.agents.catalog import find_spec
 from catena_acp.continuity.wording.context_summary import SHORTENED
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.conversation.inspection.chain import Chain, ChainEntry, Loads, shortened
-from catena_acp.conversation.inspection.context import OtherSession, TurnContext
+from catena_acp.conversation.inspection.chain import (
+    Chain,
+    ChainEntry,
+    Loads,
+    OtherSession,
+    TurnContext,
+    shortened,
+)
 from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec
 from catena_store.chains.link_history import MessagePreview

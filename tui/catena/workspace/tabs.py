@@ -18,7 +18,7 @@ from catena.workspace.tab_branches import TabBranches
 from catena.workspace.undo import TabUndo
 from catena_acp.continuity.cancellation import with_retries
 from catena_acp.continuity.conversation_events import ConversationEvent, PromptReturned
-from catena_acp.continuity.wording.turn_ends import CutBy
+from catena_acp.continuity.wording.problems import CutBy
 from catena_acp.conversation import journal
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentSpec

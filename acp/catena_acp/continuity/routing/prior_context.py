@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from catena_acp.context_markers import BEGIN, END, harmless, without_prior_context
-from catena_acp.continuity.tool_calls.told_call import Mask, NoMask, one_line, told_call
+from catena_acp.continuity.tool_calls import Mask, NoMask, one_line, told_call
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import Answer, Plan, Prompt
 from catena_store.conversations import messages

@@ -16,7 +16,7 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.services import Services, SessionPlace, Tenure
 from catena_acp.continuity.sessions.agent_pool import Agents, kept_name, kept_powers
 from catena_acp.continuity.sessions.environment import Environment
-from catena_acp.continuity.sessions.forking import ask_for_fork, fork_anchors
+from catena_acp.continuity.sessions.opening import ask_for_fork, fork_anchors
 from catena_acp.continuity.sessions.sessions import LiveSession, SessionListener, Sessions
 from catena_acp.continuity.turns.turn import RunningTurn
 from catena_acp.errors import AgentError, AgentMissing, AgentRefused, NotCopied, SessionContradicts

@@ -18,7 +18,7 @@ from catena_acp.continuity.routing.slash_commands import command_name
 from catena_acp.continuity.sending.claim import Claim, turn_before
 from catena_acp.continuity.sending.context import Host, SendContext
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
-from catena_acp.continuity.sessions.forking import anchor_of
+from catena_acp.continuity.sessions.opening import anchor_of
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn

@@ -14,16 +14,16 @@ from catena_acp.continuity.conversation_events import SessionState
 from catena_acp.continuity.routing.late_history import LateHistory
 from catena_acp.continuity.routing.replay_check import Verdict
 from catena_acp.continuity.services import Services, agent_title
-from catena_acp.continuity.sessions.loading import Loaded, greeting_text, is_prompt, load, tells
-from catena_acp.continuity.sessions.replay_habits import (
+from catena_acp.continuity.sessions.opening import Loaded, greeting_text, is_prompt, load, tells
+from catena_acp.continuity.sessions.replays import (
     ReplayHabits,
+    ReplayRecord,
     keep_faith,
     keep_late,
     learn,
     read_habits,
     take_back,
 )
-from catena_acp.continuity.sessions.replay_record import ReplayRecord
 from catena_acp.continuity.sessions.session_state import SessionTotal, opened_state, with_event
 from catena_acp.errors import AgentError, AgentRefused, ForkEmpty, ForkWrong, NotOffered, SessionContradicts
 from catena_acp.permissions.subject import RequestSubject

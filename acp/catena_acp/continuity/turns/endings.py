@@ -10,15 +10,16 @@ from typing import Any
 
 from catena_acp.continuity.conversation_events import Problem
 from catena_acp.continuity.wording.problems import (
+    CutBy,
     cut_off,
     empty_turn,
+    ending_words,
     kept,
     problem_about,
     problem_in_words,
     problem_of,
     problem_of_failure,
 )
-from catena_acp.continuity.wording.turn_ends import CutBy, ending_words
 from catena_acp.errors import AgentError, AgentRefused, NotKept
 from catena_acp.port.session_events import (
     ElicitationRequested,

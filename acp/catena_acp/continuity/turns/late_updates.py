@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from catena_acp.continuity.conversation_events import ConversationEvent
 from catena_acp.continuity.services import Services, Tenure
-from catena_acp.continuity.sessions.loading import is_prompt
-from catena_acp.continuity.sessions.replay_habits import keep_late
+from catena_acp.continuity.sessions.opening import is_prompt
+from catena_acp.continuity.sessions.replays import keep_late
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.background import BackgroundWork
 from catena_acp.continuity.turns.recorder import Recorder

@@ -22,12 +22,11 @@ from catena_acp.continuity.conversation_events import (
     Remarked,
 )
 from catena_acp.continuity.routing.late_history import LateHistory
-from catena_acp.continuity.routing.replay_check import is_unproven
-from catena_acp.continuity.routing.surely_kept import KeptPart, bad_end
+from catena_acp.continuity.routing.replay_check import KeptPart, bad_end, is_unproven
 from catena_acp.continuity.services import Services, Tenure
 from catena_acp.continuity.sessions.environment import note_end
-from catena_acp.continuity.sessions.forking import id_said_back
-from catena_acp.continuity.sessions.replay_habits import believed, keep_late
+from catena_acp.continuity.sessions.opening import id_said_back
+from catena_acp.continuity.sessions.replays import believed, keep_late
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.turns.endings import (
     Bound,
@@ -44,8 +43,7 @@ from catena_acp.continuity.turns.reducer import Op, Reducer
 from catena_acp.continuity.turns.tool_data import call_of
 from catena_acp.errors import AgentError, AgentGone, AgentRefused, NotKept, RefusedAtOnce
 from catena_acp.permissions.options import option_of
-from catena_acp.permissions.rule import decide
-from catena_acp.permissions.stored_rules import rules_in_force
+from catena_acp.permissions.rule import decide, rules_in_force
 from catena_acp.permissions.subject import RequestSubject, subject_of
 from catena_acp.port.session_events import (
     ElicitationAnswered,

@@ -1,21 +1,109 @@
-"""Trouble in words: what happened, what it means, what can be done; in that order, in one line. Pure."""
+"""Trouble and the ends of turns in words: what happened, what it means, what can be done. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from enum import Enum
 from typing import Any, assert_never
 
 from catena_acp.continuity.conversation_events import Problem
-from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER, CutBy, cut_words
 from catena_acp.errors import AgentError, AgentGone, AgentRefused
-from catena_acp.port.session_events import TypedFailure
+from catena_acp.port.session_events import ModelRetried, RetryReason, TypedFailure
+from catena_acp.process_group import parse_start_time
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import ended_in
 from catena_acp.trouble.diagnosis import diagnose, diagnose_failure, diagnose_words
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Diagnosis, Offer, Trouble
-from catena_store.records import Message, StopReason
+from catena_store.records import Message, Owner, StopReason
+
+HELD_ELSEWHERE = "Read-only: this conversation is open in another Catena."
+FREE = "The Catena that had this conversation has exited. Send a message or use /history takeover to continue here."
+
+
+def hold_words(holder: Owner | None, host: str, *, free: bool = False) -> str:
+    """The text that names the holder of the conversation, for a person on ``host``; ``free`` if that client is gone."""
+    if free:
+        return FREE
+    return _held_words(holder, host) if holder else HELD_ELSEWHERE
+
+
+def _held_words(holder: Owner, host: str) -> str:
+    # Ticks of another machine's clock say nothing here.
+    began = parse_start_time(holder.started) if holder.host == host else None
+    since = f", since {_clock_time(began)}" if began else ""
+    return f"Read-only: this conversation is open in Catena on {holder.host} (pid {holder.pid}{since})."
+
+
+def _clock_time(moment: datetime) -> str:
+    there = moment.astimezone()
+    today = there.date() == datetime.now().astimezone().date()
+    return there.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")
+
+
+_REASONS: Mapping[RetryReason, str] = {
+    "rate_limited": "rate limited",
+    "server_error": "the model's server failed",
+    "timed_out": "the model did not answer in time",
+    "connection": "no connection to the model",
+    "unknown": "the model's answer failed",
+}
+
+
+class CutBy(Enum):
+    """What cut a turn off before its end; the value is the beginning of the sentence that says so."""
+
+    EXIT = "Catena exited"  # a signal, a closed terminal, or a death that the next client finds
+    QUIT = "You quit"
+    CLOSED = "You closed the tab"
+
+
+def cut_words(by: CutBy, consequence: str) -> str:
+    """The text of a turn that was cut off, and what that leaves open."""
+    return f"{by.value} during this turn. {consequence}"
+
+
+def ending_words(title: str, stop: StopReason, *, stopped: bool = True, rejected: bool = False) -> str | None:
+    """The text of a turn's notice; None if the end needs no words, or is worded as a problem.
+
+    ``stopped`` if the person stopped it; ``rejected`` if a permission request was answered with a rejection in it.
+    """
+    match stop:
+        case StopReason.REFUSAL:
+            return f"{title} refused to answer. This turn may be omitted from its context."
+        case StopReason.INTERRUPTED:
+            return cut_words(CutBy.EXIT, f"{title}'s answer may be incomplete.")
+        case StopReason.MAX_TOKENS:
+            return "The answer was cut off: the model's token limit was reached."
+        case StopReason.MAX_TURN_REQUESTS:
+            return "The turn was cut off: the limit of model requests was reached."
+        case StopReason.CANCELLED if stopped:
+            return "Stopped by you."
+        case StopReason.CANCELLED if rejected:
+            return f"{title} ended the turn because a permission was rejected."
+        case StopReason.CANCELLED:
+            return f"{title} cancelled the turn."
+        case StopReason.END_TURN | StopReason.NOT_SENT | StopReason.AGENT_GONE | StopReason.ERROR:
+            return None
+
+
+BACK_IN_COMPOSER = " Your text is back in the composer."
+
+
+QUIET = 60.0  # seconds without a word after which that is said
+
+
+def quiet_words(seconds: float) -> str:
+    """`no word for 2 min: it may be retrying`, of an agent that has sent nothing for so long while no tool runs."""
+    return f"no word for {int(seconds // 60)} min: it may be retrying"
+
+
+def retry_words(retried: ModelRetried) -> str:
+    """`rate limited: the agent tries again (HTTP 429)`; nothing of it is the agent's own text."""
+    status = f" (HTTP {retried.status})" if retried.status is not None else ""
+    return f"{_REASONS[retried.reason]}: the agent tries again{status}"
+
 
 _ABOUT_A_PROMPT = frozenset({Offer.RETRY, Offer.WAIT})
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from catena_acp.continuity.services import ReplayWait, agent_title
-from catena_acp.continuity.sessions.loading import load
+from catena_acp.continuity.sessions.opening import load
 from catena_acp.continuity.turns.tool_data import changed_tool
 from catena_acp.conversation.titles import readable_title
 from catena_acp.errors import AgentError, NotAdopted

@@ -44,7 +44,7 @@ class ForeignSessions:
 
     async def _catch_up(self, conversation_id: str, session: ForeignSession) -> int:
         """Add what a file has more than its conversation; how many messages that is."""
-        from catena_acp.conversation.adoption.catching_up import catch_up
+        from catena_acp.conversation.adoption.adoption import catch_up
 
         async with self._services.db.read() as reader:
             record = await conversations.get(reader, conversation_id)

@@ -18,12 +18,12 @@ from catena_acp.continuity.conversation_events import MessageAdded
 from catena_acp.continuity.routing.prior_context import PriorContext
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sending.prompt_blocks import prompt_blocks
-from catena_acp.continuity.sessions.loading import greeting_text, is_prompt
+from catena_acp.continuity.sessions.opening import greeting_text, is_prompt
 from catena_acp.continuity.turns.endings import Ending, problem_of_end, stop_reason_of, unfinished_status
 from catena_acp.continuity.turns.questions import completed_call
 from catena_acp.continuity.turns.tool_data import call_of
 from catena_acp.continuity.wording.context_summary import ContextSummary
-from catena_acp.continuity.wording.turn_ends import ending_words
+from catena_acp.continuity.wording.problems import ending_words
 from catena_acp.conversation.asides.rows import AsideCost, AsideRows, RowEvent
 from catena_acp.conversation.asides.session import (
     AsideSession,

@@ -15,7 +15,7 @@ from catena_acp.continuity.routing import route
 from catena_acp.continuity.routing.prior_context import PriorContext, read_prior_context
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.services import title_of
-from catena_acp.continuity.sessions.forking import anchor_of, ask_for_fork, point_at
+from catena_acp.continuity.sessions.opening import anchor_of, ask_for_fork, point_at
 from catena_acp.continuity.sessions.session_state import opened_state
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import WantedSettings, apply_settings, ask_first, wanted_on

@@ -10,10 +10,10 @@ import contextlib
 from dataclasses import dataclass, replace
 
 from catena_acp.continuity.conversation_events import LeafMoved
-from catena_acp.continuity.parking.detached_forks import ColdSource, ForkSource, probe
+from catena_acp.continuity.parking import ColdSource, ForkSource, probe
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.sending.context import SendContext, fork_at_of
-from catena_acp.continuity.sessions.forking import anchor_of, is_part_of, point_at, settled_point
+from catena_acp.continuity.sessions.opening import anchor_of, is_part_of, point_at, settled_point
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.wording.problems import short
 from catena_acp.conversation.branches.files import BranchFiles

@@ -19,8 +19,8 @@ from catena_acp.continuity.conversation_events import (
     MessageChanged,
     TurnStarted,
 )
-from catena_acp.continuity.parking.parking import drop_parked
-from catena_acp.continuity.sessions.forking import point_at, settled_point
+from catena_acp.continuity.parking import drop_parked
+from catena_acp.continuity.sessions.opening import point_at, settled_point
 from catena_acp.conversation.checkpoints.agent_rewinds import RewindRequests
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.window import Window

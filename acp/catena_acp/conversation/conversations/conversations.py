@@ -31,8 +31,7 @@ from catena_acp.continuity.services import (
 )
 from catena_acp.continuity.sessions.agent_pool import Agents, keep_powers
 from catena_acp.continuity.sessions.sessions import Sessions
-from catena_acp.continuity.wording.leases import hold_words
-from catena_acp.continuity.wording.turn_ends import CutBy
+from catena_acp.continuity.wording.problems import CutBy, hold_words
 from catena_acp.conversation.adoption.sessions import ForeignSessions
 from catena_acp.conversation.branches.logout_barrier import begin_anew_after_logout
 from catena_acp.conversation.conversation import Conversation
@@ -42,7 +41,7 @@ from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.recovery.foreign_conversations import Following
 from catena_acp.conversation.recovery.recovery import EndGroup, recover, tell_restored, where_ours_stand
 from catena_acp.errors import AgentMissing, ReadOnly
-from catena_acp.mcp.server import McpServer
+from catena_acp.mcp.servers import McpServer
 from catena_acp.permissions.rule import Rule
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.snapshots.keeping import FileSnapshots

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from catena_acp.continuity.cancellation import shielded
 from catena_acp.continuity.routing.slash_commands import draft_of
 from catena_acp.continuity.services import Services
-from catena_acp.continuity.sessions.forking import is_part_of, point_at, settled_point
+from catena_acp.continuity.sessions.opening import is_part_of, point_at, settled_point
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.asides.session import end_upstream
 from catena_acp.conversation.conversation import Conversation

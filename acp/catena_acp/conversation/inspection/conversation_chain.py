@@ -6,8 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from catena_acp.continuity.services import agent_title
-from catena_acp.conversation.inspection.chain import SHOWN, Chain, Loads, SessionCheck, read_chain
-from catena_acp.conversation.inspection.context import TurnContext, read_context
+from catena_acp.conversation.inspection.chain import (
+    SHOWN,
+    Chain,
+    Loads,
+    SessionCheck,
+    TurnContext,
+    read_chain,
+    read_context,
+)
 from catena_acp.conversation.inspection.price import Price, prices
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.window import Window

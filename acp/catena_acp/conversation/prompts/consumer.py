@@ -23,14 +23,17 @@ from catena_acp.continuity.conversation_events import (
 from catena_acp.continuity.sending.send import PromptCarrier
 from catena_acp.continuity.turns.endings import Ending
 from catena_acp.continuity.turns.turn import RunningTurn
-from catena_acp.continuity.wording.leases import HELD_ELSEWHERE
-from catena_acp.continuity.wording.problems import problem_about, problem_of, problem_of_notice
+from catena_acp.continuity.wording.problems import (
+    HELD_ELSEWHERE,
+    problem_about,
+    problem_of,
+    problem_of_notice,
+)
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.idle_work import IdleWork
-from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
+from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings, Steering
 from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows
 from catena_acp.conversation.prompts.schedule import Consumer, Preparation, WindowSchedule
-from catena_acp.conversation.prompts.steering import Steering
 from catena_acp.errors import AgentError, AgentMissing, FilesHalfMoved, FilesNotKept, NotSent, ReadOnly
 from catena_acp.trouble.troubles import Trouble
 from catena_store.errors import Fenced, StoreError

@@ -12,8 +12,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from catena_acp.continuity.cancellation import outlived
-from catena_acp.continuity.parking.detached_forks import probe
-from catena_acp.continuity.parking.parking import park
+from catena_acp.continuity.parking import park, probe
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.conversation.live import LiveConversation

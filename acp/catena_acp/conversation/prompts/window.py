@@ -17,7 +17,7 @@ from catena_acp.continuity.conversation_events import (
     Troubled,
     TurnEnded,
 )
-from catena_acp.continuity.parking.parking import announce
+from catena_acp.continuity.parking import announce
 from catena_acp.continuity.routing import route
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.sessions.session_state import option_of_category
@@ -30,9 +30,8 @@ from catena_acp.conversation.branches.branches import WindowLeaf, prompt_of
 from catena_acp.conversation.branches.files import BranchFiles, CutRestore
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.consumer import PromptConsumer
-from catena_acp.conversation.prompts.queue import PromptQueue
+from catena_acp.conversation.prompts.queue import PromptQueue, can_be_steered, may_stop_for
 from catena_acp.conversation.prompts.rows import Birth, PromptRows, clears
-from catena_acp.conversation.prompts.steering import can_be_steered, may_stop_for
 from catena_acp.errors import AgentError, GivenUp, SessionGone, StillAtWork
 from catena_acp.port.port import AgentSpec
 from catena_acp.port.session_events import ModelRetried

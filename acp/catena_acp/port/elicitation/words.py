@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from catena_acp.port.elicitation.addresses import address_of
 from catena_acp.port.elicitation.requests import (
     BooleanField,
     ChoiceField,
@@ -19,6 +18,7 @@ from catena_acp.port.elicitation.requests import (
     UnknownField,
     Value,
     WebPage,
+    address_of,
 )
 
 SECRET = "(not kept)"

@@ -10,11 +10,11 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from catena_acp.rehearsal.login import Login
 from catena_acp.rehearsal.rpc import INTERNAL_ERROR, Refusal, encode, exit_process
 from catena_acp.rehearsal.scenes import prose
 from catena_acp.rehearsal.scenes.scene import CUE, NOTHING, OPTIONAL_SECONDS, WORD, RunScene, Scene
 from catena_acp.rehearsal.script import ScriptStep
+from catena_acp.rehearsal.settings import Login
 from catena_acp.rehearsal.turn import ScriptedTurn, TurnStopped
 
 _PARTIAL = "I was about to say"

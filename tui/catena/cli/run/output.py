@@ -19,7 +19,7 @@ from catena_acp.continuity.conversation_events import (
     TurnEnded,
     Usage,
 )
-from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER
+from catena_acp.continuity.wording.problems import BACK_IN_COMPOSER
 from catena_acp.port.elicitation.requests import ElicitationAnswer
 from catena_acp.port.elicitation.words import elicitation_shape, kept_data
 from catena_acp.port.session_events import PermissionOption

@@ -28,7 +28,7 @@ from catena.settings.tables.permissions import Permissions
 from catena.terminal.background_writer import BackgroundWriter
 from catena.workspace.directories import is_directory
 from catena.workspace.lookup import find_conversation
-from catena_acp.continuity.wording.leases import hold_words
+from catena_acp.continuity.wording.problems import hold_words
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.prompts.rows import clears

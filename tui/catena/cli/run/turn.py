@@ -43,7 +43,7 @@ from catena_acp.continuity.conversation_events import (
     TurnStarted,
     Usage,
 )
-from catena_acp.continuity.wording.turn_ends import retry_words
+from catena_acp.continuity.wording.problems import retry_words
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError, QuestionChanged

@@ -15,11 +15,12 @@ from catena_acp.permissions.rule import (
     Rule,
     RuleScope,
     RuleVerdict,
+    add_rule,
     decide,
     rule_of,
     rule_text,
+    rules_in_force,
 )
-from catena_acp.permissions.stored_rules import add_rule, rules_in_force
 from catena_acp.permissions.subject import KINDS, subject_of_text
 from catena_store.conversations import conversations, permission_rules
 from catena_store.database.database import Database, default_path

@@ -189,7 +189,7 @@ class TabCommands:
         if line := await context.tabs.lineage_line(tab):
             context.out.line(f"Note: {rows.spoken(line)}")
         if conversation.read_only:
-            from catena_acp.continuity.wording.leases import hold_words
+            from catena_acp.continuity.wording.problems import hold_words
 
             context.out.line(
                 f"Note: {hold_words(conversation.holder, context.tabs.host, free=conversation.free)}"
@@ -216,8 +216,7 @@ class TabCommands:
             self.say_message(row, most=_ANSWER_LINES)
         if shown and not tab.busy:
             from catena.linear.narrator import offer_lines
-            from catena_acp.continuity.wording.problems import problem_of_notice
-            from catena_acp.continuity.wording.turn_ends import BACK_IN_COMPOSER
+            from catena_acp.continuity.wording.problems import BACK_IN_COMPOSER, problem_of_notice
 
             kept = problem_of_notice(shown[-1])
             tab.trouble.restore(kept, agent=(tab.agent, tab.profile), leaf_id=shown[-1].id)

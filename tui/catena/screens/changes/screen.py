@@ -24,7 +24,7 @@ from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import SheetWords, Subject
 from catena_acp.changes.changed_file import UnreadFile
-from catena_acp.changes.patch import hunk_patch
+from catena_acp.changes.hunks import hunk_patch
 from catena_acp.changes.reading import Changes, ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_store.chains.turns import TurnPrompt

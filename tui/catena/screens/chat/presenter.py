@@ -72,8 +72,7 @@ from catena_acp.continuity.conversation_events import (
     TurnStarted,
     Usage,
 )
-from catena_acp.continuity.wording.problems import problem_of_notice
-from catena_acp.continuity.wording.turn_ends import QUIET, quiet_words, retry_words
+from catena_acp.continuity.wording.problems import QUIET, problem_of_notice, quiet_words, retry_words
 from catena_acp.conversation.inspection.todos import left_open_on
 from catena_acp.spoken.spoken import AskedNotice, spoken_of
 from catena_store.errors import NotFound, StoreError

@@ -19,7 +19,7 @@ from catena.text.chain_text import context_facts, context_place, next_lines
 from catena.text.safe_text import safe
 from catena.widgets.foot import SheetKey
 from catena.widgets.sheet_head import SheetWords, Subject
-from catena_acp.conversation.inspection.context import TurnContext
+from catena_acp.conversation.inspection.chain import TurnContext
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.prompts.window import Window
 

@@ -14,7 +14,7 @@ from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Word
 from catena.widgets.sheet_head import Subject
 from catena.workspace.undo import NOTHING
-from catena_acp.conversation.access.permission_rules import ConversationRules
+from catena_acp.conversation.access.allowances import ConversationRules
 from catena_acp.permissions.rule import Rule, RuleScope, rule_text
 
 

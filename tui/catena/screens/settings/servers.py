@@ -22,10 +22,9 @@ from catena.text.safe_text import safe_line
 from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Tone, Word
 from catena.widgets.sheet_head import SheetWords, Subject
-from catena_acp.conversation.access.mcp_servers import ConversationServers, ListedServers
+from catena_acp.conversation.access.allowances import ConversationServers, ListedServers
 from catena_acp.mcp.project_file import FILE_NAME, ProjectFile
-from catena_acp.mcp.selection import NOT_ALLOWED_YET, ServerChoice
-from catena_acp.mcp.server import McpServer, ServerOrigin
+from catena_acp.mcp.servers import NOT_ALLOWED_YET, McpServer, ServerChoice, ServerOrigin
 
 _HIDDEN = "(hidden)"
 _WRONG = "wrong-"  # with its place, the key of what cannot be used

@@ -55,7 +55,7 @@ class _ServerTable:
                 raise self._wrong((*self._at, key), f"is not a setting; known: {', '.join(_KEYS)}")
         if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
             raise self._wrong(self._at, f"needs a name of one line and at most {_LONGEST_NAME} characters")
-        from catena_acp.mcp.server import OWN_NAMES
+        from catena_acp.mcp.servers import OWN_NAMES
 
         if name in OWN_NAMES:
             raise self._wrong(self._at, "is the name of Catena's own server; choose another")

@@ -85,7 +85,7 @@ def link_style(href: str) -> Style:
 
     The terminal gets none that hides where it leads.
     """
-    from catena_acp.port.elicitation.addresses import address_of  # few answers have a link
+    from catena_acp.port.elicitation.requests import address_of  # few answers have a link
 
     terminal = href if href.lower().startswith(_TERMINAL_SCHEMES) else None
     if terminal is not None and href.lower().startswith("http") and address_of(href).refusal:

@@ -41,7 +41,7 @@ from catena.transcript.messages.subagent import (
 )
 from catena.transcript.messages.tool_rows import Shown, draw_group_line, hides_some, tool_parts
 from catena.transcript.model.heights import Heights
-from catena_acp.continuity.tool_calls.subagents import is_words
+from catena_acp.continuity.tool_calls import is_words
 from catena_acp.spoken.blocks import OutputBlock, Picture, Reference
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import (

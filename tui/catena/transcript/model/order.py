@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from catena.transcript.model.entry import Entry
-from catena_acp.continuity.tool_calls.subagents import is_words
+from catena_acp.continuity.tool_calls import is_words
 from catena_acp.spoken.spoken import Ended
 from catena_store.records import Kind
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final, assert_never
 
 from catena.text.safe_text import safe_line
-from catena_acp.port.elicitation.addresses import address_of
 from catena_acp.port.elicitation.checks import Input, default_of
 from catena_acp.port.elicitation.requests import (
     BooleanField,
@@ -20,6 +19,7 @@ from catena_acp.port.elicitation.requests import (
     TextField,
     UnknownField,
     WebPage,
+    address_of,
 )
 
 DECLINED: Final = "Decline"

@@ -12,10 +12,9 @@ from catena.settings.templates import KnownTemplates
 from catena.text.blame_text import FileLines
 from catena.workspace.tab import Tab
 from catena_acp.changes.reading import ChangeScope
-from catena_acp.conversation.access.mcp_servers import ConversationServers
-from catena_acp.conversation.access.permission_rules import ConversationRules
+from catena_acp.conversation.access.allowances import ConversationRules, ConversationServers
 from catena_acp.conversation.checkpoints.checkpoints import Checkpoints
-from catena_acp.conversation.inspection.context import TurnContext
+from catena_acp.conversation.inspection.chain import TurnContext
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.prompts.queue import PromptQueue
 from catena_acp.conversation.prompts.window import Window

@@ -561,7 +561,7 @@ class ChatArea(Vertical):
 
         An address that hides where it leads is neither opened nor copied.
         """
-        from catena_acp.port.elicitation.addresses import address_of
+        from catena_acp.port.elicitation.requests import address_of
 
         page = address_of(address)
         if page.refusal:

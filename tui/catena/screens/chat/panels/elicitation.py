@@ -377,7 +377,7 @@ class ElicitationPanel(Vertical, can_focus=True):
 
     def _address(self) -> str:
         """The address that may be opened; "" if there is none."""
-        from catena_acp.port.elicitation.addresses import address_of
+        from catena_acp.port.elicitation.requests import address_of
 
         return address_of(self._page.url).opens if self._page else ""
 
@@ -576,7 +576,7 @@ _NARROW = 60  # cells of a screen below which what is filled in stands below its
 
 def _page_lines(page: WebPage) -> Iterator[Content]:
     """A web address, whole, where it leads, and what is odd about it."""
-    from catena_acp.port.elicitation.addresses import address_of, visible
+    from catena_acp.port.elicitation.requests import address_of, visible
 
     address = address_of(page.url)
     yield Content.styled(safe(visible(page.url)).replace("\n", "␊"), "$foreground")

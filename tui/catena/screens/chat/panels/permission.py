@@ -183,7 +183,7 @@ class PermissionPanel(Vertical, can_focus=True):
         self._rules, self._rule_at = (), 0
         if self._ask is None or option_of(self._ask.options, allow=True) is None:
             return
-        from catena_acp.permissions.proposals import first_choice, proposals
+        from catena_acp.permissions.rule import first_choice, proposals
 
         self._rules = proposals(self._ask.subject)
         self._rule_at = first_choice(self._rules)
@@ -314,7 +314,7 @@ class PermissionPanel(Vertical, can_focus=True):
             self.post_message(self.Answered(self._ask, option, rule=rule))
 
     def _why_no_rule(self, ask: PermissionOpened, option: PermissionOption | None) -> str:
-        from catena_acp.permissions.proposals import no_rule_words
+        from catena_acp.permissions.rule import no_rule_words
 
         if option is None:
             return not_offered(ask.options, allow=True)

@@ -1,17 +1,16 @@
-"""A tool call as a prior context tells of it: what it was and how it ended, and what one that acts was given and found.
-
-Pure. Arguments and results are masked before they are cut, so that no half of a secret is told.
-"""
+"""Tool calls as a prior context tells of them, and subagents below the calls that started them. Pure."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from catena_acp.context_markers import harmless
 from catena_acp.spoken.blocks import Block, Diff, OutputBlock, Reference, TerminalBlock
 from catena_acp.spoken.call import Call
+from catena_store.records import Kind, Message
 
 ARGUMENTS = 600  # characters
 RESULT = 400  # characters
@@ -21,7 +20,7 @@ _LONGEST_LINE = 200  # characters of a call's own line
 _LONGEST_VALUE = 300  # characters of one argument, so that a file's text leaves room for the others
 _READ = 1_500  # characters of a text that are looked at, and masked
 _MOST_ITEMS = 50
-_DEEPEST = 6
+_DEEPEST_VALUE = 6
 _MOST_PLACES = 20
 _JSON = json.JSONEncoder(ensure_ascii=False)
 
@@ -151,9 +150,9 @@ def _bounded(value: Any, depth: int = 0) -> Any:
     match value:
         case str():
             return value[:_READ]
-        case Mapping() if depth < _DEEPEST:
+        case Mapping() if depth < _DEEPEST_VALUE:
             return {str(key)[:100]: _bounded(each, depth + 1) for key, each in _first(value.items())}
-        case list() | tuple() if depth < _DEEPEST:
+        case list() | tuple() if depth < _DEEPEST_VALUE:
             return [_bounded(each, depth + 1) for each in _first(value)]
         case Mapping() | list() | tuple():
             return "…"
@@ -175,3 +174,48 @@ def _shortened(value: Any) -> Any:
 
 def _first(items: Any) -> list[Any]:
     return list(items)[:_MOST_ITEMS]
+
+
+_DEEPEST = 8  # subagents of subagents; those of deeper ones count as theirs
+
+
+@dataclass(slots=True)
+class NestedRow:
+    """A row, and of a call that started a subagent what that said and did, oldest first."""
+
+    message: Message
+    depth: int = 0  # subagents that it is inside of
+    inner: list[NestedRow] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[NestedRow]:
+        """This row, and all that is below it."""
+        yield self
+        for row in self.inner:
+            yield from row
+
+    @property
+    def calls(self) -> int:
+        """How many calls are below this row."""
+        return sum(row.message.kind is Kind.TOOL for each in self.inner for row in each)
+
+
+def nested(messages: Iterable[Message]) -> list[NestedRow]:
+    """The rows with those of subagents below their calls; one whose call is not among them stands for itself."""
+    calls: dict[str, NestedRow] = {}
+    top: list[NestedRow] = []
+    for message in messages:
+        row = NestedRow(message)
+        started_by = calls.get(message.subagent_of)
+        if started_by is None:
+            top.append(row)
+        else:
+            row.depth = started_by.depth + 1
+            started_by.inner.append(row)
+        if message.kind is Kind.TOOL and message.agent_message_id and row.depth < _DEEPEST:
+            calls[message.agent_message_id] = row
+    return top
+
+
+def is_words(message: Message) -> bool:
+    """True for what a subagent said, not for what it thought."""
+    return message.kind is Kind.THOUGHT and bool(message.data.get("words"))

@@ -1,30 +1,38 @@
-"""The record of a session that a replay of it is compared with: read in pieces, and no further up than it takes."""
+"""Replays: the record that each is compared with, and what they teach of an agent's version."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from catena_acp.continuity.routing.late_history import LateHistory, Recorded
 from catena_acp.continuity.routing.replay_check import (
+    BadEnd,
+    BadTurn,
     Expected,
+    KeptPart,
+    ShownTurn,
     Speaker,
     Verdict,
+    bad_end,
     bare,
     is_unproven,
     pieces_of,
+    shown_of,
     verdict,
 )
 from catena_acp.continuity.routing.slash_commands import command_name
-from catena_acp.continuity.routing.surely_kept import BadTurn, ShownTurn, bad_end, shown_of
+from catena_acp.port.abilities import Abilities
 from catena_acp.port.session_events import Event
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import others_of
 from catena_store import ancestry
-from catena_store.chains import turns
+from catena_store.chains import agents, turns
 from catena_store.conversations import messages
-from catena_store.database.database import Database, Reader
+from catena_store.database.database import Database, Reader, Writer
 from catena_store.records import Kind, Link, Message, MessageState
 
 _CHARACTERS_OF_CALLS = 32_000  # in as many as can be told
@@ -248,3 +256,120 @@ def _longest_answers(rows: Sequence[_ComparedRow]) -> set[_ComparedRow]:
             if before is None or len(bare(row.text)) > len(bare(before.text)):
                 longest[row.turn_id] = row
     return set(longest.values())
+
+
+REPLAY: Final = "replay"  # "faithful", "doubted", "none", or, as it was kept once, "late"
+_LATE: Final = "replays_late"  # "yes": it sends a history behind the answer to an opening
+
+_KEPT: Final = "kept"  # "inconsistent" once a replay showed less than was believed
+_INCONSISTENT: Final = "inconsistent"
+_ENOUGH: Final = 2  # sessions that showed the same
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayHabits:
+    """The known habits of an agent version in replays."""
+
+    faithful: bool | None  # None while that is not known
+    late: bool  # a history was seen to come behind the answer
+
+    def proves(self, found: Verdict) -> bool:
+        """True if a verdict says something: an agent that is late may be later than it is waited for."""
+        return found is not Verdict.EMPTY or not self.late or self.faithful is True
+
+
+async def read_habits(r: Reader, abilities: Abilities) -> ReplayHabits:
+    """Read the known habits of this agent version in replays."""
+    known = await agents.abilities(r, abilities.name, abilities.version)
+    faithful = abilities.quirks.replay_faithful
+    if faithful is None:
+        faithful = {"faithful": True, "none": False}.get(known.get(REPLAY, ""))
+    return ReplayHabits(faithful, known.get(_LATE) == "yes" or known.get(REPLAY) == "late")
+
+
+async def keep_late(tx: Writer, abilities: Abilities) -> None:
+    """Keep that a version was seen to send a history behind the answer, unless the mark of its end is known."""
+    if not abilities.quirks.replay_ends_with_commands:
+        await agents.set_ability(tx, abilities.name, abilities.version, _LATE, "yes")
+
+
+async def keep_faith(tx: Writer, abilities: Abilities, found: Verdict) -> None:
+    """Keep whether a version's replay is faithful: one contradiction is believed, a second is not."""
+    name, version = abilities.name, abilities.version
+    known = (await agents.abilities(tx, name, version)).get(REPLAY)
+    match found:
+        case Verdict.AGREES:
+            value = "faithful"
+        case Verdict.EMPTY:
+            value = "none"
+        case Verdict.CONTRADICTS:
+            value = "none" if known == "doubted" else "doubted"
+    await agents.set_ability(tx, name, version, REPLAY, value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was seen of a kind of end: the sessions that kept so much, and the most that all of them kept."""
+
+    prompt: tuple[str, ...] = ()
+    all: tuple[str, ...] = ()
+    most: KeptPart = KeptPart.ALL
+
+    @property
+    def believed(self) -> KeptPart:
+        if len(self.all) >= _ENOUGH and self.most is KeptPart.ALL:
+            return KeptPart.ALL
+        if len(self.prompt) >= _ENOUGH and self.most >= KeptPart.PROMPT:
+            return KeptPart.PROMPT
+        return KeptPart.NOTHING
+
+    def with_shown(self, session_id: str, shown: ShownTurn) -> _Seen:
+        return replace(
+            self,
+            prompt=_with(self.prompt, session_id) if shown.least >= KeptPart.PROMPT else self.prompt,
+            all=_with(self.all, session_id) if shown.least is KeptPart.ALL else self.all,
+            most=min(self.most, shown.most),
+        )
+
+
+async def believed(r: Reader, abilities: Abilities, end: BadEnd) -> KeptPart:
+    """What a session of this agent version surely keeps of a turn with such an end."""
+    known = await agents.abilities(r, abilities.name, abilities.version)
+    return KeptPart.NOTHING if known.get(_KEPT) == _INCONSISTENT else _seen(known, end).believed
+
+
+async def learn(tx: Writer, abilities: Abilities, session_id: str, shown: Sequence[ShownTurn]) -> None:
+    """Learn from what the replay of a session shows of its turns."""
+    name, version = abilities.name, abilities.version
+    known = await agents.abilities(tx, name, version)
+    for each in shown:
+        if each.turn.end is None:
+            continue
+        before = _seen(known, each.turn.end)
+        if each.most < before.believed:
+            await take_back(tx, abilities)
+        seen = before.with_shown(session_id, each)
+        if seen != before:
+            known[_name(each.turn.end)] = written = json.dumps([seen.prompt, seen.all, seen.most])
+            await agents.set_ability(tx, name, version, _name(each.turn.end), written)
+
+
+async def take_back(tx: Writer, abilities: Abilities) -> None:
+    """Believe nothing of this agent version any more: a session held less than was believed."""
+    await agents.set_ability(tx, abilities.name, abilities.version, _KEPT, _INCONSISTENT)
+
+
+def _name(end: BadEnd) -> str:
+    return f"{_KEPT}_{end}"
+
+
+def _seen(known: dict[str, str], end: BadEnd) -> _Seen:
+    if (written := known.get(_name(end))) is None:
+        return _Seen()
+    prompt, whole, most = json.loads(written)
+    return _Seen(tuple(prompt), tuple(whole), KeptPart(most))
+
+
+def _with(sessions: tuple[str, ...], session_id: str) -> tuple[str, ...]:
+    known = session_id in sessions or len(sessions) >= _ENOUGH
+    return sessions if known else (*sessions, session_id)

@@ -1,1 +1,0 @@
-"""Stored tool calls: their data, and rows of subagents below the calls that started them."""
