@@ -20,8 +20,7 @@ from catena.history.listing import HistoryListing
 from catena.history.query import HistoryQuery
 from catena.history.ranking import Quality, spans
 from catena.history.reading import HistoryReader
-from catena.settings.replays import replay_budget
-from catena.settings.settings import Settings
+from catena.settings.settings import Settings, replay_budget
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.routing.prior_context import read_prior_context
 from catena_acp.continuity.routing.replay_check import Verdict

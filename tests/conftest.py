@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings
 
 from catena.history import other_tools, preview, scopes
-from catena.settings import installed_agents
+from catena.settings import agent_choices
 from catena_acp.continuity.sessions import environment
 
 pytest.register_assert_rewrite("support")
@@ -29,7 +29,7 @@ _LIMITS = (
     (other_tools, "_AGENTS_SECONDS"),
     (preview, "_LOOK_SECONDS"),
     (scopes, "_SECONDS"),
-    (installed_agents, "_VERSION_SECONDS"),
+    (agent_choices, "_VERSION_SECONDS"),
     (environment, "_READING_SECONDS"),
 )
 

@@ -15,7 +15,7 @@ import pytest
 
 from catena.settings.agents import find_agent
 from catena.settings.settings import Settings
-from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables import AgentSetting
 from catena.workspace.tab import Tab
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.port.elicitation.requests import DECLINE

@@ -10,7 +10,7 @@ import pytest
 from catena.errors import InvalidSettings
 from catena.settings.agents import default_agent, find_agent, stored_agent, stored_agent_name, titles_of
 from catena.settings.settings import Settings, load_settings
-from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables import AgentSetting
 from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec
 from catena_store.records import ContextSource

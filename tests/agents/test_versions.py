@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.settings.installed_agents import _read_version
+from catena.settings.agent_choices import _read_version
 from catena_acp.process_group import process_start_time
 from support.clients.protocol import until
 

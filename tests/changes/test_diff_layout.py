@@ -7,7 +7,7 @@ import random
 import pytest
 
 from catena.screens.changes.hunk_view import DiffLayout
-from catena.screens.changes.shown_lines import place_words, quote_of
+from catena.screens.changes.review import place_words, quote_of
 from catena.transcript.drawing.lines import Line, line_of
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.messages import diff as drawing

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from catena.cli.conversations.tree import TreeContents, tree_lines
+from catena.cli.conversations.show import TreeContents, tree_lines
 from catena.rendering.contents import ExportPart
 from catena.rendering.markdown import MarkdownRenderer
 from catena_store.conversations.tree import TreeNode

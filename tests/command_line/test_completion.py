@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.cli.completion.bash_line import read_line
+from catena.cli.completion.candidates import read_line
 from catena.cli.parser import Parser
 from catena.cli.shared import shared_files
 from catena_store.conversations import conversations

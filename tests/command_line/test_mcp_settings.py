@@ -9,7 +9,7 @@ import pytest
 from catena.app.services import mcp_servers
 from catena.errors import InvalidSettings
 from catena.settings.settings import parse_settings
-from catena.settings.tables.projects import additional_directories
+from catena.settings.tables import additional_directories
 from catena_acp.mcp.servers import Transport
 from support.clients.command_line import Catena
 

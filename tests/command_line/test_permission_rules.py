@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from catena.cli.run.permissions import policy_answer
-from catena.settings.tables.permissions import Permissions
+from catena.cli.run.answers import policy_answer
+from catena.settings.tables import Permissions
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.permissions.subject import subject_of
 from catena_acp.port.session_events import PermissionOption, ToolCallChanged

@@ -8,8 +8,7 @@ import pytest
 
 from catena.errors import InvalidSettings
 from catena.settings.settings import FREQUENCIES, CheckpointSetting, Settings, load_settings
-from catena.settings.tables.agents import AgentSetting
-from catena.settings.tables.permissions import Permissions
+from catena.settings.tables import AgentSetting, Permissions
 from catena_store.conversations.checkpoints import Frequency
 
 

@@ -11,7 +11,7 @@ import pytest
 from catena.rendering.markdown import MarkdownRenderer
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.model.entry import Entry
-from catena.transcript.model.searchable import searchable_text
+from catena.transcript.model.source import searchable_text
 from catena_acp.continuity.sessions.opening import greeting_text
 from catena_acp.continuity.turns.reducer import Insert, Reducer
 from catena_acp.port.session_events import NoticeReported

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from catena.workspace.moved_directories import moved_directories
+from catena.workspace.directories import moved_directories
 from catena_acp.continuity.conversation_events import PromptReturned
 from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.errors import StillAtWork

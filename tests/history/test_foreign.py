@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
-from catena.history.foreign import ForeignReader
 from catena.history.listing import HistoryListing
+from catena.history.other_tools import ForeignReader
 from catena.history.query import HistoryQuery
 from catena.history.scopes import HistoryScope
 from catena_acp.transcripts.copies import Copies

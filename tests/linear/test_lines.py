@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catena.errors import CommandRefused
-from catena.linear.commands.table import COMMANDS
+from catena.linear.commands.commands import COMMANDS
 from catena.linear.input import TextAssembly
 from catena.linear.output import LineOutput
 from catena.screens.chat.commands.table import SLASH_COMMANDS

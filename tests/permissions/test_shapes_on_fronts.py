@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from textual.app import ComposeResult
 
-from catena.cli.run.permissions import _subject
+from catena.cli.run.answers import _subject
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.text.safe_text import safe
-from catena.transcript.widget.subject_block import SubjectBlock
+from catena.transcript.widget.blocks import SubjectBlock
 from catena.workspace.questions.permission_words import first_rows, subject_lines
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.permissions.subject import RequestSubject, subject_of

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from catena.cli.run.permissions import policy_answer
-from catena.settings.tables.permissions import Permissions
+from catena.cli.run.answers import policy_answer
+from catena.settings.tables import Permissions
 from catena.workspace.questions.permission_words import first_rows, question_words, subject_lines
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.continuity.turns.questions import completed_call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catena.programs.colour_line import coloured_line
+from catena.programs.status_line import coloured_line
 
 
 def looks(output: str, *, coloured: bool = True) -> list[tuple[str, str]]:

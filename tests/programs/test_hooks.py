@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from catena.programs.hooks import Hooks
-from catena.settings.tables.programs import HookSettings, Program
+from catena.settings.tables import HookSettings, Program
 from catena_acp.continuity.conversation_events import Remarked
 from support.clients.command_line import Catena, newest, run
 from support.clients.protocol import runs, until

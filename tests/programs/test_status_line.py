@@ -10,7 +10,7 @@ from typing import Any
 
 from catena.programs.status_line import StatusLine
 from catena.settings.settings import Settings
-from catena.settings.tables.programs import Program
+from catena.settings.tables import Program
 from catena_acp.process_group import process_start_time
 from support.screen.pilot import at_the_screen
 

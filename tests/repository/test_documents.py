@@ -13,7 +13,7 @@ import pytest
 
 from catena.acts.table import commands_of
 from catena.cli.arguments import command_table
-from catena.linear.commands.table import COMMANDS as LINEAR_COMMANDS
+from catena.linear.commands.commands import COMMANDS as LINEAR_COMMANDS
 from catena.screens.chat.commands.table import COMMANDS
 from catena.settings.templates import find_templates
 from support.places import ROOT

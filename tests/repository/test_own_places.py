@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from catena.settings.file.location import config_directory
+from catena.settings.file.document import config_directory
 from catena_acp.rehearsal.settings import read_options
 from catena_store.database.database import data_directory
 from support.screen.pilot import at_the_screen
 
 _TELL = """
 import os
-from catena.settings.file.location import config_directory
+from catena.settings.file.document import config_directory
 from catena_acp.rehearsal.settings import read_options
 from catena_store.database.database import data_directory
 print(data_directory(), config_directory(), read_options([], os.environ).home, sep="\\n")

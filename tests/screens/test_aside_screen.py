@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from catena.screens.aside.screen import AsideScreen
-from catena.screens.chat.prompt import template_reading
+from catena.screens.chat.prompt import name_reading
 from catena.settings.templates import find_templates, used_templates
 from catena.transcript import Transcript
 from catena_acp.continuity.routing.prior_context import BEGIN
@@ -23,9 +23,7 @@ SUMMARY, PULL_REQUEST = _SHIPPED["summary"].text, _SHIPPED["pr"].text
 
 @pytest.fixture(autouse=True)
 def _templates_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        template_reading, "_PATIENCE", 60
-    )  # a key waits for them, however slow the machine is
+    monkeypatch.setattr(name_reading, "_PATIENCE", 60)  # a key waits for them, however slow the machine is
 
 
 async def begun(person: Person) -> None:

@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from catena.screens.chat.commands.table import SLASH_COMMANDS
 from catena.screens.common.picker import fuzzy_match, words_match
 from catena.settings.templates import Template
-from catena.text.fits import Fit, Fits
+from catena.text.names import Fit, Fits
 from catena.widgets.completion import CompletionList, completions, name_rows
 from catena.widgets.composer import Composer
 from catena.widgets.row_list import Row

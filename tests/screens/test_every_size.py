@@ -16,17 +16,16 @@ from textual.widget import Widget
 
 import catena.screens
 from catena.screens.chat.bars.status_row import StatusRow
+from catena.screens.chat.panels.attachments import ShellPanel
 from catena.screens.chat.panels.elicitation import Asked, ElicitationBand, Fields, FormEnding
 from catena.screens.chat.panels.plan import PlanPanel
-from catena.screens.chat.panels.shell import ShellPanel
 from catena.screens.chat.screen import ChatScreen
 from catena.screens.common.dialog import Dialog
 from catena.screens.common.list_screen import ListScreen
-from catena.screens.common.reading_screen import ReadingScreen
+from catena.screens.common.page import ReadingScreen
 from catena.themes import catalog
-from catena.themes.catalog import ThemeCatalog
+from catena.themes.catalog import SHIPPED, ThemeCatalog
 from catena.themes.depth import ColourDepth
-from catena.themes.shipped import SHIPPED
 from support.screen.pilot import Person
 from support.sizes.begun import START
 from support.sizes.branches import BRANCHES, PLACES

@@ -9,7 +9,7 @@ from catena.screens.commands.palette import GROUPS, CommandPalette, chosen_comma
 from catena.screens.common.page import PageScreen
 from catena.settings.settings import Start
 from catena.widgets.row_list import RowList
-from catena.widgets.sheet_head import Subject
+from catena.widgets.sheet_edges import Subject
 from catena_acp.port.session_events import AgentCommand
 from support.screen.messages import taken_in
 from support.screen.transcript import until

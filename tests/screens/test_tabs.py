@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from catena.settings.settings import Settings
-from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables import AgentSetting
 from catena_acp.agents.catalog import find_spec
 from catena_acp.continuity.conversation_events import MessageChanged
 from catena_store.conversations import conversations, messages

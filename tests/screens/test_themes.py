@@ -14,14 +14,13 @@ from textual.theme import BUILTIN_THEMES
 from textual.widget import Widget
 
 from catena.errors import InvalidSettings
-from catena.settings.file.location import settings_path
+from catena.settings.file.document import settings_path
 from catena.settings.settings import Settings, load_settings
 from catena.terminal.driver import BackgroundReported
 from catena.themes.catalog import DARK, LIGHT, SHIPPED, TERMINAL, ThemeCatalog
 from catena.themes.colours import COLOUR_NAMES, Grounds, ThemeColours, contrast
 from catena.themes.depth import ColourDepth, colour_depth
-from catena.themes.stylesheet import SparingStylesheet
-from catena.themes.variables import DIM
+from catena.themes.variables import DIM, SparingStylesheet
 from catena.widgets.fields.text_fields import SafeInput
 from support.counted_work import calls_counted
 from support.screen.messages import taken_in

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.linear.commands.table import COMMANDS
+from catena.linear.commands.commands import COMMANDS
 from support.clients.conversing import SHELL, SHELL_AT_ONCE, SIGNS, converse, furnish
 from support.goldens import is_golden, masked
 

@@ -18,9 +18,9 @@ from textual.selection import Selection
 
 from catena.settings.agents import find_agent
 from catena.settings.settings import Settings
-from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables import AgentSetting
 from catena.transcript.drawing import wrapping
-from catena.transcript.markdown import code, markdown
+from catena.transcript.markdown import markdown
 from catena.transcript.markdown import splitter as pieces
 from catena.transcript.messages import answer as answers
 from catena.transcript.messages import answer as long_block
@@ -84,7 +84,7 @@ class Work:
             self.looked_at += 1
             line(cutter, *rest)  # type: ignore[arg-type]
 
-        for module in (wrapping, code, markdown):
+        for module in (wrapping, markdown, markdown):
             monkeypatch.setattr(module, "wrap_runs", counted_lay)
         monkeypatch.setattr(pieces.MarkdownSplitter, "_line", counted_line)
 

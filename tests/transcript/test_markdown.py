@@ -8,8 +8,7 @@ from rich.style import Style
 from catena.transcript.drawing.highlight import HighlightCache, lex
 from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import Palette, RenderOptions, role_names
-from catena.transcript.markdown.inline import HREF
-from catena.transcript.markdown.markdown import draw_markdown, fit_columns, parser
+from catena.transcript.markdown.markdown import HREF, draw_markdown, fit_columns, parser
 from support.counted_work import calls_counted
 from support.screen.transcript import texts
 

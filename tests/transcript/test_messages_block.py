@@ -14,8 +14,8 @@ from textual.pilot import Pilot
 from catena.transcript.drawing.highlight import HighlightCache
 from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import Palette, RenderOptions
-from catena.transcript.widget import messages_block
-from catena.transcript.widget.messages_block import MessagesBlock, draw_messages
+from catena.transcript.widget import blocks
+from catena.transcript.widget.blocks import MessagesBlock, draw_messages
 from catena_store.records import Kind, Message
 from support.screen.messages import taken_in
 from support.screen.themed import ThemedApp
@@ -76,7 +76,7 @@ async def test_t03_messages_whose_layout_asks_for_two_widths_are_drawn_until_bot
         drawn.append(options.width)
         return draw_messages(messages, options)
 
-    monkeypatch.setattr(messages_block, "draw_messages", counted)
+    monkeypatch.setattr(blocks, "draw_messages", counted)
     async with _App(_TwoWidths(MESSAGES)).run_test(size=(80, 24)) as pilot:
         await until(lambda: len({*drawn}) == 2 and not pilot.app.workers)
         before = len(drawn)

@@ -18,7 +18,7 @@ from hypothesis.strategies import integers, lists, text
 
 from catena.settings.settings import Settings
 from catena.settings.sources import known_places
-from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables import AgentSetting
 from catena_acp.transcripts import lines
 from catena_acp.transcripts.copies import Copies
 from catena_acp.transcripts.kept_heads import KeptHeads

@@ -10,7 +10,7 @@ import pytest
 from catena.errors import CommandRefused
 from catena.settings.agents import leading_agents
 from catena.settings.settings import Settings
-from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables import AgentSetting
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.conversation_events import Doing
 from catena_acp.trouble.troubles import Trouble

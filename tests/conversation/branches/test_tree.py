@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from catena.acts.tree import quote
+from catena.acts.branches import quote
 from catena.screens.comparison.screen import branch_part, said_on, shared_part
 from catena.screens.tree.rows import matches, tree_row
 from catena.widgets.row_list import Row

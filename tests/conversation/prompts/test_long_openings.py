@@ -12,7 +12,7 @@ import pytest
 from catena.app import services
 from catena.settings.agents import find_agent
 from catena.settings.settings import Settings
-from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables import AgentSetting
 from catena_acp.continuity.conversation_events import Doing, DoingChanged, TurnEnded
 from catena_acp.continuity.services import OpeningWait
 from catena_store.records import ContextSource, StopReason

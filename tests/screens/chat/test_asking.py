@@ -9,8 +9,8 @@ import pytest
 
 from catena.screens.comparison.screen import ComparisonScreen
 from catena.settings.settings import Settings
-from catena.settings.tables.agents import AgentSetting
-from catena.text.comparison_text import letter
+from catena.settings.tables import AgentSetting
+from catena.text.chain_text import letter
 from catena.workspace.tab import Tab
 from support.screen.pilot import Person, at_the_screen
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from catena.screens.chat.commands.unknown_commands import refusal_of
+from catena.screens.chat.commands.dispatch import refusal_of
 from catena.widgets.composer import Composer
 from catena_acp.continuity.services import Tenure
 from catena_acp.conversation.prompts.queue import PromptQueue, TakenPrompt

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from catena.screens.chat import presenter
-from catena.transcript.model.reading_position import ReadingPosition
+from catena.transcript.model.heights import ReadingPosition
 from catena.transcript.widget import transcript
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 
 from catena.screens.chat.panels.permission import PermissionPanel
-from catena.transcript.widget.subject_block import SubjectBlock
+from catena.transcript.widget.blocks import SubjectBlock
 from catena.workspace.questions.permission_words import subject_lines
 from catena_acp.continuity.conversation_events import PermissionOpened
 from catena_acp.permissions.subject import subject_of

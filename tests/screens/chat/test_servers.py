@@ -7,7 +7,7 @@ from pathlib import Path
 
 from catena.screens.settings.servers import AllowScreen
 from catena.settings.settings import Settings
-from catena.settings.tables.mcp import McpSetting
+from catena.settings.tables import McpSetting
 from support.screen.pilot import at_the_screen
 
 SETTINGS = Settings(

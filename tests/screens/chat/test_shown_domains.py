@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from textual.content import Content
 
-from catena.screens.common.report_page import noted_page
+from catena.screens.common.page import noted_page
 from catena.settings.settings import Settings
-from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables import AgentSetting
 from catena.text.changes_text import shown_path, touched_words
 from catena_acp.conversation.inspection.changes import FileTouched
 from support.screen.pilot import Person, at_the_screen

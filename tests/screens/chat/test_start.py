@@ -18,7 +18,7 @@ from catena.screens.history.picker import HistoryScreen
 from catena.settings.agent_choices import AgentChoice, Readiness
 from catena.settings.settings import Settings
 from catena.settings.start_notes import StartNote, StartNotes
-from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables import AgentSetting
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.conversation_events import Problem
 from catena_acp.trouble.troubles import Trouble

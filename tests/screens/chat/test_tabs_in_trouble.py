@@ -23,7 +23,7 @@ from catena.screens.chat.panels.trouble import KEY_ACTIONS
 from catena.screens.common.picker import Picker
 from catena.settings.agents import find_agent
 from catena.settings.settings import Settings
-from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables import AgentSetting
 from catena.workspace import tab
 from catena.workspace.tab import Tab
 from catena.workspace.trouble import StandingTrouble

@@ -10,7 +10,7 @@ import pytest
 
 from catena.screens.aside.screen import AsideScreen
 from catena.screens.chat.commands.table import SLASH_COMMANDS
-from catena.screens.chat.prompt import template_reading
+from catena.screens.chat.prompt import name_reading
 from catena.screens.settings import templates as sheet
 from catena.settings import templates
 from catena.settings.templates import Template, find_templates, named_template, used_templates
@@ -23,9 +23,7 @@ from support.screen.pilot import at_the_screen
 
 @pytest.fixture(autouse=True)
 def _templates_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        template_reading, "_PATIENCE", 60
-    )  # a key waits for them, however slow the machine is
+    monkeypatch.setattr(name_reading, "_PATIENCE", 60)  # a key waits for them, however slow the machine is
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -159,7 +157,7 @@ async def test_w30_keys_wait_for_templates_from_afar_and_a_folder_that_hangs_is_
 
     async with at_the_screen(str(tmp_path)) as person:
         await person.idle()
-        monkeypatch.setattr(template_reading, "_PATIENCE", 0.2)
+        monkeypatch.setattr(name_reading, "_PATIENCE", 0.2)
         monkeypatch.setattr(templates, "find_templates", from_afar)
         try:
             await person.type("/repeat something")
@@ -390,7 +388,7 @@ async def test_w30_templates_that_could_not_be_read_are_read_again_at_the_next_s
             raise OSError
         return ()
 
-    reading = template_reading.TemplateReading(fail_once, lambda: None)
+    reading = name_reading.TemplateReading(fail_once, lambda: None)
     for text in ("/", "", "/"):
         reading.typed(text, "shop")
         assert await reading.come()

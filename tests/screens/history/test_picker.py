@@ -19,7 +19,7 @@ from catena.history.scopes import HistoryScope
 from catena.screens.history import picker
 from catena.screens.history import preview as preview_reading
 from catena.screens.history.picker import HistoryScreen
-from catena.screens.history.rows.order import with_messages
+from catena.screens.history.rows.list import with_messages
 from catena.settings.file.writing import save_copies
 from catena.settings.settings import load_settings
 from catena_store.conversations import conversations, messages

@@ -11,7 +11,7 @@ from catena.history.entries import EntryState, HistoryEntry
 from catena.history.finding import Hits, MessageHit
 from catena.history.listing import HistoryListing
 from catena.history.query import HistoryQuery
-from catena.screens.history.rows.order import RowOrder
+from catena.screens.history.rows.list import RowOrder
 from catena.screens.history.rows.rows import HistoryRows, time_headings
 from catena_store.records import Kind
 from support.counted_work import calls_counted

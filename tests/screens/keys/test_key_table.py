@@ -16,7 +16,7 @@ from catena.errors import InvalidSettings
 from catena.keys.actions import ACTIONS, PLACES
 from catena.keys.keymap import DEFAULT_KEYS, KeyMap, settled
 from catena.keys.spelling import UnknownKey, said_key, shown_key, spelled, textual_names
-from catena.screens.chat.bars.hints import HINTS, LEFT_HINTS
+from catena.screens.chat.area.hints import HINTS, LEFT_HINTS
 from catena.screens.chat.commands.table import COMMANDS
 from catena.screens.commands.help import SECTIONS
 from catena.settings.settings import parse_settings

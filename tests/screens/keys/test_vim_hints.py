@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from catena.screens.chat.bars.hints import with_vi_modes
+from catena.screens.chat.area.hints import with_vi_modes
 from catena.settings.settings import Settings
 from support.screen.pilot import at_the_screen
 

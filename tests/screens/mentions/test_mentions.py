@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from catena.screens.chat.prompt import mention_completion
+from catena.screens.chat.prompt import completions
 from catena.settings.settings import Settings
-from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables import AgentSetting
 from support.clients.protocol import heard, spec
 from support.screen.pilot import Person, at_the_screen
 
@@ -37,9 +37,7 @@ def shop(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _files_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        mention_completion, "_PATIENCE", 60
-    )  # a key waits for them, however slow the machine is
+    monkeypatch.setattr(completions, "_PATIENCE", 60)  # a key waits for them, however slow the machine is
 
 
 def prompts(place: Path) -> list[list[dict[str, Any]]]:

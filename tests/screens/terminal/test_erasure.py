@@ -8,7 +8,10 @@ from collections.abc import Mapping
 
 import pytest
 
-ASK = "import os; from catena.terminal.erasure import erases_with_background; print(erases_with_background(os.environ))"
+ASK = (
+    "import os; from catena.terminal.characters import erases_with_background;"
+    " print(erases_with_background(os.environ))"
+)
 
 
 def says(environment: Mapping[str, str]) -> bool:

@@ -16,7 +16,7 @@ from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.widgets import Input
 
-from catena.themes import stylesheet
+from catena.themes import variables
 from support.screen.pilot import at_the_screen
 from support.screen.terminal import EMPTY_BOX, Place, Terminal
 
@@ -229,14 +229,14 @@ async def test_q01_styles_are_parsed_once_and_again_only_for_another_value_of_a_
         parsed.append((css, named["tie_breaker"]))
         return parse(scope, css, *rest, **named)
 
-    monkeypatch.setattr(stylesheet, "parse", counted)
+    monkeypatch.setattr(variables, "parse", counted)
     async with at_the_screen(str(tmp_path), size=(100, 30), own_styles=True) as person:
         assert len(parsed) > 20
         await person.press("ctrl+o")
         await person.until(lambda: person.app.screen is not person.app.chat, "the history")
         assert len(parsed) == len(set(parsed))
-        variables = person.app.get_css_variables()
-        person.app.stylesheet.set_variables(variables | {"column": "77"})
+        theme = person.app.get_css_variables()
+        person.app.stylesheet.set_variables(theme | {"column": "77"})
         person.app.stylesheet.reparse()
         again = parsed[len(set(parsed)) :]
         assert again and all("$column" in css for css, _ in again)

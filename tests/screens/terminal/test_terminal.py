@@ -79,7 +79,7 @@ def test_q03_the_first_frame_needs_neither_the_sdk_nor_pydantic_nor_the_store() 
         "json",
         "tomlkit",
         # Nothing is asked and nothing completed before the first key.
-        "catena.programs.colour_line",
+        "catena.programs.status_line",
         "catena.screens.chat.area.panel_columns",
         "catena.screens.chat.commands.table",
         "catena.settings.templates",

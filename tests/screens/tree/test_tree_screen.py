@@ -12,7 +12,7 @@ import pytest
 from catena.screens.common.page import PageScreen
 from catena.settings.agents import find_agent
 from catena.settings.settings import Settings
-from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables import AgentSetting
 from catena.widgets.row_list import RowList
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_store.conversations.tree import TreeNode

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from catena.screens.tree.rows import TreeSearch
 from catena.screens.tree.screen import TreeScreen
-from catena.screens.tree.search import TreeSearch
 from catena.widgets.row_list import RowList
 from catena_acp.conversation.inspection.tree import ConversationTree
 from catena_store.conversations import messages

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.cli.conversations.tree import read_tree, tree_lines
+from catena.cli.conversations.show import read_tree, tree_lines
 from catena.workspace.tree_layout import TreeLayout
 from catena_store.conversations import branches, tree
 from catena_store.database.database import Writer

@@ -20,7 +20,7 @@ from catena.app.app import CatenaApp
 from catena.screens.chat.area.area import ChatArea
 from catena.screens.chat.commands.chat import Chat
 from catena.settings.settings import Settings, Start
-from catena.themes.stylesheet import SparingStylesheet
+from catena.themes.variables import SparingStylesheet
 from catena.transcript import Transcript
 from catena.widgets.composer import Composer
 from catena.workspace.tab import Tab

@@ -19,7 +19,7 @@ from catena.keys.actions import ACTIONS
 from catena.themes.colours import contrast
 from catena.themes.depth import ColourDepth
 from catena.widgets.band import BandText
-from catena.widgets.foot import Foot
+from catena.widgets.sheet_edges import Foot
 from catena.widgets.typing_box import TypingBox
 
 Grid = list[tuple[str, bool, bool, bool, bool]]

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from catena.screens.chat.area.area import ChatArea
-from catena.screens.chat.bars.pane_head import PaneHead
+from catena.screens.chat.bars.tabs import PaneHead
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.common.picker import Picker
 from support.screen.pilot import Person, at_the_screen

@@ -17,13 +17,13 @@ from catena.screens.common.picker import Picker, PreviewPicker
 from catena.screens.context.screen import ContextScreen
 from catena.screens.history.acts import ActsMenu
 from catena.screens.history.picker import HistoryScreen
-from catena.screens.history.reader import ReadScreen
+from catena.screens.history.preview import ReadScreen
 from catena.screens.settings.permissions import PermissionsScreen
 from catena.screens.settings.screen import SettingsScreen
 from catena.screens.settings.servers import AllowScreen, ServersScreen
 from catena.screens.settings.templates import TemplatesScreen
 from catena.settings.settings import Settings
-from catena.settings.tables.mcp import McpSetting
+from catena.settings.tables import McpSetting
 from catena.themes import catalog
 from support.screen.pilot import Person, at_the_screen
 from support.sizes.stop import DOWN, Tour, escape, page, picker, sheet, stop

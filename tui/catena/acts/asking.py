@@ -10,8 +10,8 @@ from functools import partial
 
 from catena.acts.surface import Done, Here, LiveReport, Question, Refused, Report, ReportRow, Voice
 from catena.settings.agents import leading_agents
+from catena.text.chain_text import shared_words
 from catena.text.changes_text import shown_path
-from catena.text.comparison_text import shared_words
 from catena.text.formats import from_home, listed, shortened
 from catena.text.names import numbered_again
 from catena.text.safe_text import safe_line

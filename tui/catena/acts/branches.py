@@ -1,30 +1,43 @@
-"""Acts on the branches of a conversation, and between a fork and its source."""
+"""Acts on a conversation's branches, its tree of prompts and its checkpoints, and between a fork and its source."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from catena.acts.surface import Done, Here, Question, QuestionOption, Refused, Report, ReportRow
-from catena.acts.unknown import unknown_argument
-from catena.text.chain_text import kin_name
-from catena.text.checkpoint_text import checkpoint_name, place_gone_to
-from catena.text.formats import age
-from catena.text.safe_text import safe_line
+from catena.acts.perform import unknown_argument
+from catena.acts.surface import Done, Here, LiveReport, Question, QuestionOption, Refused, Report, ReportRow
+from catena.text.chain_text import (
+    FREQUENCY_CHOICES,
+    FREQUENCY_SENTENCES,
+    checkpoint_facts,
+    checkpoint_name,
+    checkpoint_place,
+    kin_name,
+    place_gone_to,
+)
+from catena.text.formats import age, shortened, time_or_day, title_of
+from catena.text.safe_text import safe, safe_line
 from catena.workspace.directories import existing_directory
 from catena.workspace.files_along import FILES_STAY, FilesAlong, moved_words
+from catena.workspace.tree_layout import TreeLayout
+from catena_acp.continuity.wording.counts import counted
 from catena_acp.errors import ReadOnly
+from catena_acp.snapshots.restoring import FileChoice
+from catena_store.conversations.checkpoints import Frequency
+from catena_store.conversations.tree import TreeNode
 from catena_store.ids import utc_now
+from catena_store.records import Kind, Message, MessageState
 
 if TYPE_CHECKING:
     from catena.workspace.tab import Tab
     from catena_acp.conversation.inspection.price import Price
-    from catena_acp.snapshots.restoring import FileChoice, FilesMoved
+    from catena_acp.snapshots.restoring import FilesMoved
     from catena_store.conversations.checkpoints import Checkpoint
-    from catena_store.records import Message
 
 
 async def fork(on: Here, wish: str) -> Done:
@@ -234,3 +247,160 @@ async def lineage(on: Here) -> Done:
         for each, words in kin
     ]
     return Done(report=Report("Forks", "Forks", rows, enter="go there", at_once=True))
+
+
+async def checkpoint(on: Here, label: str) -> Done:
+    """Save a checkpoint at the leaf, with a label or without."""
+    made = await on.tab.conversation.checkpoints.make(on.tab.window, label or None)
+    known = f"“{made.label}”" if made.label else "without a label"
+    return Done(f"Saved checkpoint {known}: /rewind {made.label or made.id[:6]} returns here.")
+
+
+async def name(on: Here, label: str) -> Done:
+    """Name the newest checkpoint."""
+    if not label:
+        raise Refused("/checkpoint name LABEL names the newest checkpoint.")
+    return Done(
+        f"Newest checkpoint renamed to {checkpoint_name(await on.tab.conversation.checkpoints.name(label))}."
+    )
+
+
+async def checkpoints(on: Here, frequency: str) -> Done:
+    """Report the checkpoints, of which to open one goes back; or set how often they are saved here."""
+    kept = on.tab.conversation.checkpoints
+    if frequency:
+        try:
+            wanted = Frequency(frequency.strip().lower())
+        except ValueError as error:
+            raise Refused(f"How often: {FREQUENCY_CHOICES}.") from error
+        await kept.set_frequency(wanted)
+        return Done(FREQUENCY_SENTENCES[wanted])
+
+    async def read() -> Report:
+        rows = []
+        for each in await kept.listed():
+            made = each.checkpoint
+            # Else it is called by its time.
+            when = time_or_day(made.created_at, utc_now()) if made.label else ""
+            values = (checkpoint_place(each), when, *checkpoint_facts(made))
+            rows.append(ReportRow(checkpoint_name(made), values, partial(rewind_to, on, made)))
+        if not rows:
+            raise Refused("No checkpoints yet; /checkpoint LABEL saves one.")
+        return Report("Checkpoints", "Checkpoints, newest first", rows, enter="go back there")
+
+    return Done(report=LiveReport(kept, read))
+
+
+_GAP = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class TreeView:
+    """The tree of a tab, as a sheet that begins at a prompt, None: at the tab's, and with what some words find."""
+
+    prompt_id: str | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class TreeChoice:
+    """The act chosen in a tree and its prompts: several to quote, or one to go to or to fork at."""
+
+    act: Literal["go", "fork", "quote"]
+    tree: TreeLayout
+    nodes: Sequence[TreeNode]
+    files: FileChoice | None = None  # they go along
+
+
+async def tree(on: Here, words: str) -> Done:
+    """Show the tree, or list the prompts with some words; go to one, fork at one, quote some."""
+    tab, branches = on.tab, on.tab.conversation.tree
+    await tab.conversation.settle()
+
+    async def read() -> Report:
+        layout = await asyncio.to_thread(TreeLayout, await branches.places(tab.window), branches.title_of)
+        nodes = [line.node for line in await asyncio.to_thread(layout.lines, ())]
+        nodes = [node for node in nodes if words.lower() in node.preview.lower()]
+        if not nodes:
+            raise Refused("No prompts there.")
+        listed = {node.id: at for at, node in enumerate(nodes, start=1)}
+        branched = f", {counted(layout.branches, 'branch', 'branches')}" if layout.branches > 1 else ""
+        rows = [
+            ReportRow(
+                _place(on, layout, node, listed), [*_facts(layout, node)], partial(_go, on, layout, node)
+            )
+            for node in nodes
+        ]
+        return Report(
+            "Tree", "Tree", rows, heading=f"{counted(len(nodes), 'prompt')}{branched}", enter="go there"
+        )
+
+    async def chosen(choice: TreeChoice) -> Done:
+        match choice.act:
+            case "go":
+                await on.surface.write()
+                return await _go(on, choice.tree, choice.nodes[0], choice.files, chosen=True)
+            case "fork":
+                return await fork(replace(on, message_id=choice.nodes[0].end_id), "")
+        quotes = [quote(choice.tree, each, await branches.turn_messages(each)) for each in choice.nodes]
+        await on.surface.write(_GAP.join(quotes))
+        return Done()
+
+    return Done(report=LiveReport(TreeView(on.message_id, words), read, chosen))
+
+
+async def _go(
+    on: Here, layout: TreeLayout, node: TreeNode, files: FileChoice | None = None, *, chosen: bool = False
+) -> Done:
+    """Go to a prompt, which may be of another conversation."""
+    if layout.foreign(node.id):
+        opening = on.tabs.open_conversation(node.conversation_id)
+        on = replace(on, at=await on.surface.go(opening, lambda tab: tab))
+    return await go_to(on, node.end_id, title_of(node.preview), files, chosen=chosen)
+
+
+def _place(on: Here, layout: TreeLayout, node: TreeNode, listed: Mapping[str, int]) -> str:
+    """Where a prompt is; ``listed`` are the numbers of the rows, for those whose place no eye sees."""
+    named = on.surface.named
+    if number := named(node.id, ""):
+        return f"You {number}"
+    if layout.foreign(node.id):
+        title = layout.places.names.get(node.conversation_id)
+        return f"in the conversation {safe_line(title)}" if title else "in another conversation"
+    if node.parent_id and (above := named(node.parent_id, "")):
+        return f"another branch, after You {above}"
+    before = listed.get(node.parent_id or "")
+    return f"another branch, goes on from {before}" if before else "another branch"
+
+
+def _facts(layout: TreeLayout, node: TreeNode) -> Iterator[str]:
+    yield shortened(node.preview) or "files only"
+    place, of = layout.version(node)
+    if of > 1:
+        yield f"version {place} of {of}"
+    if labels := layout.places.labels.get(node.id):
+        yield "checkpoint " + ", ".join(map(safe_line, labels))
+    yield layout.agent(node)
+    if node.state is MessageState.REFUSED:
+        yield "not sent"
+    if node.id == layout.places.here:
+        yield "here"
+
+
+def quote(tree: TreeLayout, node: TreeNode, rows: Sequence[Message]) -> str:
+    """Quote a prompt and its answers, below a line that names the conversation, the time and the agent."""
+    place = "this branch" if node.id in tree.active else "another branch"
+    if tree.foreign(node.id):
+        title = tree.places.names.get(node.conversation_id)
+        place = f"the conversation “{safe_line(title)}”" if title else "another conversation"
+    agent = tree.agent(node) or "the agent"
+    at = node.created_at.astimezone()
+    blocks = [f"From {place}, {at:%Y-%m-%d %H:%M}, I said:\n{_quoted(rows[0].text)}"]
+    answers = [row.text for row in rows if row.kind is Kind.AGENT and row.text.strip()]
+    if answers:
+        blocks.append(f"and {agent} answered:\n{_quoted(_GAP.join(answers))}")
+    return "\n\n".join(blocks)
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in safe(text).strip().split("\n"))

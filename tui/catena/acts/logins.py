@@ -6,7 +6,7 @@ from catena.acts.agents import chosen
 from catena.acts.surface import Done, Here, Question, Refused, Report, ReportRow
 from catena.errors import CommandRefused
 from catena.settings.agents import stored_agent_name
-from catena.settings.file.location import settings_path
+from catena.settings.file.document import settings_path
 from catena.text import login_text
 from catena.text.safe_text import safe_line
 from catena_acp.agents import login_methods

@@ -299,7 +299,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "tree",
         "show all branches: go to one, compare two, quote",
-        "catena.acts.tree:tree",
+        "catena.acts.branches:tree",
         takes="words",
         key="{tree} while browsing",
         leads=True,
@@ -320,7 +320,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "undo",
         "undo the last edit, fork, rename or close",
-        "catena.acts.undo:undo",
+        "catena.acts.conversations:undo",
         key="{undo} while browsing",
         moves=True,
         screen=Front(),
@@ -329,7 +329,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "ask-undo",
         "undo, after a question",
-        "catena.acts.undo:ask_undo",
+        "catena.acts.conversations:ask_undo",
         key="{undo} while browsing",
         leads=True,
         by_name=False,
@@ -338,7 +338,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "redo",
         "redo what was undone",
-        "catena.acts.undo:redo",
+        "catena.acts.conversations:redo",
         moves=True,
         screen=Front(),
         lines=Front(),
@@ -347,7 +347,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "reflog",
         "list what can be undone; go back to any point",
-        "catena.acts.undo:reflog",
+        "catena.acts.conversations:reflog",
         leads=True,
         screen=Front(),
         lines=Front(summary="list what can be undone"),
@@ -386,7 +386,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "checkpoint",
         "save a checkpoint: a place to go back to",
-        "catena.acts.checkpoints:checkpoint",
+        "catena.acts.branches:checkpoint",
         takes="label",
         screen=Front(argument="[LABEL]"),
         lines=Front(argument="[LABEL]"),
@@ -394,7 +394,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "label",
         "name the newest checkpoint",
-        "catena.acts.checkpoints:name",
+        "catena.acts.branches:name",
         takes="label",
         needs_argument=True,
         screen=Front(argument="LABEL"),
@@ -404,7 +404,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "checkpoints",
         "list checkpoints; or set how often: turn, tool, manual, off",
-        "catena.acts.checkpoints:checkpoints",
+        "catena.acts.branches:checkpoints",
         takes="frequency",
         leads=True,
         screen=Front(argument="[HOW OFTEN]"),
@@ -530,7 +530,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "chain",
         "list this conversation's sessions; check or continue one",
-        "catena.acts.sessions:chain",
+        "catena.acts.reading:chain",
         leads=True,
         screen=Front(),
         lines=Front(summary="list this conversation's sessions"),
@@ -539,7 +539,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "context",
         "see what the agent knows",
-        "catena.acts.sessions:context",
+        "catena.acts.reading:context",
         key="{context} while browsing",
         at="message",
         leads=True,
@@ -682,7 +682,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "permissions",
         "your permission rules here: remove one, change where it holds",
-        "catena.acts.access:permissions",
+        "catena.acts.settings:permissions",
         leads=True,
         screen=Front(),
         lines=Front(summary="list permission rules; remove one"),
@@ -693,7 +693,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "mcp",
         "MCP servers of this conversation",
-        "catena.acts.access:mcp",
+        "catena.acts.settings:mcp",
         takes="answer",
         leads=True,
         screen=Front(argument="[allow|refuse]"),
@@ -704,7 +704,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "templates",
         "prompt templates: read them, allow those of the project",
-        "catena.acts.access:templates",
+        "catena.acts.settings:templates",
         takes="answer",
         leads=True,
         screen=Front(argument="[allow|refuse NAME]"),

@@ -31,8 +31,7 @@ from textual.worker import WorkerFailed
 from catena.app.attention import Attention
 from catena.cells import cell_len, measure_by_clusters
 from catena.desktop.clipboard import ImageClipboard, copied_by, copied_words, copying_program
-from catena.keys.bindings import priority_bindings
-from catena.keys.sequences import KeySequences
+from catena.keys.bindings import KeySequences, priority_bindings
 from catena.multiplexers import in_screen
 from catena.screens.chat.bars.tabs import TabBar
 from catena.screens.chat.screen import ChatScreen
@@ -51,8 +50,7 @@ from catena.text.strips.safe_strips import SafeStrips
 from catena.themes.catalog import DARK, LIGHT, ThemeCatalog
 from catena.themes.depth import ColourDepth, colour_depth
 from catena.themes.dimming import DimSteps
-from catena.themes.stylesheet import SparingStylesheet
-from catena.themes.variables import has_dim_steps
+from catena.themes.variables import SparingStylesheet, has_dim_steps
 from catena.widgets.column import size_classes
 from catena.widgets.fields.text_fields import SafeInput, SafeTextArea, field_keys
 from catena.workspace.outgoing import OutgoingTexts, unsaved_answer_lines, unsaved_draft_lines, unstored_lines
@@ -449,7 +447,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         self.chat.use_settings(self._start.settings)
 
     def _widen_ambiguous(self) -> None:
-        from catena.ambiguous_cells import widen_ambiguous
+        from catena.cells import widen_ambiguous
         from catena.text.strips.ascii_strips import MARKS, AsciiStrips
 
         widen_ambiguous(but=MARKS)

@@ -88,7 +88,7 @@ _LINEAR_LEVELS = (
 def run_command(arguments: Sequence[str]) -> int:
     """Run the command that the arguments name; returns the exit status."""
     if arguments[0] == _COMPLETE:
-        from catena.cli.completion.answers import print_answer
+        from catena.cli.completion.candidates import print_answer
 
         return print_answer(command_table(), arguments[1:])
     arguments = _with_verb(arguments)

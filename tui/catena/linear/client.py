@@ -11,8 +11,7 @@ from typing import Any
 
 from catena.acts.surface import Refused
 from catena.errors import CommandRefused, ExitStatus
-from catena.linear.commands.commands import LinearCommands
-from catena.linear.commands.table import command_of, refusal_of, unknown_text
+from catena.linear.commands.commands import LinearCommands, command_of, refusal_of, unknown_text
 from catena.linear.context import LinearContext
 from catena.linear.input import InputLine
 from catena.linear.narrator import Narrator

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from catena.acts.surface import NO_TAB, Refused
 from catena.errors import CommandRefused
 from catena.linear.input import InputLine, LineInput
-from catena.linear.numbering import BranchNumbers
 from catena.linear.output import LineOutput
-from catena.linear.rows import AGENT, agent_word, spoken
+from catena.linear.rows import AGENT, BranchNumbers, agent_word, spoken
 from catena.settings.linear import LinearSetting
 from catena.settings.settings import Settings, Start
 from catena.text.formats import joined

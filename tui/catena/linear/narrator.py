@@ -8,7 +8,7 @@ from typing import assert_never
 
 from catena.linear import rows
 from catena.linear.context import LinearContext
-from catena.linear.numbering import BranchNumbers
+from catena.linear.rows import BranchNumbers
 from catena.linear.sentences import SentenceCutter, SpokenLine
 from catena.settings.linear import LinearSetting
 from catena.text.changes_text import MOST_LINES

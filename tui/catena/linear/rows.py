@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from catena.linear.sentences import SpokenLine, spoken_lines
 from catena.text.call_text import (
     UNLIKE,
     glyph_of,
+    image_facts,
     locations_of,
     notes_of,
     object_of,
@@ -22,14 +23,13 @@ from catena.text.call_text import (
 )
 from catena.text.changes_text import change_lines, cut, spoken_size
 from catena.text.formats import duration_parts, size_in_words
-from catena.text.image_text import image_facts
 from catena.text.long_text import hidden_range, is_long, size_of_text
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.spoken.blocks import PlanStep
 from catena_acp.spoken.call import Call
 from catena_acp.spoken.spoken import Prompt
-from catena_store.records import Message
+from catena_store.records import Kind, Message
 
 # Words that lines of ours begin with; a line of someone else's that begins like one is set in by two spaces.
 WORDS: Final = frozenset(
@@ -280,3 +280,46 @@ def _state_words(call: Call) -> str:
 def _shortened(text: str) -> str:
     line = safe_line(text)
     return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 3].rstrip()}..."
+
+
+NUMBERED = frozenset({Kind.USER, Kind.AGENT, Kind.TOOL})
+
+
+class BranchNumbers:
+    """The numbers of one branch; a message has the same one at every start."""
+
+    def __init__(self, ids: Iterable[str] = ()) -> None:
+        """``ids`` are the numbered messages of the branch, oldest first."""
+        self._ids = list(ids)
+        self._numbers = {id: number for number, id in enumerate(self._ids, start=1)}
+
+    @property
+    def next(self) -> int:
+        """The number of the next message."""
+        return len(self._ids) + 1
+
+    @property
+    def last(self) -> int:
+        """The number of the newest message; 0 for an empty branch."""
+        return len(self._ids)
+
+    def add(self, message: Message) -> int | None:
+        """The number of a message, which gets the next one if it has none; None for a kind without numbers."""
+        if message.kind not in NUMBERED:
+            return None
+        if message.id not in self._numbers:
+            self._ids.append(message.id)
+            self._numbers[message.id] = len(self._ids)
+        return self._numbers[message.id]
+
+    def of(self, message_id: str | None) -> int | None:
+        """The number of a message of the branch."""
+        return self._numbers.get(message_id or "")
+
+    def id_of(self, number: int) -> str | None:
+        """The message with this number."""
+        return self._ids[number - 1] if 1 <= number <= len(self._ids) else None
+
+    def from_number(self, number: int) -> list[str]:
+        """The messages from a number on."""
+        return self._ids[max(0, number - 1) :]

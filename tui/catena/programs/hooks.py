@@ -16,7 +16,7 @@ from typing import Any
 from catena.programs import shapes
 from catena.programs.filter import FilterEnd, run_filter
 from catena.programs.shapes import facts_of
-from catena.settings.tables.programs import HookSettings, Program
+from catena.settings.tables import HookSettings, Program
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.conversation_events import (
     ConversationEvent,

@@ -32,11 +32,10 @@ from catena.text.call_text import (
 )
 from catena.text.formats import duration_text, turn_text
 from catena.text.safe_text import safe, safe_line
+from catena.themes.catalog import DARK, LIGHT, SHIPPED
 from catena.themes.colours import Grounds, ThemeColours
-from catena.themes.shipped import DARK, LIGHT, SHIPPED
 from catena.transcript.drawing.highlight import MAX_CHARACTERS, MAX_LINES, lex
-from catena.transcript.markdown.code import language_of
-from catena.transcript.markdown.markdown import parser, references_in
+from catena.transcript.markdown.markdown import language_of, parser, references_in
 from catena.transcript.markdown.splitter import split
 from catena.transcript.messages.diff import changed_words
 from catena_acp.continuity.tool_calls import NestedRow, nested

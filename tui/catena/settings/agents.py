@@ -10,7 +10,7 @@ from functools import cache
 
 from catena.errors import CommandRefused, InvalidSettings
 from catena.settings.settings import Settings, load_settings
-from catena.settings.tables.agents import AgentSetting
+from catena.settings.tables import AgentSetting
 from catena_acp.agents.catalog import catalog, command_spec, find_agents, find_spec, is_command, is_known
 from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec

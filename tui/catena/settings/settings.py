@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -29,23 +30,34 @@ from catena.settings.definitions import (
     true_false,
     written,
 )
-from catena.settings.file.document import SettingsDocument, read_text
-from catena.settings.file.location import settings_path
+from catena.settings.file.document import SettingsDocument, read_text, settings_path
 from catena.settings.linear import LINEAR_VARIABLE, LinearSetting
 from catena.settings.start_notes import StartNote
-from catena.settings.tables.agents import AgentSetting, known_names, read_agents
-from catena.settings.tables.keys import read_keys
-from catena.settings.tables.mcp import McpSetting, mcp_values, read_mcp
-from catena.settings.tables.permissions import Permissions, read_rules
-from catena.settings.tables.programs import HookSettings, Program, program_of
-from catena.settings.tables.projects import ProjectSetting, read_projects
+from catena.settings.tables import (
+    AgentSetting,
+    HookSettings,
+    McpSetting,
+    Permissions,
+    Program,
+    ProjectSetting,
+    known_names,
+    mcp_values,
+    program_of,
+    read_agents,
+    read_keys,
+    read_mcp,
+    read_projects,
+    read_rules,
+)
 from catena.terminal.control.graphics import ImageDrawing
 from catena.terminal.control.notifications import NotificationForm
 from catena.themes.colours import COLOUR_NAMES, ThemeColours, is_colour
+from catena_acp.continuity.routing.prior_context import LONGEST, Budget
+from catena_acp.continuity.tool_calls import Mask
 from catena_acp.permissions.own_requests import OwnRequests
 from catena_acp.snapshots.keeping import SnapshotScope
 
-if TYPE_CHECKING:  # dataclasses that the first frame does not need
+if TYPE_CHECKING:
     from datetime import datetime
 
     from catena_acp.permissions.rule import Rule
@@ -446,3 +458,14 @@ class Start:
         """True if the person is to choose an agent, as far as that is known before the store is open."""
         given = self.agent or self.conversation_id or self.settings.agent
         return given is None and not self.picker and not self.note.has_tabs
+
+
+def replay_budget(settings: Settings) -> Budget:
+    """The budget of a replay, whose tool calls are masked as exports are."""
+
+    def new_mask() -> Mask:
+        from catena.text.secrets import SecretMask  # its rules take a while to compile
+
+        return SecretMask([re.compile(rule) for rule in settings.export.mask])
+
+    return Budget(settings.replay, min(LONGEST, settings.replay), new_mask)

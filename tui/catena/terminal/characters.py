@@ -1,4 +1,4 @@
-"""The characters that a terminal can show, and how it draws lines and half blocks."""
+"""What a terminal draws: which characters, how its lines and half blocks, and which ground where it erases."""
 
 from __future__ import annotations
 
@@ -71,3 +71,30 @@ def _name(encoding: str) -> str:
         return codecs.lookup(encoding).name
     except LookupError:
         return _UTF_8
+
+
+# Terminals that do, for hosts where nobody installed their descriptions.
+_KNOWN = frozenset({"alacritty", "foot", "ghostty", "wezterm", "xterm-256color", "xterm-ghostty"})
+
+
+def erases_with_background(environment: Mapping[str, str]) -> bool:
+    """True where what is erased gets the background that is set; False in doubt."""
+    name = environment.get("TERM", "")
+    in_screen = "STY" in environment  # GNU screen does not, and may say that it is another terminal
+    if name.startswith("tmux"):  # does, though its description does not say so
+        return True
+    if name.startswith("screen"):
+        return _is_described(name) or (environment.get("TERM_PROGRAM") == "tmux" and not in_screen)
+    return _is_described(name) and not in_screen
+
+
+def _is_described(name: str) -> bool:
+    try:
+        import curses  # takes a millisecond, and some builds of Python have none
+    except ImportError:
+        return name in _KNOWN
+    try:
+        curses.setupterm(name, 1)  # once in a process
+    except curses.error:
+        return name in _KNOWN
+    return curses.tigetflag("bce") > 0 and curses.tigetstr("ech") is not None

@@ -27,7 +27,7 @@ from textual.geometry import Offset
 from textual.message import Message
 
 from catena.multiplexers import in_screen, in_tmux
-from catena.terminal.characters import terminal_encoding
+from catena.terminal.characters import erases_with_background, terminal_encoding
 from catena.terminal.control.clipboard_reading import (
     ClipboardFailure,
     ClipboardImage,
@@ -49,7 +49,6 @@ from catena.terminal.control.replies import (
     is_dark,
 )
 from catena.terminal.control.sequences import mouse_delays_escape
-from catena.terminal.erasure import erases_with_background
 from catena.terminal.input_sequences import InputEvents, PastedText, Piece, TerminalInput
 from catena.terminal.output import ANSWER, TerminalOutput
 from catena.terminal.painter.painter import Frame, Painter, colors_of

@@ -12,14 +12,34 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import PurePosixPath
 
+from catena.text.formats import size_in_words
 from catena.text.safe_text import call_line, safe, safe_line
 from catena_acp.diff import LineDiff, line_diff
 from catena_acp.permissions.parts import PartRole, arguments_of
+from catena_acp.port.images import ImageNote
 from catena_acp.port.session_events import ToolDiff
 from catena_acp.spoken.blocks import Block, Diff, OutputBlock, Picture, Reference, TerminalBlock
 from catena_acp.spoken.call import Call
 from catena_acp.terminals.screen_text import without_colours
 from catena_store.records import MessageState
+
+
+def image_words(image: ImageNote, key: str = "Enter") -> str:
+    """The line of an image; ``key`` opens it while its message is browsed."""
+    return f"image · {image_facts(image)} · {key} opens, s saves"
+
+
+def image_facts(image: ImageNote) -> str:
+    """The facts of an image in one phrase: `PNG 640×480, 29 B`."""
+    kind = image.mime.removeprefix("image/").upper()
+    pixels = f" {image.width}×{image.height}" if image.width and image.height else ""
+    return f"{kind}{pixels}, {size_in_words(image.size)}"
+
+
+def link_words(description: str) -> str:
+    """The line of a link to a page on the web."""
+    return f"{description} · Enter opens"
+
 
 AnyDiff = Diff | ToolDiff  # of a call, or of a request for one
 _VERBS = {

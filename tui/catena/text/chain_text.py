@@ -1,15 +1,17 @@
-"""Text about chains, their links and the lineage of a conversation."""
+"""Text about chains, their links, checkpoints, compared branches, and the lineage of a conversation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from string import ascii_uppercase
 
 from catena.text.names import conversation_name, names_apart
 from catena.text.safe_text import safe_line
 from catena_acp.agents.catalog import find_spec
 from catena_acp.continuity.wording.context_summary import SHORTENED
 from catena_acp.continuity.wording.counts import counted
+from catena_acp.conversation.checkpoints.checkpoints import Listed
 from catena_acp.conversation.inspection.chain import (
     Chain,
     ChainEntry,
@@ -18,11 +20,14 @@ from catena_acp.conversation.inspection.chain import (
     TurnContext,
     shortened,
 )
+from catena_acp.conversation.inspection.price import Price
+from catena_acp.conversation.inspection.tree import BranchTail, Comparison
 from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec
 from catena_store.chains.link_history import MessagePreview
+from catena_store.conversations.checkpoints import Checkpoint, Frequency
 from catena_store.conversations.tree import Kin, Lineage
-from catena_store.records import ContextSource, LinkState
+from catena_store.records import ContextSource, Kind, LinkState
 
 _STATES = {LinkState.PARKED: "saved fork", LinkState.SUSPECT: "uncertain"}
 _EVENTS = {
@@ -180,3 +185,83 @@ def lineage_line(lineage: Lineage, forked_at: datetime) -> str:
     elif lineage.forks:
         parts.append(f"{len(lineage.forks)} forks")
     return " · ".join((*parts, _HOW)) if parts else ""
+
+
+FREQUENCY_SENTENCES = {
+    Frequency.TURN: "A checkpoint is saved at the start of every turn.",
+    Frequency.TOOL: "A checkpoint is saved at the start of every turn and after every tool call.",
+    Frequency.MANUAL: "Checkpoints are saved only when you ask.",
+    Frequency.OFF: "Checkpoints are off; existing ones are kept.",
+}
+FREQUENCY_CHOICES = "turn (each turn), tool (also after each tool call), manual, off"
+
+
+def checkpoint_name(checkpoint: Checkpoint) -> str:
+    """A checkpoint in the middle of a sentence: its label, or its time."""
+    if checkpoint.label:
+        return f"“{safe_line(checkpoint.label)}”"
+    return f"the checkpoint of {format_clock(checkpoint.created_at)}"
+
+
+def checkpoint_place(listed: Listed) -> str:
+    """The place of a checkpoint, named by its prompt."""
+    if not listed.prompt:
+        return "the beginning" if listed.checkpoint.message_id is None else ""
+    return f"{'before' if listed.before else 'in the turn of'} {shortened(safe_line(listed.prompt), 40)}"
+
+
+def place_gone_to(listed: Listed) -> str:
+    """A checkpoint behind "to", as the person knows it: its label, or the prompt that it stands before, or its time."""
+    checkpoint = listed.checkpoint
+    between_turns = not checkpoint.label and (listed.before or checkpoint.message_id is None)
+    return (checkpoint_place(listed) if between_turns else "") or checkpoint_name(checkpoint)
+
+
+def checkpoint_facts(checkpoint: Checkpoint) -> list[str]:
+    """How much a checkpoint holds, and the model of its turn, as far as they are known."""
+    count, model = checkpoint.data.get("messages"), checkpoint.data.get("model")
+    messages = counted(count, "message") if isinstance(count, int) else ""
+    return [fact for fact in (messages, safe_line(str(model)) if model else "") if fact]
+
+
+def context_text(price: Price) -> str:
+    """How a prompt there gets its context: `same context`, `new session`, or `14 replayed`."""
+    if not price.native:
+        return f"{price.told:,} replayed"
+    return "new session" if price.how is ContextSource.FRESH else "same context"
+
+
+def format_clock(at: datetime) -> str:
+    """A time of day, with its date unless that is today."""
+    there = at.astimezone()
+    today = there.date() == datetime.now().astimezone().date()
+    return there.strftime("%H:%M" if today else "%Y-%m-%d %H:%M")
+
+
+def letter(at: int) -> str:
+    """The letter of a branch by its place from the left; a number behind Z."""
+    return ascii_uppercase[at] if at < len(ascii_uppercase) else f"{at + 1}"
+
+
+def shared_words(comparison: Comparison) -> str:
+    """Where branches split, in words."""
+    tails = comparison.tails
+    every = "Both" if len(tails) == 2 else f"All {len(tails)}"
+    if prompts := comparison.shared_prompts:
+        return f"{every} start with the same {'prompt' if prompts == 1 else counted(prompts, 'prompt')}."
+    first = [_first_prompt(tail) for tail in tails]
+    if first[0] is not None and len({*first}) == 1:
+        return f"{every} answer the same first prompt."
+    return "They split at the first prompt."
+
+
+def shown_words(first: int, shown: int, of: int) -> str:
+    """Which of the compared answers stand on the screen: `Answers 1–2 of 3`."""
+    if shown == 1:
+        return f"Answer {first + 1} of {of}"
+    return f"Answers {first + 1}–{first + shown} of {of}"
+
+
+def _first_prompt(tail: BranchTail) -> str | None:
+    """The text of a branch's first prompt; None where it is not known."""
+    return None if tail.left_out else next((row.text for row in tail.rows if row.kind is Kind.USER), None)

@@ -1,10 +1,11 @@
-"""Names of conversations: how one is made, and how several are told apart. Pure."""
+"""Names: how one is made, how several are told apart, and how well one fits what is typed of it. Pure."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Sequence
+from enum import IntEnum
 from itertools import count, takewhile
 
 from catena.text.formats import cell_width, title_of, truncate
@@ -70,3 +71,40 @@ def _ending(name: str, width: int, others: Sequence[str]) -> str:
     begin = word if cell_width(name[word:differs]) <= width // 3 else differs
     head = truncate(name[:begin], max(2, width - cell_width(name[begin:])))
     return truncate(f"{head.rstrip('…').rstrip()}…{name[begin:].lstrip('…')}", width)
+
+
+class Fit(IntEnum):
+    """How a name fits, the best first."""
+
+    EXACT = 0
+    WHOLE = 1  # but for capitals
+    BEGINS = 2
+    INSIDE = 3
+    LETTERS = 4  # in their order
+    NONE = 5
+
+
+class Fits:
+    """What names are compared with."""
+
+    def __init__(self, typed: str) -> None:
+        """``typed`` is not empty."""
+        from textual.fuzzy import FuzzySearch  # after the first frame
+
+        self._typed = typed
+        self._low = typed.casefold()
+        self._search = FuzzySearch()
+
+    def __call__(self, name: str) -> tuple[Fit, float]:
+        """How a name fits, and a number that is lower for the better one of two that fit alike."""
+        if name == self._typed:
+            return Fit.EXACT, 0.0
+        low = name.casefold()
+        if low == self._low:
+            return Fit.WHOLE, 0.0
+        if low.startswith(self._low):
+            return Fit.BEGINS, float(len(name))
+        points = self._search.match(self._typed, name)[0]
+        if self._low in low:
+            return Fit.INSIDE, -points
+        return (Fit.LETTERS, -points) if points > 0 else (Fit.NONE, 0.0)

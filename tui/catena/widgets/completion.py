@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
-from catena.text.fits import Fit, Fits
+from catena.text.names import Fit, Fits
 from catena.text.safe_text import safe_line
 from catena.widgets.commands import CommandWords
 from catena.widgets.row_list import Row, RowList

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from catena.errors import CommandRefused
-from catena.workspace.directories import is_directory
-from catena.workspace.moved_directories import moved_directories
+from catena.workspace.directories import is_directory, moved_directories
 from catena_store import places
 from catena_store.chains import environments, turns
 from catena_store.conversations import conversations

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from catena.text import chain_text
 from catena.text.formats import joined
+from catena.workspace.directories import MovedDirectory, moved_directories
 from catena.workspace.keeping import TabKeeping
-from catena.workspace.moved_directories import MovedDirectory, moved_directories
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.panes import Pane, Panes, TabEvents
 from catena.workspace.tab import Tab, TurnsElsewhere

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catena import __version__
-from catena.cli.run.permissions import Terminal
+from catena.cli.run.answers import Terminal
 from catena.errors import CommandRefused, ExitStatus
 from catena.log import log_to_file
 from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent_name
-from catena.settings.file.location import settings_path
+from catena.settings.file.document import settings_path
 from catena.settings.settings import Settings, load_settings
 from catena.terminal.programs import run_program, was_interrupted
 from catena.text import login_text

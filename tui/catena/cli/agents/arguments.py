@@ -104,7 +104,7 @@ def _update_parser() -> Parser:
 
 
 def _update(chosen: Namespace) -> int:
-    from catena.cli.agents.updating import update_registry
+    from catena.cli.agents.installing import update_registry
 
     return update_registry(chosen.source)
 

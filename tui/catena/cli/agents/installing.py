@@ -1,4 +1,4 @@
-"""``catena agents install`` and ``remove``: what is done is shown first, and asked."""
+"""``catena agents install`` and ``remove``, which first show what is done, and ``update``, which alone fetches."""
 
 from __future__ import annotations
 
@@ -7,24 +7,29 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
-from catena.cli.agents.listing import plain_line
-from catena.cli.run.permissions import agreed
+from catena.cli.agents.listing import plain_line, registry_age
+from catena.cli.run.answers import agreed
 from catena.errors import CommandRefused, ExitStatus
 from catena.text.formats import from_home, size_text
 from catena.text.safe_text import safe_line
 from catena_acp.agents.catalog import agent_name, catalog, login_hint, registry_entry, registry_id
+from catena_acp.agents.registry import downloads
+from catena_acp.agents.registry.data import MOST_BYTES, RegistryData, changes, keep_registry, load_registry
 from catena_acp.agents.registry.entries import Archive, RegistryEntry
 from catena_acp.agents.registry.installer import download_size, install
 from catena_acp.agents.registry.installs import (
     Install,
     agents_directory,
     find_install,
+    installed_agents,
     remove_install,
     size_of,
 )
 from catena_acp.agents.registry.plans import InstallPlan, plan_install, this_platform
-from catena_acp.errors import DownloadFailed, InstallFailed
+from catena_acp.errors import DownloadFailed, InstallFailed, RegistryInvalid
+from catena_store.ids import utc_now
 
 _SHOWN_EVERY = 0.2  # seconds, between two states of a download
 
@@ -138,3 +143,56 @@ class _Progress:
 
 def _say(words: str) -> None:
     print(plain_line(words), file=sys.stderr, flush=True)
+
+
+_MOST_SHOWN = 20
+
+
+def update_registry(source: str) -> int:
+    """Read a registry from a file or an https address, keep it, and print what changed. Raises CommandRefused."""
+    before, today = load_registry(), utc_now().date()
+    try:
+        data, named = _read(source)
+        after = keep_registry(data, today=today, source=named)
+    except (DownloadFailed, RegistryInvalid) as error:
+        why = str(error) if isinstance(error, DownloadFailed) else f"{source}: {error}"
+        raise CommandRefused(f"{why}. The data of before is kept", ExitStatus.FAILED) from error
+    except OSError as error:
+        why = f"{error.filename or source}: {error.strerror}"
+        raise CommandRefused(f"{why}. The data of before is kept", ExitStatus.FAILED) from error
+    for line in _lines(before, after):
+        print(plain_line(line))
+    print(safe_line(f"Registry: {registry_age(after, today)}"))
+    return ExitStatus.ANSWERED
+
+
+def _read(source: str) -> tuple[bytes, str]:
+    """What is at a source, and its name to be shown later. Raises DownloadFailed, OSError, RegistryInvalid."""
+    if "://" in source:
+        return downloads.read_address(source, MOST_BYTES), downloads.shown_address(source)
+    path = Path(source).expanduser().absolute()
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    return data, str(path)
+
+
+def _lines(before: RegistryData, after: RegistryData) -> Iterator[str]:
+    found = changes(before, after)
+    if not found:
+        yield f"Nothing changed since {before.date.isoformat()}."
+    installed = {each.id: each.version for each in installed_agents()}
+    yield from _listed("new", [f"{entry.id} {entry.version} · {entry.name}" for entry in found.added])
+    yield from _listed("gone", [f"{entry.id} {entry.version}" for entry in found.removed])
+    moved = [
+        f"{id} {old} → {new}" + (f" (installed: {installed[id]})" if id in installed else "")
+        for id, old, new in found.versions
+    ]
+    yield from _listed("version", moved)
+    yield from _listed("invalid", list(after.refused))
+
+
+def _listed(what: str, lines: list[str]) -> Iterator[str]:
+    for line in lines[:_MOST_SHOWN]:
+        yield f"{what:<8} {line}"
+    if len(lines) > _MOST_SHOWN:
+        yield f"{what:<8} and {len(lines) - _MOST_SHOWN} more"

@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from catena.settings.agent_choices import AgentStatus, Origin, agent_statuses
 from catena.settings.agents import find_agent
-from catena.settings.installed_agents import AgentStatus, Origin, agent_statuses
 from catena.settings.settings import Settings
 from catena_acp.agents.catalog import agent_name, catalog, how_to_install, install_command, registry_id
 from catena_acp.agents.registry.data import RegistryData, load_registry

@@ -1,4 +1,4 @@
-"""What fits at the cursor of a command line: commands, options, and their values."""
+"""Answers to a shell that completes: what fits at the cursor of a command line, as its scripts read it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from catena.cli.parser import CommandTable, Parser, Values, behind_equals
+from catena.errors import ExitStatus
 from catena_store.database.location import default_path
 
 
@@ -215,3 +216,93 @@ def _printable(found: Iterable[tuple[str, str]]) -> list[Candidate]:
         for text, about in found
         if text.isprintable()
     ]
+
+
+_PLAIN = frozenset("%+,-./:=@_^")  # beside letters and digits
+
+
+@dataclass(frozen=True, slots=True)
+class BashLine:
+    """A line up to the cursor."""
+
+    words: Sequence[str]  # behind the program, without the current one
+    current: str  # without quotes
+    quote: str  # that is open at the cursor
+    kept: int  # characters of the current word that bash does not replace
+
+    def insert(self, word: str) -> str:
+        """What bash has to put in the place of that which it replaces, so that the word stands there."""
+        rest = word[self.kept :]
+        match self.quote:
+            case "'":
+                return rest.replace("'", "'\\''")
+            case '"':
+                return "".join(f"\\{one}" if one in '"\\$`' else one for one in rest)
+            case _:
+                return "".join(one if one.isalnum() or one in _PLAIN else f"\\{one}" for one in rest)
+
+
+def read_line(line: str, breaks: str) -> BashLine:
+    """Read a line up to the cursor; ``breaks`` are the characters at which bash begins to replace (COMP_WORDBREAKS)."""
+    words: list[str] = []
+    current: str | None = None
+    quote, kept, at = "", 0, 0
+    while at < len(line):
+        one = line[at]
+        at += 1
+        if quote:
+            if one == quote:
+                quote = ""
+            elif one == "\\" and quote == '"' and line[at : at + 1] in tuple('"\\$`'):
+                current = (current or "") + line[at]
+                at += 1
+            else:
+                current = (current or "") + one
+        elif one == "\\":
+            current = (current or "") + line[at : at + 1]
+            at += 1
+        elif one.isspace():
+            if current is not None:
+                words.append(current)
+            current, kept = None, 0
+        else:
+            current = current or ""
+            if one in "'\"":
+                quote, kept = one, len(current)
+            else:
+                current += one
+                kept = len(current) if one in breaks else kept
+    return BashLine(words[1:], current or "", quote, kept)
+
+
+_LISTING = frozenset({"33", "63", "64"})  # COMP_TYPE: all that fits is shown, and nothing inserted
+_ABOUT = 60  # characters
+
+
+def print_answer(table: CommandTable, arguments: Sequence[str]) -> int:
+    """Print what fits: for bash behind its line, type and word breaks, else behind the words as they are."""
+    match arguments:
+        case ["bash", text, kind, breaks]:
+            line = read_line(text, breaks)
+            found = complete(table, line.words, line.current)
+            print(found.paths, found.option)
+            for each in _bash(line, found.option, _once(found.candidates), listing=kind in _LISTING):
+                print(each)
+        case [_, *before, current]:
+            found = complete(table, before, current)
+            print(found.paths, found.option)
+            for candidate in _once(found.candidates):
+                print(candidate.text, candidate.about[:_ABOUT], sep="\t")
+        case _:
+            pass
+    return ExitStatus.ANSWERED
+
+
+def _bash(line: BashLine, option: str, found: Sequence[Candidate], *, listing: bool) -> Iterable[str]:
+    for each in found:
+        text = line.insert(option + each.text)
+        yield f"{text}  ({each.about[:_ABOUT]})" if listing and each.about and len(found) > 1 else text
+
+
+def _once(found: Iterable[Candidate]) -> Sequence[Candidate]:
+    return list({each.text: each for each in reversed(list(found))}.values())[::-1]

@@ -40,8 +40,7 @@ def agents() -> Iterator[Value]:
 
 def _own_agents() -> Sequence[str]:
     """The names of the settings' agents, without all the rest of the settings."""
-    from catena.settings.file.document import SettingsDocument, read_text
-    from catena.settings.file.location import settings_path
+    from catena.settings.file.document import SettingsDocument, read_text, settings_path
 
     path = settings_path()
     try:
@@ -80,7 +79,7 @@ def values_of(name: str) -> Iterator[str]:
 def _themes() -> Iterator[str]:
     """The themes that ship and the person's own; Textual's are not read, since that takes too long for a key."""
     from catena.settings.settings import load_settings
-    from catena.themes.shipped import SHIPPED, TERMINAL
+    from catena.themes.catalog import SHIPPED, TERMINAL
 
     yield from (*SHIPPED, TERMINAL)
     try:

@@ -83,7 +83,7 @@ def _search_parser() -> Parser:
 
 
 def _search(chosen: Namespace) -> int:
-    from catena.cli.conversations.search import print_found
+    from catena.cli.conversations.list import print_found
 
     return print_found(
         " ".join(chosen.words),
@@ -181,7 +181,7 @@ def _prune(chosen: Namespace) -> int:
     if chosen.older_than is None and chosen.keep is None:
         raise Unfitting("--older-than or --keep is needed")
 
-    from catena.cli.conversations.prune import prune
+    from catena.cli.conversations.keeping import prune
     from catena.settings.agents import stored_names
     from catena.settings.settings import load_settings
     from catena_store.ids import utc_now
@@ -213,7 +213,7 @@ def _prune_prompts_parser() -> Parser:
 
 
 def _prune_prompts(chosen: Namespace) -> int:
-    from catena.cli.conversations.prune import prune_prompts
+    from catena.cli.conversations.keeping import prune_prompts
 
     return prune_prompts(chosen.text, yes=chosen.yes, json=chosen.json)
 
@@ -263,7 +263,7 @@ def _export(chosen: Namespace) -> int:
         raise Unfitting("--force needs -o")
 
     from catena.cli.conversations.export import export
-    from catena.export.forms import ExportForm
+    from catena.export import ExportForm
 
     return export(
         chosen.id,
@@ -361,7 +361,7 @@ def _import_parser() -> Parser:
 
 
 def _import(chosen: Namespace) -> int:
-    from catena.cli.conversations.imports import import_files
+    from catena.cli.conversations.export import import_files
 
     return import_files(chosen.files, json=chosen.json)
 

@@ -36,7 +36,7 @@ def _reset_parser() -> Parser:
 
 
 def _reset(chosen: Namespace) -> int:
-    from catena.cli.doctor.reset import reset_terminal
+    from catena.cli.doctor.repairs import reset_terminal
 
     return reset_terminal()
 
@@ -51,7 +51,7 @@ def _salvage_parser() -> Parser:
 
 
 def _salvage(chosen: Namespace) -> int:
-    from catena.cli.doctor.store import salvage_store
+    from catena.cli.doctor.repairs import salvage_store
 
     return salvage_store()
 
@@ -69,7 +69,7 @@ def _backup_parser() -> Parser:
 
 
 def _backup(chosen: Namespace) -> int:
-    from catena.cli.doctor.store import back_up_store
+    from catena.cli.doctor.repairs import back_up_store
 
     return back_up_store(chosen.file)
 

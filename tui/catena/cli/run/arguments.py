@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from catena.cli.parser import Command, Parser, Unfitting, Values, add_agent, add_directories
 from catena.errors import CommandRefused
-from catena.settings.tables.permissions import Permissions
+from catena.settings.tables import Permissions
 from catena.workspace.directories import existing_directory
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def _run(chosen: argparse.Namespace) -> int:
     if chosen.agents and clears:
         raise Unfitting("--agents needs a prompt that is sent; a cleared context has no answers")
 
-    from catena.cli.run.piped import piped_text
+    from catena.cli.run.prompt_text import piped_text
     from catena.cli.run.run import Request, run
 
     return run(

@@ -14,17 +14,17 @@ from dataclasses import dataclass, field, replace
 
 from catena.app.services import serve_conversations
 from catena.app.suspension import stopping_between_transactions
+from catena.cli.run.answers import Terminal
 from catena.cli.run.branch import BranchRequest, check_messages, open_target
 from catena.cli.run.interrupts import Interrupts
 from catena.cli.run.output import Output, Streams
-from catena.cli.run.permissions import Terminal
 from catena.cli.run.several import SeveralTurns, named_agents
 from catena.cli.run.turn import HeadlessTurn, TurnRules, with_login_hint
 from catena.errors import CommandRefused, ExitStatus, explain
 from catena.log import log_to_file
 from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent
 from catena.settings.settings import Settings, load_settings
-from catena.settings.tables.permissions import Permissions
+from catena.settings.tables import Permissions
 from catena.terminal.background_writer import BackgroundWriter
 from catena.workspace.directories import is_directory
 from catena.workspace.lookup import find_conversation
@@ -186,7 +186,7 @@ class _HeadlessRun:
                 await conversation.add_directory(directory)
             prompt = request.prompt
             if prompt.startswith("/") and not clears(prompt):
-                from catena.cli.run.templates import filled_in
+                from catena.cli.run.prompt_text import filled_in
 
                 prompt = await filled_in(prompt, conversation.record.cwd, db)
             files = await _with_mentions(prompt, files, conversation)

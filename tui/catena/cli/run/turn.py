@@ -9,14 +9,13 @@ from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from catena.cli.run.elicitations import InvalidAnswer, ask_elicitation
+from catena.cli.run.answers import InvalidAnswer, Terminal, ask_elicitation, policy_answer
 from catena.cli.run.interrupts import Interrupts
 from catena.cli.run.output import Output
-from catena.cli.run.permissions import Terminal, policy_answer
 from catena.errors import ExitStatus
 from catena.settings.agents import stored_agent_name
 from catena.settings.settings import Settings
-from catena.settings.tables.permissions import Permissions
+from catena.settings.tables import Permissions
 from catena.text.safe_text import call_line, safe_line
 from catena_acp.continuity.conversation_events import (
     BackgroundChanged,

@@ -12,8 +12,7 @@ from catena.cli.settings.keys import warn_of_keys
 from catena.errors import CommandRefused, ExitStatus, SettingsNotWritten
 from catena.settings.checks import check_names, old_names
 from catena.settings.effective import Effective, effective_settings
-from catena.settings.file.document import SettingsDocument, read_text
-from catena.settings.file.location import settings_path
+from catena.settings.file.document import SettingsDocument, read_text, settings_path
 from catena.settings.file.writing import FileValue, SettingChange, file_value, key_of, write_setting
 from catena.settings.settings import definition_of, load_settings
 from catena.text.safe_text import safe_line

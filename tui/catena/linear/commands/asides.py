@@ -7,7 +7,7 @@ import contextlib
 
 from catena.acts.surface import AnswerTo, Refused, SideQuestion
 from catena.errors import CommandRefused
-from catena.export.files import write_new
+from catena.export import write_new
 from catena.linear.context import LinearContext
 from catena.linear.rows import answer_line, spoken
 from catena.linear.sentences import SentenceCutter, SpokenLine

@@ -2,27 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from catena.acts.helping import help_of
-from catena.acts.perform import body_of, carry_out
+from catena.acts.perform import body_of, carry_out, refused_argument, unknown_command
+from catena.acts.reading import help_of
 from catena.acts.surface import Here
-from catena.acts.table import FrontCommand, verbs_of
+from catena.acts.table import FrontCommand, by_names, command_with_rest, commands_of, verbs_of
 from catena.linear.commands.agents import AgentCommands
 from catena.linear.commands.branches import BranchCommands
-from catena.linear.commands.history import HistoryCommands
 from catena.linear.commands.prompts import PromptCommands, numbered
-from catena.linear.commands.reading import ReadingCommands
+from catena.linear.commands.reading import HistoryCommands, ReadingCommands
 from catena.linear.commands.surface import LinesSurface
-from catena.linear.commands.table import COMMANDS, command_of
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext
 
 if TYPE_CHECKING:
     from catena.linear.narrator import Narrator
     from catena.linear.questions import Questions
+
+
+# What is named nowhere here comes last.
+_ORDER = """
+    help show read find save plan linear
+    edit retry stop wait allow reject send draft drop quote inputs queue continue unqueue attach detach clear
+    fork versions tree follow lineage ask compare undo redo reflog checkpoint label checkpoints rewind
+    history open new tabs tab next-question close rename pin archive delete takeover cd add-dir export
+    context chain usage files changes blame background stderr btw
+    agents agent model mode options login logout permissions mcp templates settings quit
+""".split()  # noqa: SIM905 - a line for each subject
+COMMANDS: tuple[FrontCommand, ...] = tuple(
+    sorted(
+        commands_of("lines"), key=lambda each: _ORDER.index(each.name) if each.name in _ORDER else len(_ORDER)
+    )
+)
+_BY_NAME = by_names(COMMANDS)
+
+
+def command_of(name: str, argument: str = "") -> tuple[FrontCommand | None, str]:
+    """Return the command of a name, or that of the verb behind it, and what is left as its argument."""
+    return command_with_rest(_BY_NAME, name, argument)
+
+
+def refusal_of(command: FrontCommand, argument: str) -> str:
+    """Why a command is not done; "" if it takes what was typed behind it."""
+    return refused_argument(command, argument, COMMANDS)
+
+
+def unknown_text(name: str, others: Sequence[str]) -> str:
+    """Why a command is not sent that is unknown; ``others`` are the names of templates and of the agent's commands."""
+    return unknown_command(name, COMMANDS, "Nothing was sent", others)
+
 
 _FIRST = frozenset("show find edit stop undo history new tab agent quit".split())  # noqa: SIM905
 _FIRST_WAYS = (

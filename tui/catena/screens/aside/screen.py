@@ -15,16 +15,16 @@ from textual.content import Content
 
 from catena.acts.surface import AnswerTo, SideQuestion
 from catena.desktop.clipboard import copied_words
-from catena.export.files import write_new
+from catena.export import write_new
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import STYLES
-from catena.screens.common.reading_screen import ReadingScreen
+from catena.screens.common.page import ReadingScreen
 from catena.text.formats import joined
 from catena.transcript import Transcript
 from catena.transcript.widget.view import FRAME
 from catena.widgets.column import Centred
 from catena.widgets.composer import Composer
-from catena.widgets.foot import SheetKey
+from catena.widgets.sheet_edges import SheetKey
 from catena.widgets.typing_box import TypingBox
 from catena_acp.continuity.conversation_events import MessageAdded, MessageChanged, MessageGrew
 from catena_acp.continuity.wording.context_summary import price_words

@@ -11,9 +11,8 @@ from textual.binding import BindingType
 from catena.screens.common.list_screen import ListScreen, list_bindings
 from catena.text.formats import duration_text
 from catena.text.safe_text import safe_line
-from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, Tone, Word
-from catena.widgets.sheet_head import Subject
+from catena.widgets.sheet_edges import SheetKey, Subject
 from catena_acp.continuity.turns.background import BackgroundTask
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.prompts.window import Window

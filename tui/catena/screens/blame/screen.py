@@ -21,7 +21,7 @@ from textual.strip import Strip
 from textual.widgets import Static
 
 from catena.keys.bindings import bindings, keys_of, priority_bindings
-from catena.screens.changes.shown_lines import fenced
+from catena.screens.changes.review import fenced
 from catena.screens.common.dialog import STYLES, Dialog
 from catena.text.blame_text import WAY, age_words, brief_words, full_words, mark_of
 from catena.text.formats import cell_width, truncate
@@ -29,10 +29,9 @@ from catena.text.safe_text import safe, safe_line
 from catena.text.strips.safe_strips import safe_segments
 from catena.transcript.drawing.lines import MARKS
 from catena.transcript.drawing.render_options import NARROW, Palette
-from catena.transcript.widget.subject_block import ROLE_CLASSES, role_styles
-from catena.widgets.foot import SheetKey
+from catena.transcript.widget.blocks import ROLE_CLASSES, role_styles
 from catena.widgets.scroll_bar import thin_scroll_bar
-from catena.widgets.sheet_head import SheetWords, Subject
+from catena.widgets.sheet_edges import SheetKey, SheetWords, Subject
 from catena_acp.blame.authorship import BlamedFile, Block, Proof
 from catena_acp.continuity.wording.counts import counted
 from catena_store.chains.turns import TurnPrompt

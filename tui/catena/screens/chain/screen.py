@@ -15,9 +15,8 @@ from catena.screens.common.list_screen import ListScreen, list_bindings
 from catena.screens.common.page import PageScreen, facts_page
 from catena.text.chain_text import link_facts
 from catena.text.formats import age
-from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Tone, Word
-from catena.widgets.sheet_head import Subject
+from catena.widgets.sheet_edges import SheetKey, Subject
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.chain import SHOWN, Chain, ChainEntry, Loads, shortened
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain

@@ -18,14 +18,14 @@ from textual.scrollbar import ScrollBar
 from textual.strip import Strip
 
 from catena.cells import cell_len
-from catena.screens.changes.shown_lines import place_words, shown_lines, shown_text, shows_carriages
+from catena.screens.changes.review import place_words, shown_lines, shown_text, shows_carriages
 from catena.text.changes_text import author_words, note_words, shown_path, size_words, state_words
 from catena.text.strips.safe_strips import safe_segments
 from catena.transcript.drawing.lines import MARKS, Line, blank, line_of, on_ground
 from catena.transcript.drawing.render_options import NARROW, Palette, RenderOptions
 from catena.transcript.drawing.wrapping import break_rows, is_single_width, shorten, width_of
 from catena.transcript.messages.diff import draw_diff
-from catena.transcript.widget.subject_block import ROLE_CLASSES, role_styles
+from catena.transcript.widget.blocks import ROLE_CLASSES, role_styles
 from catena.widgets.scroll_bar import thin_scroll_bar
 from catena_acp.changes.hunks import FileDiff
 from catena_acp.diff import DiffLine

@@ -16,13 +16,11 @@ from textual.events import Resize
 
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.changes.panes import SIDE_BY_SIDE, ReviewPanes
-from catena.screens.changes.review import Hit, Review
-from catena.screens.changes.shown_lines import place_words, quote_of, quote_of_file
+from catena.screens.changes.review import Hit, Review, place_words, quote_of, quote_of_file
 from catena.screens.common.dialog import STYLES, Dialog
 from catena.text.changes_text import left_out_words, scope_words, shown_path, size_words, state_words
 from catena.widgets.fields.text_fields import SafeInput
-from catena.widgets.foot import SheetKey
-from catena.widgets.sheet_head import SheetWords, Subject
+from catena.widgets.sheet_edges import SheetKey, SheetWords, Subject
 from catena_acp.changes.changed_file import UnreadFile
 from catena_acp.changes.hunks import hunk_patch
 from catena_acp.changes.reading import Changes, ChangeScope, Since

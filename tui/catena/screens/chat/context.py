@@ -18,7 +18,7 @@ from catena.screens.chat.presenter import Parts, TabPresenter
 from catena.settings.settings import Settings, Start
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.programs import EditorFailed
-from catena.widgets.sheet_head import Subject
+from catena.widgets.sheet_edges import Subject
 from catena.workspace.panes import Pane
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs

@@ -19,14 +19,13 @@ from catena.screens.chat.bars.composer_edges import (
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.bars.tabs import TabLabel, labels_of, marks_of
 from catena.screens.chat.conversation_area import ConversationArea
-from catena.screens.chat.panels.attachments import AttachmentBar
+from catena.screens.chat.panels.attachments import AttachmentBar, ShellPanel
 from catena.screens.chat.panels.elicitation import ElicitationPanel
 from catena.screens.chat.panels.fork import ForkPanel
 from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.plan import PlanPanel
 from catena.screens.chat.panels.queue import QueueList, note_of
-from catena.screens.chat.panels.shell import ShellPanel
 from catena.screens.chat.panels.trouble import TroublePanel
 from catena.terminal.control.notifications import Notification
 from catena.terminal.timers import call_after
@@ -34,7 +33,7 @@ from catena.text.formats import from_home
 from catena.text.mode_text import acts_unasked
 from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
-from catena.transcript.model.reading_position import BEGINNING
+from catena.transcript.model.heights import BEGINNING
 from catena.transcript.widget.browsing import is_prompt
 from catena.widgets.composer import Composer
 from catena.widgets.hint_line import HintLine

@@ -18,7 +18,7 @@ from textual.worker import WorkType
 from catena.keys.bindings import keys_of
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import ListScreen, list_bindings
-from catena.text.checkpoint_text import (
+from catena.text.chain_text import (
     FREQUENCY_SENTENCES,
     checkpoint_facts,
     checkpoint_name,
@@ -28,9 +28,8 @@ from catena.text.checkpoint_text import (
 )
 from catena.text.safe_text import safe_line
 from catena.widgets.fields.text_fields import SafeInput
-from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Word
-from catena.widgets.sheet_head import Subject
+from catena.widgets.sheet_edges import SheetKey, Subject
 from catena.widgets.typing_box import EdgeWord, TypingBox
 from catena.workspace.files_along import FilesAlong
 from catena_acp.conversation.checkpoints.checkpoints import Listed

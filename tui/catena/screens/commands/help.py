@@ -15,8 +15,7 @@ from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.screens.common.page import Fitted, PageScreen
 from catena.settings.templates import Template, used_templates
 from catena.widgets.commands import CommandWords
-from catena.widgets.foot import SheetKey
-from catena.widgets.sheet_head import Subject
+from catena.widgets.sheet_edges import SheetKey, Subject
 
 _COMPOSER = (
     ("{send}", "send (queue while the agent works); empty: send what waits"),

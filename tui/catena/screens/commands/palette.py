@@ -12,9 +12,8 @@ from catena.keys.bindings import priority_bindings
 from catena.screens.common.picker import Picker, fuzzy_match, words_match
 from catena.settings.templates import Template, used_templates
 from catena.widgets.commands import CommandWords
-from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, Tone, Word
-from catena.widgets.sheet_head import Subject
+from catena.widgets.sheet_edges import SheetKey, Subject
 from catena_acp.port.session_events import AgentCommand
 
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (

@@ -21,8 +21,7 @@ from catena.keys.bindings import BindingChain, bindings, keys_of, with_own_keys
 from catena.terminal.compositor import SparingCompositor
 from catena.text.safe_text import safe_line
 from catena.widgets.column import size_classes
-from catena.widgets.foot import Foot, SheetKey
-from catena.widgets.sheet_head import FilterHead, SheetWords, Subject, TitleRow
+from catena.widgets.sheet_edges import FilterHead, Foot, SheetKey, SheetWords, Subject, TitleRow
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 

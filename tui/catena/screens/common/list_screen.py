@@ -12,9 +12,8 @@ from textual.widget import Widget
 
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import Dialog
-from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import RowList
-from catena.widgets.sheet_head import SheetWords, Subject
+from catena.widgets.sheet_edges import SheetKey, SheetWords, Subject
 
 _MOVING = (("{row_up row_down}", "choose"), ("{page_up} {page_down}", "a screenful up, down"))
 

@@ -1,23 +1,66 @@
-"""A page of text: the help, a whole change."""
+"""Sheets with a text to read: a page of help, a whole change, a report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import VerticalScroll
 from textual.content import Content
+from textual.screen import ScreenResultType
+from textual.scrollbar import ScrollBar
 from textual.widget import Widget
 from textual.widgets import Static
 
+from catena.acts.surface import Report, Voice
 from catena.cells import cell_len
 from catena.keys.bindings import priority_bindings
-from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingPane, ReadingScreen
-from catena.text.safe_text import safe_line
-from catena.widgets.foot import SheetKey
-from catena.widgets.sheet_head import SheetWords, Subject
+from catena.screens.common.dialog import Dialog
+from catena.text.changes_text import size_words
+from catena.text.safe_text import safe, safe_line
+from catena.widgets.scroll_bar import thin_scroll_bar
+from catena.widgets.sheet_edges import SheetKey, SheetWords, Subject
+
+
+class ReadingPane(VerticalScroll):
+    """A text that scrolls."""
+
+    @property
+    def vertical_scrollbar(self) -> ScrollBar:
+        """The scroll bar."""
+        return thin_scroll_bar(self)
+
+
+class ReadingScreen(Dialog[ScreenResultType]):
+    """A text that is scrolled by line and by page."""
+
+    @property
+    def reader(self) -> Widget:
+        """The widget that scrolls."""
+        return self.query_one("#text", VerticalScroll)
+
+    def action_scroll(self, step: int) -> None:
+        """Scroll by a number of lines."""
+        self.reader.scroll_relative(y=step, animate=False)
+
+    def action_page(self, step: int) -> None:
+        """Scroll by a screenful, less two lines."""
+        reader = self.reader
+        reader.scroll_relative(y=step * max(1, reader.size.height - 2), animate=False)
+
+
+# For texts beside which nothing is typed.
+SCROLL_KEYS: Sequence[BindingType] = priority_bindings(
+    line_down="scroll(1)",
+    line_up="scroll(-1)",
+    row_down="scroll(1)",
+    row_up="scroll(-1)",
+    page_down="page(1)",
+    page_up="page(-1)",
+)
 
 
 class PageScreen(ReadingScreen[None]):
@@ -120,3 +163,35 @@ class Fitted(Static):
 
     def _fit(self) -> None:
         self.update(self._text(self._width))
+
+
+EYE = Voice(" · ", size_words)
+_APART = 3  # cells between a name and what is said of it
+
+
+def report_page(report: Report) -> PageScreen:
+    """Make the sheet of a report; a text is read from its end on."""
+    if report.text:
+        return PageScreen(report.title, Content(safe(report.text)), at_end=True)
+    rows = [(row.name, row.said(EYE)) for row in report.rows]
+    return PageScreen(report.title, noted_page(report.note, rows) if report.note else facts_page(rows))
+
+
+def noted_page(note: str, rows: Sequence[tuple[str, str]]) -> Callable[[int], Content]:
+    """Lay out rows below a note: what is said of each ends at the right edge, or stands below its name."""
+
+    def laid_out(width: int) -> Content:
+        lines = [*Content.styled(note, "$muted").wrap(max(1, width)), Content("")]
+        for name, words in rows:
+            gap = width - cell_len(name) - cell_len(words)
+            if gap >= _APART:
+                lines.append(Content.assemble(name, " " * gap, (words, "$muted")))
+            else:
+                lines += Content(name).wrap(max(1, width))
+                lines += (
+                    Content.assemble("  ", line)
+                    for line in Content.styled(words, "$muted").wrap(max(1, width - 2))
+                )
+        return Content("\n").join(lines)
+
+    return laid_out

@@ -7,19 +7,20 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import ClassVar
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult
 from textual.binding import BindingType
+from textual.theme import Theme
 from textual.widgets import Static
 
 from catena.keys.bindings import bindings, priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import ListScreen
-from catena.text.fits import Fit, Fits
+from catena.text.names import Fit, Fits
 from catena.text.safe_text import safe
+from catena.themes.variables import has_dim_steps
 from catena.widgets.fields.text_fields import SafeInput
-from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Columns, Row, RowList
-from catena.widgets.sheet_head import Subject
+from catena.widgets.sheet_edges import SheetKey, Subject
 
 _NO_MATCH = "no match"
 
@@ -192,3 +193,28 @@ class PreviewPicker(Picker):
     """A picker in the lower part of the screen, which leaves in sight what its choice changes."""
 
     DEFAULT_CLASSES = "-full -lower"
+
+
+_OURS, _PREFIX = "Catena", "catena-"
+
+
+def theme_picker(app: App[object]) -> PreviewPicker:
+    """A picker whose cursor changes the theme of the app; who pushes it sets the one that holds afterwards."""
+
+    def preview(name: str) -> None:
+        app.theme = name
+
+    return PreviewPicker("Theme", theme_rows(app), keep=app.theme, preview=preview)
+
+
+def theme_rows(app: App[object]) -> list[Row]:
+    """The themes of the app, those that Catena ships first."""
+    rows = [_theme_row(name, app.available_themes[name]) for name in sorted(app.available_themes)]
+    return sorted(rows, key=lambda row: row.group != _OURS)
+
+
+def _theme_row(name: str, theme: Theme) -> Row:
+    """The row of a theme: a shipped one without the word that all of them begin with."""
+    ours = name.startswith(_PREFIX)
+    brightness = "the terminal's own" if has_dim_steps(theme) else "dark" if theme.dark else "light"
+    return Row(name, name.removeprefix(_PREFIX), detail=brightness, group=_OURS if ours else "More")

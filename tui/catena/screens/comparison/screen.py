@@ -21,17 +21,14 @@ from textual.widgets import Static
 
 from catena.keys.bindings import priority_bindings
 from catena.screens.common.dialog import STYLES
-from catena.screens.common.page import PageScreen
-from catena.screens.common.reading_screen import ReadingPane
+from catena.screens.common.page import PageScreen, ReadingPane
+from catena.text.chain_text import letter, shared_words, shown_words
 from catena.text.changes_text import note_words, shown_path, size_words, state_words, touched_words
-from catena.text.comparison_text import letter, shared_words, shown_words
 from catena.text.formats import duration_text
 from catena.text.safe_text import safe_line
 from catena.text.usage import usage_text
-from catena.transcript.widget.messages_block import MessagesBlock
-from catena.transcript.widget.subject_block import SubjectBlock
-from catena.widgets.foot import SheetKey
-from catena.widgets.sheet_head import Subject
+from catena.transcript.widget.blocks import MessagesBlock, SubjectBlock
+from catena.widgets.sheet_edges import SheetKey, Subject
 from catena_acp.changes.hunks import FileDiff, diffs_of_files
 from catena_acp.changes.reading import Changes, ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted

@@ -14,11 +14,10 @@ from textual.widgets import Static
 from catena.desktop.clipboard import copied_words
 from catena.keys.bindings import priority_bindings
 from catena.screens.common.dialog import STYLES
-from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingPane, ReadingScreen
+from catena.screens.common.page import SCROLL_KEYS, ReadingPane, ReadingScreen
 from catena.text.chain_text import context_facts, context_place, next_lines
 from catena.text.safe_text import safe
-from catena.widgets.foot import SheetKey
-from catena.widgets.sheet_head import SheetWords, Subject
+from catena.widgets.sheet_edges import SheetKey, SheetWords, Subject
 from catena_acp.conversation.inspection.chain import TurnContext
 from catena_acp.conversation.inspection.conversation_chain import ConversationChain
 from catena_acp.conversation.prompts.window import Window

@@ -37,14 +37,12 @@ from catena.screens.history.fields import (
     nothing_found,
 )
 from catena.screens.history.preview import Previewed, PreviewPane
-from catena.screens.history.rows.list import HistoryList, RowDetails
-from catena.screens.history.rows.order import RowOrder
+from catena.screens.history.rows.list import HistoryList, RowDetails, RowOrder
 from catena.screens.history.rows.rows import AgentNames, RowLook
 from catena.screens.history.sources import HistorySources, MessageSearch, OtherSessions, Search
 from catena.text.formats import from_home
 from catena.widgets.fields.text_fields import SafeInput
-from catena.widgets.foot import SheetKey
-from catena.widgets.sheet_head import SheetWords
+from catena.widgets.sheet_edges import SheetKey, SheetWords
 from catena.widgets.typing_box import EdgeWords
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
@@ -604,7 +602,7 @@ class HistoryScreen(Dialog[HistoryChoice | None]):
 
     async def _read(self, entry: HistoryEntry) -> None:
         """Show all that was said, without opening it."""
-        from catena.screens.history.reader import read_screen
+        from catena.screens.history.preview import read_screen
 
         hit = self.row_list.content.hits.get(entry.key)
         rows = await self._read_rows(entry, hit, await self._details.place_of(hit))

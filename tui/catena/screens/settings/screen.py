@@ -18,23 +18,20 @@ from catena.errors import InvalidSettings, SettingsNotWritten
 from catena.keys.bindings import keys_of
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import ListScreen, list_bindings
-from catena.screens.common.picker import Picker, words_match
-from catena.screens.common.themes import theme_picker
+from catena.screens.common.picker import Picker, theme_picker, words_match
 from catena.settings.checks import check_names
 from catena.settings.definitions import Applies, Group, SettingDefinition, SettingKind
 from catena.settings.effective import Effective, effective_settings, value_words
-from catena.settings.file.document import SettingsDocument, read_text
-from catena.settings.file.location import settings_path
+from catena.settings.file.document import SettingsDocument, read_text, settings_path
 from catena.settings.file.writing import FileValue, SettingChange, file_value, write_setting
 from catena.settings.settings import SETTINGS, TABLES, Settings, parse_settings
-from catena.settings.tables.agents import known_names
+from catena.settings.tables import known_names
 from catena.terminal.key_pace import KeyPace
 from catena.terminal.programs import EditorFailed, edit_file
 from catena.text.safe_text import safe_line
 from catena.widgets.fields.text_fields import SafeInput
-from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Tone, Word
-from catena.widgets.sheet_head import Subject
+from catena.widgets.sheet_edges import SheetKey, Subject
 from catena.widgets.typing_box import EdgeWord, TypingBox
 
 _SHORT = 15  # rows of a terminal below which little is said

@@ -11,17 +11,15 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Static
 
-from catena.acts.access import NO_FILE, answer_for, state, unanswered, where
+from catena.acts.settings import NO_FILE, answer_for, state, unanswered, where
 from catena.keys.bindings import priority_bindings
 from catena.screens.common.list_screen import ListScreen, list_bindings
-from catena.screens.common.page import PageScreen
-from catena.screens.common.reading_screen import SCROLL_KEYS, ReadingPane, ReadingScreen
+from catena.screens.common.page import SCROLL_KEYS, PageScreen, ReadingPane, ReadingScreen
 from catena.terminal.key_pace import KeyPace
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
-from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Tone, Word
-from catena.widgets.sheet_head import SheetWords, Subject
+from catena.widgets.sheet_edges import SheetKey, SheetWords, Subject
 from catena_acp.conversation.access.allowances import ConversationServers, ListedServers
 from catena_acp.mcp.project_file import FILE_NAME, ProjectFile
 from catena_acp.mcp.servers import NOT_ALLOWED_YET, McpServer, ServerChoice, ServerOrigin

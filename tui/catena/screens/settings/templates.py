@@ -11,7 +11,7 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.content import Content
 
-from catena.acts.access import answer_template
+from catena.acts.settings import answer_template
 from catena.screens.common.list_screen import ListScreen, list_bindings
 from catena.screens.common.page import PageScreen
 from catena.settings.templates import (
@@ -25,9 +25,8 @@ from catena.settings.templates import (
 from catena.terminal.programs import EditorFailed, edit_file
 from catena.text.formats import from_home
 from catena.text.safe_text import safe
-from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, Tone, Word
-from catena.widgets.sheet_head import Subject
+from catena.widgets.sheet_edges import SheetKey, Subject
 
 _UNASKED = "Only the project's templates need an answer."
 _NONE = f"Put a Markdown file into {PROJECT_FOLDER}, or into {FOLDER} beside your settings file."

@@ -20,19 +20,17 @@ from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import WorkType
 
-from catena.acts.tree import TreeChoice
+from catena.acts.branches import TreeChoice
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
-from catena.screens.tree.rows import branch_title, tree_columns, tree_count, tree_kin, tree_row
-from catena.screens.tree.search import TreeSearch
+from catena.screens.tree.rows import TreeSearch, branch_title, tree_columns, tree_count, tree_kin, tree_row
 from catena.screens.tree.updates import TreeUpdates
 from catena.text.formats import time_or_day
 from catena.text.safe_text import safe, safe_line
 from catena.themes.variables import tells_code
-from catena.widgets.foot import SheetKey
 from catena.widgets.row_list import Row, RowList, RowsOnDemand
-from catena.widgets.sheet_head import Subject
+from catena.widgets.sheet_edges import SheetKey, Subject
 from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
 from catena.workspace.tree_layout import TreeLayout, TreeLine

@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from catena.errors import InvalidSettings
+
+FILE_NAME = "config.toml"
+
+
+def config_directory() -> Path:
+    """The directory of the settings file: ``CATENA_CONFIG_DIR``, or the system's place for configuration."""
+    if named := os.environ.get("CATENA_CONFIG_DIR"):
+        return Path(named).expanduser()
+    from platformdirs import user_config_path
+
+    return user_config_path("catena")
+
+
+def settings_path() -> Path:
+    """The path of the settings file, whether it exists or not."""
+    return config_directory() / FILE_NAME
+
 
 _MOST_BYTES = 1 << 20  # of the file; a larger one is another
 

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from catena.errors import InvalidSettings, SettingsNotWritten
 from catena.settings.definitions import SettingDefinition, SettingKind
-from catena.settings.file.document import read_text
-from catena.settings.file.location import settings_path
+from catena.settings.file.document import read_text, settings_path
 from catena.settings.settings import Settings, definition_of, parse_settings
 
 if TYPE_CHECKING:

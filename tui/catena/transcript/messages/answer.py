@@ -12,8 +12,13 @@ from catena.transcript.drawing.highlight import MAX_CHARACTERS, MAX_LINES
 from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.drawing.wrapping import wrap_text
-from catena.transcript.markdown.code import draw_code_lines
-from catena.transcript.markdown.markdown import References, draw_markdown, parser, references_in
+from catena.transcript.markdown.markdown import (
+    References,
+    draw_code_lines,
+    draw_markdown,
+    parser,
+    references_in,
+)
 from catena.transcript.markdown.splitter import Fence, MarkdownSplitter, Piece
 from catena.transcript.messages.parts import (
     CHARACTERS,

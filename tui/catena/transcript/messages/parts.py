@@ -16,7 +16,7 @@ from catena.text.safe_text import safe
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, indented
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.drawing.wrapping import wrap_text
-from catena.transcript.markdown.code import draw_code_lines, highlighted_lines, with_language
+from catena.transcript.markdown.markdown import draw_code_lines, highlighted_lines, with_language
 from catena_acp.port.images import ImageNote
 
 LINES = 200

@@ -17,6 +17,7 @@ from catena.text.call_text import (
     change_of,
     diff_label,
     glyph_of,
+    image_words,
     lineless_words,
     locations_of,
     notes_of,
@@ -30,7 +31,6 @@ from catena.text.call_text import (
     verb_of,
 )
 from catena.text.formats import duration_text, taken_text
-from catena.text.image_text import image_words
 from catena.text.safe_text import safe
 from catena.transcript.drawing.lines import Line, LinePrefix, add_prefix, line_of, with_mark, with_tabs
 from catena.transcript.drawing.output_colours import fit_runs, runs_of

@@ -9,8 +9,8 @@ from itertools import chain
 
 from rich.style import Style
 
+from catena.text.call_text import image_words, link_words
 from catena.text.formats import turn_text
-from catena.text.image_text import image_words, link_words
 from catena.text.long_text import hidden_range, is_long, size_of_text
 from catena.text.safe_text import safe_line
 from catena.transcript.drawing.lines import MARKS, Line
@@ -18,10 +18,12 @@ from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.drawing.wrapping import wrap_runs
 from catena.transcript.messages.answer import AnswerParts
 from catena.transcript.messages.notices import (
+    SubagentWork,
     draw_interrupted,
     draw_notice,
     draw_plan,
     draw_seam,
+    draw_subagent_line,
     draw_thought_line,
     draw_took,
     plan_text,
@@ -34,10 +36,6 @@ from catena.transcript.messages.prompt import (
     draw_prompt,
     draw_rest,
     has_footer,
-)
-from catena.transcript.messages.subagent import (
-    SubagentWork,
-    draw_subagent_line,
 )
 from catena.transcript.messages.tool_rows import Shown, draw_group_line, hides_some, tool_parts
 from catena.transcript.model.heights import Heights

@@ -12,7 +12,7 @@ from textual.strip import Strip
 from catena.transcript.messages.prompt import Siblings
 from catena.transcript.model.column import IN_GAP, ColumnRow
 from catena.transcript.model.entry import Entry
-from catena.transcript.model.reading_position import ReadingPosition
+from catena.transcript.model.heights import ReadingPosition
 from catena.transcript.widget.prompt_buttons import add_buttons, has_buttons
 from catena.transcript.widget.view import TranscriptView
 from catena_store.records import Kind

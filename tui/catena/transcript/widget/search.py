@@ -9,7 +9,7 @@ from catena.transcript.drawing.lines import Line
 from catena.transcript.drawing.render_options import Palette
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
 from catena.transcript.model.entry import Entry
-from catena.transcript.model.searchable import TextPattern, searchable_text
+from catena.transcript.model.source import TextPattern, searchable_text
 from catena.transcript.widget.row_renderer import Overlay
 
 _MAX_HITS = 10_000

@@ -16,7 +16,7 @@ from textual.selection import Selection
 from catena.keys.bindings import bindings
 from catena.terminal.images import ImageSlot, TerminalImages
 from catena.transcript.drawing.render_options import COLUMN, component_class, role_names
-from catena.transcript.markdown.inline import HREF
+from catena.transcript.markdown.markdown import HREF
 from catena.transcript.messages.prompt import SIBLING_STEP, Siblings
 from catena.transcript.model import source as sources
 from catena.transcript.model.column import Anchor, ColumnRow

@@ -31,11 +31,10 @@ from catena.transcript.drawing.render_options import COLUMN, SHORT, Palette, Ren
 from catena.transcript.markdown.markdown import parser
 from catena.transcript.messages.notices import FRAMES_A_SECOND, draw_working
 from catena.transcript.model.column import IN_GAP, Anchor, Column, ColumnRow
-from catena.transcript.model.reading_position import BEGINNING
+from catena.transcript.model.heights import BEGINNING
 from catena.transcript.widget import selection as selecting
 from catena.transcript.widget.row_renderer import Overlay
-from catena.transcript.widget.scroll_bar import TranscriptScrollBar
-from catena.transcript.widget.viewport import Viewport
+from catena.transcript.widget.viewport import TranscriptScrollBar, Viewport
 from catena_acp.growing_text import GrowingText
 
 

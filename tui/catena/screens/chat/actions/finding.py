@@ -7,8 +7,8 @@ from contextlib import aclosing
 
 from catena.screens.chat.context import ChatContext
 from catena.transcript.widget.search import RowHits, TranscriptSearch
-from catena.workspace.branch_search import MOST_HITS, FoundRow
 from catena.workspace.tab import Tab
+from catena.workspace.tab_branches import MOST_HITS, FoundRow
 from catena_acp.continuity.wording.counts import counted
 
 _MOST_PAGES = 20  # read above a hit of a subagent, until the call that started it is among them

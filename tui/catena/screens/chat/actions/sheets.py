@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from catena.acts.asking import AskedBranch, AskedBranches
+from catena.acts.branches import TreeView
 from catena.acts.settings import SettingsView
 from catena.acts.table import commands_of
-from catena.acts.tree import TreeView
 from catena.settings.templates import KnownTemplates
 from catena.text.blame_text import FileLines
 from catena.workspace.tab import Tab
@@ -20,7 +20,7 @@ from catena_acp.conversation.prompts.queue import PromptQueue
 from catena_acp.conversation.prompts.window import Window
 
 if TYPE_CHECKING:
-    from catena.screens.chat.actions.branching.checkpoints import CheckpointActions
+    from catena.screens.chat.actions.branching.branches import CheckpointActions
     from catena.screens.chat.actions.branching.editing import EditActions
     from catena.screens.chat.actions.branching.files import AlongActions
     from catena.screens.chat.actions.conversations.changes import ChangesActions

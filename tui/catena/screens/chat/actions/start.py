@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from catena.screens.chat.actions.agent.installing import install_in_terminal
+from catena.screens.chat.actions.agent.settings import install_in_terminal
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.panels.start import (
     AgentRow,
@@ -16,9 +16,14 @@ from catena.screens.chat.panels.start import (
     RecentRow,
     StartPanel,
 )
-from catena.settings.agent_choices import AgentChoice, agent_choices, offered_agents, with_versions
+from catena.settings.agent_choices import (
+    AgentChoice,
+    agent_choices,
+    agent_versions,
+    offered_agents,
+    with_versions,
+)
 from catena.settings.agents import find_agent, titles_of
-from catena.settings.installed_agents import agent_versions
 from catena.text.formats import time_or_day
 from catena.text.names import conversation_name
 from catena.workspace.outgoing import UnplacedDraft
@@ -63,7 +68,7 @@ async def open_start(context: ChatContext) -> None:
 
 
 async def _show_others(context: ChatContext) -> None:
-    from catena.history.sessions_here import sessions_here  # behind the first frame
+    from catena.history.other_tools import sessions_here  # behind the first frame
 
     with suppress(StoreError):
         here = await sessions_here(context.tabs.store, context.settings, context.tabs.directory)

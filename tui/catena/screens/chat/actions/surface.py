@@ -217,7 +217,7 @@ class ScreenSurface:
             if row.open is not None:
                 await carry_out(row.open(), self)
             return
-        from catena.screens.common.report_page import report_page
+        from catena.screens.common.page import report_page
 
         await self._context.app.push_screen_wait(report_page(report))
 
@@ -276,8 +276,8 @@ class ScreenSurface:
         self, title: str, rows: Sequence[ReportRow], enter: str = "", note: str = ""
     ) -> ReportRow:
         """Let a row of a list with a filter be chosen."""
+        from catena.screens.common.page import EYE
         from catena.screens.common.picker import Picker, words_or_letters_match
-        from catena.screens.common.report_page import EYE
         from catena.widgets.row_list import Row
 
         shown = [

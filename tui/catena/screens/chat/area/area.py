@@ -18,8 +18,8 @@ from catena.screens.chat.area.hints import AreaHints
 from catena.screens.chat.area.panel_stack import PanelStack
 from catena.screens.chat.bars.composer_edges import Away
 from catena.screens.chat.bars.find import FindBar
-from catena.screens.chat.bars.pane_head import PaneHead
 from catena.screens.chat.bars.status_row import StatusRow
+from catena.screens.chat.bars.tabs import PaneHead
 from catena.screens.chat.commands.chat import Chat
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.panels.lineage import LineageLine

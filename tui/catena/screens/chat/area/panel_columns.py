@@ -148,8 +148,8 @@ class QuestionColumn(Vertical):
         """Show the whole change, or all of a request without one."""
         from catena.screens.common.page import PageScreen
         from catena.transcript.messages.subject import changed_files
-        from catena.transcript.widget.subject_block import SubjectBlock
-        from catena.widgets.sheet_head import Subject
+        from catena.transcript.widget.blocks import SubjectBlock
+        from catena.widgets.sheet_edges import Subject
         from catena.workspace.questions.permission_words import subject_lines
 
         event.stop()

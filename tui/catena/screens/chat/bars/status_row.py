@@ -14,7 +14,7 @@ from catena.themes.depth import ColourDepth, colour_depth
 
 if TYPE_CHECKING:  # the first frame needs none of these
     from catena.programs.status_line import StatusLine
-    from catena.settings.tables.programs import Program
+    from catena.settings.tables import Program
     from catena.workspace.panes import Pane
     from catena.workspace.tab import Tab
     from catena.workspace.tabs import OpenTabs
@@ -77,6 +77,6 @@ class StatusRow(Static):
         )
 
     def _draw(self, output: str) -> None:
-        from catena.programs.colour_line import coloured_line
+        from catena.programs.status_line import coloured_line
 
         self.update(coloured_line(output, coloured=self._coloured) if output else Content(""))

@@ -1,4 +1,4 @@
-"""The bar of tabs, with a mark for what each is doing; hidden while there is only one."""
+"""The bar of tabs, hidden while there is only one, and the head of a pane: each says what its tab is doing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,12 @@ from catena.cells import cell_len
 from catena.text.formats import from_home
 from catena.text.names import fitting_names
 from catena.text.safe_text import safe_line
+from catena.widgets.typing_box import cut_content
 
-if TYPE_CHECKING:  # for annotations alone
+if TYPE_CHECKING:
     from catena.workspace.panes import Panes
     from catena.workspace.tab import Tab
+
 
 _FAIR = 16  # cells of a title, from which on the directory has to go
 _SHORTEST = 8
@@ -198,3 +200,35 @@ class TabBar(Widget):
         piece += Content(" ")
         shown = tab.active or tab.in_sight
         return piece.stylize_before(self.get_visual_style("tabs--active")) if shown else piece
+
+
+class PaneHead(Widget):
+    """One row over the transcript, while several panes stand side by side."""
+
+    DEFAULT_CSS = """
+    PaneHead {
+        height: 1;
+        padding: 0 2;
+        display: none;
+        &.-beside { display: block; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._title = self._mark = ""
+        self._has_keys = False
+
+    def show(self, title: str, mark: str, *, has_keys: bool) -> None:
+        """Show the name of a tab and its mark; ``has_keys``: what is typed goes to this pane."""
+        if (title, mark, has_keys) != (self._title, self._mark, self._has_keys):
+            self._title, self._mark, self._has_keys = title, mark, has_keys
+            self.refresh()
+
+    def render(self) -> Content:
+        """The name, and behind it the mark."""
+        mark = mark_content(self._mark)
+        room = max(1, self.content_size.width - mark.cell_length - 1)
+        style = "bold $accent" if self._has_keys else "$muted"
+        title = cut_content(Content.styled(safe_line(self._title), style), room)
+        return Content.assemble(title, " ", mark) if self._mark else title

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from catena.screens.chat.panels.start import AgentRow, FoldRow, StartPanel
-from catena.settings.file.location import config_directory
+from catena.settings.file.document import config_directory
 from catena.terminal.key_gate import KeyGate
 from catena.widgets.composer import Composer
 from catena.workspace.outgoing import OutgoingTexts, UnplacedDraft
@@ -186,7 +186,7 @@ class Chat:
         """
         if self.opened is None:
             return ""
-        from catena.screens.chat.commands.unknown_commands import refusal_of
+        from catena.screens.chat.commands.dispatch import refusal_of
 
         tab = self.opened.context.drafts.tab
         announced = tab.session.commands if tab is not None and tab.session is not None else None

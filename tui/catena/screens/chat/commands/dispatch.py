@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from operator import attrgetter
 from typing import TypeAlias, assert_never
 
+from catena.acts.perform import refused_argument, unknown_command
 from catena.acts.table import FrontCommand
-from catena.acts.unknown import refused_argument
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.bars.composer_edges import EditLeft
 from catena.screens.chat.bars.find import FindBar
@@ -35,7 +35,7 @@ from catena.workspace.outgoing import OutgoingText, Stage, UnplacedDraft
 from catena.workspace.panes import Pane
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
-from catena_acp.continuity.routing.slash_commands import as_prose, draft_of
+from catena_acp.continuity.routing.slash_commands import as_prose, command_name, draft_of
 
 ChatEvent: TypeAlias = (
     AttachmentBar.Removed
@@ -259,3 +259,19 @@ def begins_to_quit(text: str) -> bool:
 
 async def _nothing() -> None:
     """Do nothing."""
+
+
+def refusal_of(text: str, agent_commands: Sequence[str] | None, templates: Sequence[str] = ()) -> str:
+    """Why a text is not sent: nobody has the command, or it does not take what stands behind it; "" for any other text.
+
+    ``agent_commands`` are the names that the agent has announced; None before it has: then every text is sent.
+    ``templates`` are names that may have been meant.
+    """
+    slash = split_slash(text)
+    wanted, argument = typed_command(*slash) if slash else (None, "")
+    if wanted is not None:
+        return refused_argument(wanted, argument, SLASH_COMMANDS)
+    name = command_name(text)
+    if name is None or agent_commands is None or name in agent_commands or slash_command(name):
+        return ""
+    return unknown_command(name, SLASH_COMMANDS, "Your text is kept", (*agent_commands, *templates))

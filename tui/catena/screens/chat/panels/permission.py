@@ -28,7 +28,7 @@ from catena.workspace.questions.permission_words import (
 from catena_acp.permissions.options import option_of
 
 if TYPE_CHECKING:  # not needed before there is a question
-    from catena.transcript.widget.subject_block import SubjectBlock
+    from catena.transcript.widget.blocks import SubjectBlock
     from catena_acp.continuity.conversation_events import PermissionOpened, Question
     from catena_acp.permissions.rule import Rule
     from catena_acp.port.session_events import PermissionOption
@@ -171,7 +171,7 @@ class PermissionPanel(Vertical, can_focus=True):
         if self._ask is None:
             return
         if self._subject is None:
-            from catena.transcript.widget.subject_block import SubjectBlock
+            from catena.transcript.widget.blocks import SubjectBlock
 
             self._subject = SubjectBlock(self._ask.subject.diffs, self._directory)
             self.mount(self._subject, self.band)

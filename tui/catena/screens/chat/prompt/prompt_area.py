@@ -23,11 +23,9 @@ from catena.screens.chat.bars.composer_edges import (
 )
 from catena.screens.chat.bars.find import FindBar
 from catena.screens.chat.commands.chat import Chat
-from catena.screens.chat.panels.attachments import AttachmentBar
-from catena.screens.chat.panels.shell import ShellPanel
-from catena.screens.chat.prompt.completions import Completions
-from catena.screens.chat.prompt.mention_completion import MentionCompletion
-from catena.screens.chat.prompt.template_reading import TemplateReading
+from catena.screens.chat.panels.attachments import AttachmentBar, ShellPanel
+from catena.screens.chat.prompt.completions import Completions, MentionCompletion
+from catena.screens.chat.prompt.name_reading import TemplateReading
 from catena.terminal.timers import call_after
 from catena.text.long_text import is_long
 from catena.text.shell_text import ShellText, may_be_shell_text, shell_text

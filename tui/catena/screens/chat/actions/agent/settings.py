@@ -1,21 +1,30 @@
-"""The agent, its model, mode and options, and the theme."""
+"""The agent, its install, its model, mode and options, and the theme."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from textual.app import App
 
-from catena.errors import InvalidSettings, SettingsNotWritten
-from catena.screens.chat.actions.agent.installing import install_in_terminal
+from catena.errors import ExitStatus, InvalidSettings, SettingsNotWritten
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.panels.start import more_agents
-from catena.screens.common.picker import Picker, words_match
-from catena.screens.common.themes import theme_picker, theme_rows
-from catena.settings.agent_choices import AgentChoice, Readiness, agent_choices, offered_agents, with_versions
+from catena.screens.common.picker import Picker, theme_picker, theme_rows, words_match
+from catena.settings.agent_choices import (
+    AgentChoice,
+    Readiness,
+    agent_choices,
+    agent_versions,
+    offered_agents,
+    with_versions,
+)
 from catena.settings.agents import REHEARSAL, find_agent, stored_agent_name
-from catena.settings.installed_agents import agent_versions
 from catena.settings.settings import Settings
+from catena.terminal.programs import TerminalUnavailable, run_in_terminal
+from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row, Tone, Word
 from catena.workspace.tab import Tab
 from catena_acp.port.port import AgentSpec
@@ -165,7 +174,7 @@ class SettingsActions:
         if not await choose_theme(context.app, argument):
             return
         from catena.screens.settings.screen import SettingsScreen
-        from catena.settings.file.location import settings_path
+        from catena.settings.file.document import settings_path
         from catena.settings.file.writing import SettingChange, write_setting
 
         try:
@@ -174,3 +183,24 @@ class SettingsActions:
             context.say(f"The theme holds until you quit, and could not be saved: {error}")
         else:
             context.app.post_message(SettingsScreen.Changed(settings))
+
+
+async def install_in_terminal(app: App[Any], choice: AgentChoice) -> tuple[bool, str]:
+    """Offer to install an agent, with the screen suspended; whether it is installed now, and that in a sentence."""
+    title = safe_line(choice.title)
+    # `-P`: nothing of the directory that Catena was started in is imported.
+    command = (sys.executable, "-P", "-m", "catena", "agents", "install", choice.name)
+    try:
+        status = await run_in_terminal(
+            app, command, directory=str(Path.home()), wait_message="\nPress Enter to return to Catena."
+        )
+    except (OSError, TerminalUnavailable):
+        return (
+            False,
+            f"{title} is not installed. This terminal cannot be used; run {choice.how} in another one.",
+        )
+    if status == ExitStatus.ANSWERED:
+        return True, f"{title} is installed."
+    if status == ExitStatus.STOPPED:
+        return False, f"{title} was not installed."
+    return False, f"{title} was not installed; {choice.how} says why."

@@ -1,18 +1,23 @@
-"""The widget that shows the change of a permission request, drawn as the transcript draws it."""
+"""Widgets that draw outside of a transcript what it draws: the change of a permission request, prompts and answers."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from rich.segment import Segment
 from textual.geometry import Size
 from textual.strip import Strip
 from textual.widget import Widget
+from textual.worker import WorkType
 
 from catena.text.call_text import AnyDiff
+from catena.text.safe_text import safe_line
 from catena.text.strips.safe_strips import safe_segments
+from catena.transcript.drawing.highlight import HighlightCache
 from catena.transcript.drawing.lines import MARKS, Line
 from catena.transcript.drawing.render_options import (
     NARROW,
@@ -22,7 +27,11 @@ from catena.transcript.drawing.render_options import (
     component_class,
     role_names,
 )
+from catena.transcript.drawing.wrapping import wrap_text
 from catena.transcript.messages.subject import draw_changes, draw_texts, hides_changes
+from catena.transcript.model.entry import Entry
+from catena_acp.continuity.wording.counts import counted
+from catena_store.records import Message
 
 _ROLES = Path(__file__).with_name("transcript.tcss").read_text(encoding="utf-8")
 ROLE_CLASSES = frozenset(component_class(role) for role in role_names())
@@ -149,3 +158,67 @@ class SubjectBlock(LineBlock):
         height = self.screen.size.height
         room = min(height // 2, height - _BELOW - _AROUND if self._most is None else self._most)
         return room if room >= _LEAST and height >= SHORT else 0
+
+
+_MOST_LINES = 400  # of one message
+# A layout may ask for the height with and without a scroll bar each time: with one alone, each would be drawn for ever.
+_KEPT = 4
+_Look: TypeAlias = tuple[int, Palette]
+
+
+class MessagesBlock(LineBlock):
+    """Messages one below the other, as tall as they are; they are drawn in a thread, once for each width and theme."""
+
+    DEFAULT_CSS = """
+    MessagesBlock { min-height: 1; }
+    """
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        super().__init__()
+        self._messages = messages
+        self._drawn: dict[_Look, list[Line]] = {}  # the newest last
+        self._drawing: _Look | None = None
+
+    def _lines(self, width: int) -> list[Line]:
+        options = replace(self._options(width, ""), highlights=HighlightCache(eager=True))
+        wanted = (options.width, options.palette)
+        if wanted not in self._drawn and wanted != self._drawing:
+            self._draw(wanted, options)
+        return self._drawn.get(wanted) or next(reversed(self._drawn.values()), [])
+
+    def _draw(self, wanted: _Look, options: RenderOptions) -> None:
+        async def draw() -> None:
+            lines = await asyncio.to_thread(draw_messages, self._messages, options)
+            self._drawing = None
+            self._drawn[wanted] = lines
+            if len(self._drawn) > _KEPT:
+                del self._drawn[next(iter(self._drawn))]
+            self.refresh(layout=True)
+
+        self._drawing = wanted
+        work: WorkType[None] = draw  # never begun where another width follows at once
+        self.run_worker(work, exclusive=True)
+
+
+def draw_messages(messages: Sequence[Message], options: RenderOptions) -> list[Line]:
+    """Draw messages below each other, each behind a blank row; of a long one its beginning."""
+    lines: list[Line] = []
+    for at, message in enumerate(messages):
+        text = message.text.split("\n")
+        left = len(text) - _MOST_LINES
+        shown = replace(message, text="\n".join(text[:_MOST_LINES])) if left > 0 else message
+        entry = Entry(shown, at)
+        if entry.empty:
+            continue
+        lines.append(_blank())
+        for part in entry.open(options):
+            drawn = part.measure(options)
+            lines += [*(_blank() for _ in range(part.lead if drawn else 0)), *drawn]
+        if left > 0:
+            more = f"… {counted(left, 'more line')}"
+            lines += wrap_text(safe_line(more), options.palette.faint, options.width)
+    return lines
+
+
+def _blank() -> Line:
+    return Line([], 0)
