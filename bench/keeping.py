@@ -17,10 +17,10 @@ from bench.streaming import RATE, WORDS_IN_TEN_SECONDS, Figures
 from bench.subject import AGENT_COMMAND, Subject
 from bench.terminal import percentile
 from catena.history.listing import HistoryListing
-from catena.history.query import HistoryQuery
-from catena.history.ranking import Quality, spans
+from catena.history.query import HistoryQuery, Quality, spans
 from catena.history.reading import HistoryReader
-from catena.settings.settings import Settings, replay_budget
+from catena.settings.replays import replay_budget
+from catena.settings.settings import Settings
 from catena_acp.agents.catalog import command_spec
 from catena_acp.continuity.routing.prior_context import read_prior_context
 from catena_acp.continuity.routing.replay_check import Verdict

@@ -27,7 +27,7 @@ from textual.strip import Strip
 
 from catena.app.app import CatenaApp
 from catena.films.demo import Demo
-from catena.films.recording import rows_of
+from catena.films.film import rows_of
 from catena.settings.settings import Start
 from catena.themes.catalog import DARK, LIGHT
 from catena.workspace.outgoing import OutgoingTexts
@@ -38,7 +38,8 @@ from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.protocol.files import FileAccess
 from catena_acp.snapshots import keeping
-from catena_acp.snapshots.keeping import FileSnapshots, SnapshotScope
+from catena_acp.snapshots.keeping import FileSnapshots
+from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.database.database import Database
 from catena_store.records import AgentGroup
 from catena_store.snapshots.repository import snapshots_beside

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from catena.history import other_tools, preview, scopes
+from catena.history import entries, other_tools, preview
 from catena.settings import agent_choices
 from catena_acp.continuity.sessions import environment
 
@@ -28,7 +28,7 @@ settings.load_profile("catena")
 _LIMITS = (
     (other_tools, "_AGENTS_SECONDS"),
     (preview, "_LOOK_SECONDS"),
-    (scopes, "_SECONDS"),
+    (entries, "_SECONDS"),
     (agent_choices, "_VERSION_SECONDS"),
     (environment, "_READING_SECONDS"),
 )

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.agents.catalog import catalog, login_hint
-from catena_acp.agents.login_methods import (
+from catena_acp.agents.agent import (
     TerminalLogin,
     Variable,
     offered_methods,
     terminal_login,
     variables_of,
 )
+from catena_acp.agents.catalog import catalog, login_hint
 from catena_acp.continuity.conversation_events import (
     Doing,
     DoingChanged,

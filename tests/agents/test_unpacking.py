@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.agents.registry.unpacking import UnpackLimits, unpack
+from catena_acp.agents.registry.downloads import UnpackLimits, unpack
 from catena_acp.errors import InstallFailed
 from support.agents.registry import member, tar_of
 

@@ -35,7 +35,7 @@ from catena_store.records import (
     StopReason,
     Turn,
 )
-from catena_store.windows import attachments, windows
+from catena_store.windows import attached_files, attachments, windows
 from support.storage.turns import clean_turn
 
 DEAD = Owner("owner-dead", "here", 1, "long ago")
@@ -225,7 +225,7 @@ async def test_an_agent_that_is_started_while_those_of_the_dead_are_ended_is_in_
 async def test_r12_a_prompt_that_was_never_claimed_is_the_draft_again_where_its_client_is_known_to_be_dead(
     left: Left, known: bool
 ) -> None:
-    notes = attachments.from_bytes(b"x", "notes.txt")
+    notes = attached_files.from_bytes(b"x", "notes.txt")
     async with left.db.write() as tx:
         await messages.insert(
             tx, NewMessage(id="U3", conversation_id="c", parent_id="a1", kind=Kind.USER, text="say it")

@@ -15,7 +15,7 @@ from catena.rendering.html import HtmlRenderer
 from catena.rendering.markdown import MarkdownRenderer
 from catena_acp.changes.changed_file import FileState
 from catena_acp.changes.reported import reported_files
-from catena_acp.conversation.inspection.changes import files_touched
+from catena_acp.conversation.inspection.file_changes import files_touched
 from catena_acp.permissions.own_requests import MAX_SHOWN
 from catena_acp.spoken.blocks import Diff, OutputBlock
 from catena_acp.spoken.call import Call

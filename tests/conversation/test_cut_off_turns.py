@@ -9,8 +9,9 @@ import pytest
 
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.snapshots import keeping as keeping_module
-from catena_acp.snapshots.keeping import FileSnapshots, SnapshotScope
+from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import RestoreNote, carry_out, plan_restore
+from catena_acp.snapshots.scope import SnapshotScope
 from catena_store import places
 from catena_store.chains import turns
 from catena_store.conversations import conversations, messages

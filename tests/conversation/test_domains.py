@@ -18,11 +18,11 @@ import pytest
 from catena_acp.changes.reported import reported_files
 from catena_acp.continuity.conversation_events import MessageAdded, Remarked, Troubled
 from catena_acp.continuity.sessions.environment import GitPlace, difference, git_place
-from catena_acp.conversation.inspection.changes import files_touched
+from catena_acp.conversation.inspection.file_changes import files_touched
 from catena_acp.conversation.inspection.todos import left_open_on
 from catena_acp.diff import line_diff
 from catena_store.chains import environments, usage
-from catena_store.conversations import mcp_servers, messages
+from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.database.schema import shipped
 from catena_store.records import Kind, Message, MessageState, StopReason, TurnEnvironment
@@ -400,7 +400,9 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str,
         async with world.client() as desk:
             await desk.conversation.add_directory(str(place / "lib"))
             async with desk.db.write() as tx:
-                await mcp_servers.add(tx, desk.conversation.id, [{"name": "clock", "command": "/bin/true"}])
+                await conversations.add_servers(
+                    tx, desk.conversation.id, [{"name": "clock", "command": "/bin/true"}]
+                )
             await choose(desk)
             await desk.say("think hard; plan; tool read a.txt; edit! b.txt; say one")
             return desk.conversation.id, desk.window_id

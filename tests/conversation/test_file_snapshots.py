@@ -14,7 +14,8 @@ from catena_acp.changes.reading import ChangeScope
 from catena_acp.continuity.conversation_events import Remarked
 from catena_acp.errors import FilesNotKept
 from catena_acp.snapshots import keeping as keeping_module
-from catena_acp.snapshots.keeping import FileSnapshots, SnapshotScope
+from catena_acp.snapshots.keeping import FileSnapshots
+from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.chains import turns
 from catena_store.database.database import Database
 from catena_store.ids import utc_now

@@ -19,8 +19,9 @@ from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.errors import FilesNotKept
 from catena_acp.snapshots import keeping as keeping_module
 from catena_acp.snapshots import restoring as bringing
-from catena_acp.snapshots.keeping import FileSnapshots, SnapshotScope
+from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import FileChoice, RestorePlan
+from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.database.database import Database
 from catena_store.errors import SnapshotFailed
 from catena_store.ids import utc_now

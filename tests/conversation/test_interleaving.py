@@ -31,9 +31,8 @@ from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.conversations.forks import ForkOperation
 from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.conversation.live import LiveConversation
-from catena_acp.conversation.prompts.idle_work import IdleWork
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings
-from catena_acp.conversation.prompts.schedule import Sending
+from catena_acp.conversation.prompts.schedule import IdleWork, Sending
 from catena_acp.errors import StillAtWork
 from catena_acp.port.session_events import PromptBlock
 from catena_acp.trouble.troubles import Trouble

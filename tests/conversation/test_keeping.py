@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.workspace.keeping import upstream_words
-from catena.workspace.undo import undone, what
+from catena.workspace.keeping import undone, upstream_words, what
 from catena_acp.errors import ReadOnly, StillAtWork
 from catena_store.chains import hidden_sessions, links
 from catena_store.conversations import conversations

@@ -12,7 +12,8 @@ from catena_acp.changes.changed_file import By, FileContents, FileState, OnDisk
 from catena_acp.changes.hunks import diffs_of_files
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.snapshots import keeping
-from catena_acp.snapshots.keeping import FileSnapshots, SnapshotScope
+from catena_acp.snapshots.keeping import FileSnapshots
+from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.database.database import Database
 from catena_store.ids import utc_now
 from support.conversations.rehearsed import Desk, World

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from catena.history.entries import HistoryEntry
+from catena.history.entries import HistoryEntry, HistoryScope, Repositories, repository_of
 from catena.history.finding import Hits, MessageFinder, answers, ranked
 from catena.history.listing import HistoryListing
-from catena.history.query import HistoryQuery
-from catena.history.ranking import Quality
+from catena.history.query import HistoryQuery, Quality
 from catena.history.reading import HistoryReader
-from catena.history.scopes import HistoryScope, Repositories, repository_of
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.finding import history

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+from catena.history.entries import HistoryScope
 from catena.history.listing import HistoryListing
 from catena.history.other_tools import ForeignReader
 from catena.history.query import HistoryQuery
-from catena.history.scopes import HistoryScope
 from catena_acp.transcripts.copies import Copies
 from catena_store.ids import new_id
 from support.storage.rows import store

@@ -9,11 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catena.history.entries import EntryState, HistoryEntry
+from catena.history.entries import EntryState, HistoryEntry, HistoryScope
 from catena.history.listing import HistoryListing, HistoryMatch, Hold, Matches
-from catena.history.query import HistoryQuery
-from catena.history.ranking import Quality, Span, spans
-from catena.history.scopes import HistoryScope
+from catena.history.query import HistoryQuery, Quality, Span, spans
 from support.counted_work import calls_counted
 
 NOW = datetime(2026, 11, 23, 14, 0, tzinfo=UTC)

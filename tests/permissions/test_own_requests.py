@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from catena_acp.errors import FileRefused
-from catena_acp.permissions.own_requests import OwnRequests, Unshown
+from catena_acp.permissions.own_request_policy import OwnRequests
+from catena_acp.permissions.own_requests import Unshown
 from catena_acp.protocol.files import FileAccess
 from catena_acp.spoken.call import Call
 from catena_store.records import Kind

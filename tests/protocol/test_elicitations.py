@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from catena.workspace.questions.form_lines import given_input
+from catena.workspace.questions.forms import given_input
 from catena_acp.port.elicitation.checks import Input, check, content_of, default_of
 from catena_acp.port.elicitation.requests import (
     Elicitation,

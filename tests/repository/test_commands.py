@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from catena.acts.perform import meant_command
 from catena.acts.table import FrontCommand, FrontName, by_names, command_with_rest, commands_of, verbs_of
+from catena.acts.unknown import meant_command
 from catena.keys.keymap import DEFAULT_KEYS
 from catena.linear.commands.commands import COMMANDS as LINES
 from catena.screens.chat.commands.table import SLASH_COMMANDS, listed_commands, typed_command

@@ -8,7 +8,7 @@ from typing import Any
 from catena.screens.checkpoints.screen import CheckpointsScreen
 from catena.settings.settings import CheckpointSetting, Settings
 from catena_acp.conversation.inspection.price import Price
-from catena_store.conversations import rewind_requests
+from catena_store.conversations import checkpoints
 from catena_store.conversations.checkpoints import Frequency
 from catena_store.database.database import Database, default_path
 from support.conversations.rehearsed import World
@@ -214,7 +214,7 @@ async def test_k09_an_agents_wish_to_rewind_is_asked_in_the_panel_and_done_after
         await person.sees("  half")
         # As the tool does, in a process of its own: the store is looked at anew where another process wrote.
         async with Database.open(default_path()) as db, db.write() as tx:
-            await rewind_requests.ask(
+            await checkpoints.ask_for_rewind(
                 tx,
                 id="q",
                 conversation_id=good.conversation_id,

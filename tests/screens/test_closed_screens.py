@@ -16,8 +16,8 @@ from textual.messages import Prune
 from textual.widget import Widget
 from textual.worker import WorkerError
 
-from catena.history import other_tools, preview, scopes
-from catena.screens.common.list_screen import ListScreen
+from catena.history import entries, other_tools, preview
+from catena.screens.common.dialog import ListScreen
 from catena.screens.history.picker import HistoryScreen
 from support.screen.pilot import Person, at_the_screen
 
@@ -27,7 +27,11 @@ def _own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CATENA_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("CATENA_REHEARSAL_HOME", str(tmp_path / "rehearsal"))
     # The loop keeps a limit that was not reached, with all that was under way then, until its time is over.
-    for module, limit in ((other_tools, "_AGENTS_SECONDS"), (preview, "_LOOK_SECONDS"), (scopes, "_SECONDS")):
+    for module, limit in (
+        (other_tools, "_AGENTS_SECONDS"),
+        (preview, "_LOOK_SECONDS"),
+        (entries, "_SECONDS"),
+    ):
         monkeypatch.setattr(module, limit, 1.0)
 
 

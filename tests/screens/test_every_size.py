@@ -20,12 +20,11 @@ from catena.screens.chat.panels.attachments import ShellPanel
 from catena.screens.chat.panels.elicitation import Asked, ElicitationBand, Fields, FormEnding
 from catena.screens.chat.panels.plan import PlanPanel
 from catena.screens.chat.screen import ChatScreen
-from catena.screens.common.dialog import Dialog
-from catena.screens.common.list_screen import ListScreen
+from catena.screens.common.dialog import Dialog, ListScreen
 from catena.screens.common.page import ReadingScreen
 from catena.themes import catalog
 from catena.themes.catalog import SHIPPED, ThemeCatalog
-from catena.themes.depth import ColourDepth
+from catena.themes.colours import ColourDepth
 from support.screen.pilot import Person
 from support.sizes.begun import START
 from support.sizes.branches import BRANCHES, PLACES

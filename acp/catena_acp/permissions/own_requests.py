@@ -9,7 +9,7 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from enum import Enum, StrEnum
+from enum import Enum
 from pathlib import PurePosixPath
 
 from catena_acp.port.session_events import (
@@ -20,15 +20,6 @@ from catena_acp.port.session_events import (
     ToolTerminal,
     ToolText,
 )
-
-
-class OwnRequests(StrEnum):
-    """The treatment of a request to write or to run something that no permission request covered."""
-
-    RECORD = "record"  # do it, and say in the transcript that nobody was asked
-    ASK = "ask"  # ask the person first
-    REFUSE = "refuse"
-
 
 MAX_SHOWN = 200_000  # characters of a file whose change is shown
 

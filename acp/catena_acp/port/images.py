@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from catena_store.records import Attachment
-from catena_store.windows.attachments import MOST_BYTES, from_bytes, mime_of
+from catena_store.windows.attached_files import MOST_BYTES, from_bytes, mime_of
 
 # What models and viewers look at.
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})

@@ -37,10 +37,10 @@ from acp.schema import (
 from pydantic import BaseModel, ValidationError
 
 from catena_acp.errors import FileRefused, TerminalRefused
+from catena_acp.permissions.own_request_policy import OwnRequests
 from catena_acp.permissions.own_requests import (
     ALLOW,
     OPTIONS,
-    OwnRequests,
     command_run,
     file_asked,
     file_written,

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from catena_acp.errors import FileRefused
-from catena_acp.permissions.own_requests import MAX_SHOWN, OwnRequests, Unshown
+from catena_acp.permissions.own_request_policy import OwnRequests
+from catena_acp.permissions.own_requests import MAX_SHOWN, Unshown
 
 MAX_READ = 8 * 1024 * 1024  # bytes of one answer
 MAX_SCANNED = 256 * 1024 * 1024  # bytes read to find the requested lines

@@ -11,10 +11,9 @@ from catena_acp.rehearsal.rpc import INTERNAL_ERROR, MessageLog, Refusal
 from catena_acp.rehearsal.scenes import prose
 from catena_acp.rehearsal.scenes.delegation import DELEGATION
 from catena_acp.rehearsal.scenes.failures import FAILURES
-from catena_acp.rehearsal.scenes.scene import Scene
 from catena_acp.rehearsal.scenes.speech import SPEECH
 from catena_acp.rehearsal.scenes.tools import TOOLS
-from catena_acp.rehearsal.script import ScriptStep, read_script
+from catena_acp.rehearsal.script import Scene, ScriptStep, read_script
 from catena_acp.rehearsal.turn import ScriptedTurn, TurnCancelled, TurnStopped
 
 _CONTEXT_SIZE = 200_000

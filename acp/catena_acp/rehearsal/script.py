@@ -1,14 +1,12 @@
-"""The script language: the scenes that a prompt names.
-
-A scene stands on its own line or between semicolons: a lower-case name and its arguments. Anything else is prose and
-ignored; a prompt of prose alone gets a friendly answer.
-"""
+"""The script language: the scenes that a prompt names, their type, and patterns for their arguments."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from catena_acp.rehearsal.turn import ScriptedTurn
 
 _SEPARATORS = re.compile(r"[\n;]")
 _STEP = re.compile(r"/?([a-z][a-z0-9-]*!?)(?:\s+(.*))?")
@@ -45,3 +43,28 @@ def _read_step(part: str, forms: Mapping[str, str]) -> ScriptStep | None:
     form = forms.get(spoken[1])
     arguments = None if form is None else re.fullmatch(form, (spoken[2] or "").strip())
     return None if arguments is None else ScriptStep(spoken[1], arguments)
+
+
+RunScene = Callable[[ScriptedTurn, ScriptStep], None]
+
+NOTHING: Final = ""
+TEXT: Final = r"(?P<text>.+)"
+OPTIONAL_TEXT: Final = r"(?P<text>.*)"
+WORD: Final = r"(?P<word>\S+)"
+CUE: Final = r"cue (?P<cue>[\w-]+)"
+OPTIONAL_SECONDS: Final = r"(?P<seconds>\d+(?:\.\d+)?)?"
+
+
+class Scene(NamedTuple):
+    """A scene: a pattern of its arguments, a function, and the lines of ``help``."""
+
+    form: str
+    run: RunScene
+    usage: str
+    about: str
+    needs: tuple[str, ...] = ()  # the client's capability without which it shows nothing
+
+
+def text_content(text: str) -> dict[str, Any]:
+    """Text as content of a tool call."""
+    return {"type": "content", "content": {"type": "text", "text": text}}

@@ -8,25 +8,16 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 
 from catena_acp.process_group import is_running
+from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.database.database import Database
 from catena_store.errors import SnapshotFailed, StoreError
 from catena_store.snapshots import turns
 from catena_store.snapshots.repository import SnapshotRepository, work_tree
 from catena_store.snapshots.trees import DirectorySnapshot
 from catena_store.snapshots.turns import CutOffTurn
-
-
-class SnapshotScope(StrEnum):
-    """The directories whose files are kept around turns."""
-
-    REPOSITORIES = "repositories"  # those in a git work tree of the person's
-    EVERYWHERE = "everywhere"
-    OFF = "off"
-
 
 PATIENCE = 0.15  # seconds that a prompt waits for the snapshot before it
 CHANGE_PATIENCE = 2.0  # and that a change through us waits

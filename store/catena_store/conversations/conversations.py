@@ -1,7 +1,9 @@
-"""Conversations: creating, finding, listing, titling, archiving and deleting them."""
+"""Conversations: creating, finding, listing, titling and deleting them, and the directories and servers they add."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -279,3 +281,56 @@ def _listed(cwd: str | None, archived: bool = False) -> tuple[str, tuple[object,
 async def _change(tx: Writer, id: str, assignment: str, *values: object) -> None:
     if not await tx.run(f"UPDATE conversation SET {assignment} WHERE id = ?", (*values, id)):
         raise NotFound("conversation", id)
+
+
+async def add_directory(tx: Writer, conversation_id: str, path: str) -> bool:
+    """Add a directory by its absolute path; False where the conversation has it already."""
+    return bool(
+        await tx.run(
+            "INSERT INTO conversation_directory (conversation_id, path, position)"
+            " SELECT ?1, ?2, coalesce(max(position), 0) + 1 FROM conversation_directory WHERE conversation_id = ?1"
+            " ON CONFLICT DO NOTHING",
+            (conversation_id, path),
+        )
+    )
+
+
+async def remove_directory(tx: Writer, conversation_id: str, path: str) -> bool:
+    """Remove a directory; False where the conversation has none of that path."""
+    return bool(
+        await tx.run(
+            "DELETE FROM conversation_directory WHERE conversation_id = ? AND path = ?",
+            (conversation_id, path),
+        )
+    )
+
+
+async def directories(r: Reader, id: str) -> tuple[str, ...]:
+    """The conversation's further directories, in the order in which they were added."""
+    found = await r.all(
+        "SELECT path FROM conversation_directory WHERE conversation_id = ? ORDER BY position", (id,)
+    )
+    return tuple(path for (path,) in found)
+
+
+Server = Mapping[str, object]  # as the protocol has it
+
+
+async def add_servers(tx: Writer, conversation_id: str, servers: Sequence[Server]) -> None:
+    """Add servers behind those that the conversation has."""
+    await tx.run_many(
+        "INSERT INTO conversation_mcp_server (conversation_id, position, server)"
+        " SELECT ?1, coalesce(max(position), 0) + 1, ?2 FROM conversation_mcp_server WHERE conversation_id = ?1",
+        [(conversation_id, rows.as_json(server)) for server in servers],
+    )
+
+
+async def servers(r: Reader, id: str) -> tuple[dict[str, object], ...]:
+    """The conversation's servers, in the order in which they were added; an unreadable row is skipped."""
+    found = await r.all(
+        "SELECT server FROM conversation_mcp_server WHERE conversation_id = ? AND json_valid(server)"
+        " ORDER BY position",
+        (id,),
+    )
+    servers = [json.loads(server) for (server,) in found]
+    return tuple(server for server in servers if isinstance(server, dict))

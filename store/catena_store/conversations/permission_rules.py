@@ -1,4 +1,4 @@
-"""Permission rules of the person: of a project, and of one conversation."""
+"""Permission rules of the person, of a project and of a conversation, and answers on files of projects by content."""
 
 from __future__ import annotations
 
@@ -66,3 +66,18 @@ async def that_may_hold(
         StoredRule(id, place, whose, kind, pattern, bool(allow))
         for id, place, whose, kind, pattern, allow in found
     )
+
+
+async def answer_for_file(tx: Writer, path: str, digest: str, *, trusted: bool) -> None:
+    """Store the answer about a file with this content, in place of an earlier one."""
+    await tx.run(
+        "INSERT INTO trusted_file (path, digest, trusted, answered_at) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (path, digest) DO UPDATE SET trusted = excluded.trusted, answered_at = excluded.answered_at",
+        (path, digest, int(trusted), tx.now()),
+    )
+
+
+async def answer_on_file(r: Reader, path: str, digest: str) -> bool | None:
+    """The answer about a file with this content; None if it was not asked for."""
+    found = await r.one("SELECT trusted FROM trusted_file WHERE path = ? AND digest = ?", (path, digest))
+    return bool(found[0]) if found else None

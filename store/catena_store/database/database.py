@@ -10,6 +10,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -541,3 +542,28 @@ def _is_sound(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+_MOST_COMPLAINTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The findings of a check of the whole file."""
+
+    complaints: tuple[str, ...]  # in SQLite's words; none where the file is sound
+    conversations: int
+    messages: int
+
+
+async def check(r: Reader, *, compare_indexes: bool = False) -> Health:
+    """Check the whole file; comparing indexes with their tables takes longer. Raises StoreUnusable."""
+    pragma = "integrity_check" if compare_indexes else "quick_check"
+    complaints = await r.all(f"PRAGMA {pragma}({_MOST_COMPLAINTS})")
+    conversations = await r.one("SELECT count(*) FROM conversation")
+    messages = await r.one("SELECT count(*) FROM message")
+    return Health(
+        complaints=tuple(words for (words,) in complaints if words != "ok"),
+        conversations=conversations[0] if conversations else 0,
+        messages=messages[0] if messages else 0,
+    )

@@ -1,4 +1,7 @@
-"""Snippets: the words around what a search found in a text. Pure."""
+"""Search over the messages of all conversations: the newest hit of each, why it is one, and where it stands.
+
+However frequent the words are, and however few the conversations, a bounded number of rows is looked at.
+"""
 
 from __future__ import annotations
 

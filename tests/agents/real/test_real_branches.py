@@ -30,8 +30,9 @@ from catena_acp.conversation.asides.asides import AsideEnded
 from catena_acp.conversation.conversations.conversations import Conversations
 from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.snapshots import keeping
-from catena_acp.snapshots.keeping import FileSnapshots, SnapshotScope
+from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import FileChoice
+from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.conversations.checkpoints import Frequency
 from catena_store.database.database import Database
 from catena_store.ids import utc_now

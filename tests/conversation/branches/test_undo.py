@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from catena.workspace.keeping import undone, what
 from catena.workspace.tab import Tab
-from catena.workspace.undo import undone, what
 from catena_acp.errors import NotToBeUndone, StillAtWork
 from catena_store.conversations import conversations, messages
 from catena_store.conversations.branches import siblings

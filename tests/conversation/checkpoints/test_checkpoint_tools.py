@@ -24,9 +24,8 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.services import Checkpointing
 from catena_acp.conversation.checkpoints.agent_rewinds import RewindRequests
-from catena_store.conversations import rewind_requests
-from catena_store.conversations.checkpoints import Frequency
-from catena_store.conversations.rewind_requests import RewindAnswer, RewindRequest
+from catena_store.conversations import checkpoints
+from catena_store.conversations.checkpoints import Frequency, RewindAnswer, RewindRequest
 from catena_store.records import Kind
 from catena_store.windows import queue
 from support.conversations.rehearsed import Desk, World, open_window
@@ -270,6 +269,6 @@ async def answer_of(desk: Desk) -> RewindAnswer | None:
     """What became of the only request."""
     async with desk.db.read() as reader:
         rows = await reader.all("SELECT id FROM rewind_request")
-        request = await rewind_requests.get(reader, rows[0][0])
+        request = await checkpoints.rewind_request(reader, rows[0][0])
     assert request is not None and len(rows) == 1
     return request.answer

@@ -18,7 +18,7 @@ from catena_store.conversations import conversations
 from catena_store.errors import NotAttachable
 from catena_store.records import Attachment, Kind, MessageState
 from catena_store.windows import attachments, queue, windows
-from catena_store.windows.attachments import MOST_BYTES, from_bytes, mime_of, read_file
+from catena_store.windows.attached_files import MOST_BYTES, from_bytes, mime_of, read_file
 from support.clients.command_line import Catena, run
 from support.conversations.rehearsed import Desk, World
 from support.storage.rows import new_conversation, say, store

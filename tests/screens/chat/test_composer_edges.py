@@ -9,7 +9,7 @@ import pytest
 from textual.app import ComposeResult
 
 from catena.screens.chat.bars.tabs import TabBar, TabLabel
-from catena.text.mode_text import acts_unasked, runs_everything
+from catena.text.agent_text import acts_unasked, runs_everything
 from support.screen.messages import taken_in
 from support.screen.pilot import Person, at_the_screen
 from support.screen.themed import ThemedApp

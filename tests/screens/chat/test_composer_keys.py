@@ -15,7 +15,7 @@ from catena.widgets.composer import Composer
 from catena_acp.continuity.services import Tenure
 from catena_acp.conversation.prompts.queue import PromptQueue, TakenPrompt
 from catena_acp.port.port import AgentSpec
-from catena_store.conversations import trusted_files
+from catena_store.conversations import permission_rules
 from support.screen.pilot import Person, at_the_screen
 from support.screen.terminal import EMPTY_BOX, KEYS, Place
 
@@ -348,7 +348,7 @@ async def test_u01_the_name_of_a_template_that_is_not_wanted_waits_for_the_agent
     async def refused(*_: object) -> bool:
         return False
 
-    monkeypatch.setattr(trusted_files, "answer_of", refused)
+    monkeypatch.setattr(permission_rules, "answer_on_file", refused)
     monkeypatch.setenv("CATENA_CONFIG_DIR", str(tmp_path / "config"))
     for folder, name in ((".catena/prompts", "review"), ("config/prompts", "reviewer")):
         (tmp_path / folder).mkdir(parents=True)

@@ -14,10 +14,10 @@ from textual.geometry import Offset
 from textual.pilot import Pilot
 
 from catena.screens.chat.panels.elicitation import ElicitationPanel
-from catena.terminal.key_pace import KeyPace
+from catena.terminal.times import KeyPace
 from catena.widgets.band import Band
 from catena.widgets.fields.form_fields import ChoiceList, FieldInput
-from catena.workspace.questions.form_draft import FormDraft
+from catena.workspace.questions.forms import FormDraft
 from catena_acp.continuity.conversation_events import ElicitationOpened
 from catena_acp.port.elicitation.requests import Elicitation, Form, WebPage
 from catena_acp.protocol.elicitations import elicitation_of

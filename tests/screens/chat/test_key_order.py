@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from catena.terminal.key_pace import KeyPace
+from catena.terminal.times import KeyPace
 from support.screen.pilot import Person, at_the_screen
 from support.screen.terminal import EMPTY_BOX, KEYS, Place, Terminal
 

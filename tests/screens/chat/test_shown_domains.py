@@ -15,7 +15,7 @@ from catena.screens.common.page import noted_page
 from catena.settings.settings import Settings
 from catena.settings.tables import AgentSetting
 from catena.text.changes_text import shown_path, touched_words
-from catena_acp.conversation.inspection.changes import FileTouched
+from catena_acp.conversation.inspection.file_changes import FileTouched
 from support.screen.pilot import Person, at_the_screen
 
 

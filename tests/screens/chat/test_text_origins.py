@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.pilot import Pilot
 
 from catena.widgets.composer import Composer
-from catena.workspace.questions.form_draft import FormDraft
+from catena.workspace.questions.forms import FormDraft
 from catena_acp.port.elicitation.requests import Form
 from catena_acp.protocol.elicitations import elicitation_of
 from catena_store.conversations import conversations, messages

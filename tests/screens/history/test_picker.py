@@ -13,9 +13,8 @@ import pytest
 
 import catena.screens.history.rows.list as history_list
 from catena.history import steps
-from catena.history.entries import HistoryEntry
+from catena.history.entries import HistoryEntry, HistoryScope
 from catena.history.finding import ranked
-from catena.history.scopes import HistoryScope
 from catena.screens.history import picker
 from catena.screens.history import preview as preview_reading
 from catena.screens.history.picker import HistoryScreen

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.desktop.opening import NotOpened, OpenedFiles, open_file, opener
+from catena.desktop.files import NotOpened, OpenedFiles, open_file, opener
 from catena.text.call_text import image_words
 from catena_acp.continuity.turns.reducer import Attach, Reducer
 from catena_acp.port.images import MOST_IMAGES, ImageNote, note_of_image, pixels_of, received_image

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 from textual import events
 
-from catena.desktop.pasted_paths import pasted_paths
+from catena.desktop.files import pasted_paths
 from catena.screens.chat.prompt.dropped_files import DroppedFiles
 from support.screen.pilot import at_the_screen
 

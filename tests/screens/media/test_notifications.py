@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from catena.app.attention import PATIENCE, Attention, is_away
-from catena.terminal.control.notifications import (
+from catena.terminal.control.replies import OscReply, Reply, VersionReply
+from catena.terminal.control.sequences import (
     Notification,
     NotificationForm,
     form_by_environment,
     notification_sequence,
 )
-from catena.terminal.control.replies import OscReply, Reply, VersionReply
 from support.screen.terminal import EXECUTABLE, Place, Terminal
 
 ANSWERED = Notification("Fix the login", "answered", "turn-1")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from catena.mentions.index import OFFERED, FileIndex
-from catena.mentions.syntax import Mention, readings_in, unfinished, written
+from catena.mentions.mentions import Mention, readings_in, unfinished, written
 
 LONG_AGO = 1_000_000_000
 

@@ -10,7 +10,7 @@ from textual import events
 
 from catena.settings.settings import Settings
 from catena.terminal.shell_command import BoundedOutput
-from catena.text.shell_text import ShellText, output_block, plain_output, shell_text
+from catena.text.prompt_text import ShellText, output_block, plain_output, shell_text
 from support.clients.protocol import heard, runs, spec
 from support.conversations.rehearsed import World
 from support.screen.pilot import Person, at_the_screen

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.app.window_title import WindowTitle
+from catena.app.attention import WindowTitle
 from support.screen.terminal import EMPTY_BOX, Place
 
 KEPT, RESTORED = b"\x1b[22;2t", b"\x1b[23;2t"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from catena_store.chains import link_history, links, turns
+from catena_store.chains import links, turns
 from catena_store.chains.turns import TurnPlace
 from catena_store.database.database import Writer
 from catena_store.records import Kind, StopReason
@@ -36,10 +36,10 @@ async def test_m03_what_links_carried_is_read_by_index(tmp_path: Path) -> None:
     async with store(tmp_path) as db, db.write() as tx:
         await two_links(tx)
         read = Explained(tx)
-        loads = await link_history.turns_by_link(read, ["a", "b", "nobody"])
-        ends = await link_history.extent(read, "a", loads["a"])
-        await link_history.events(read, "a")
-        await link_history.previews(read, ["u1"])
+        loads = await links.turns_by_link(read, ["a", "b", "nobody"])
+        ends = await links.extent(read, "a", loads["a"])
+        await links.events_of(read, "a")
+        await links.previews(read, ["u1"])
         await turns.place_on(read, "n3")
         assert read.scans("t", "m", "f", "l", "e", "message", "turn", "link_event") == []
     assert {link: load.count for link, load in loads.items()} == {"a": 2, "b": 1}
@@ -70,5 +70,5 @@ async def test_m09_a_look_is_recorded_again_for_its_time(tmp_path: Path) -> None
         await two_links(tx)
         for _ in range(2):
             await links.record(tx, "a", links.LOOKED, "yes: it loads", again=True)
-        events = [event.event for event in await link_history.events(tx, "a")]
+        events = [event.event for event in await links.events_of(tx, "a")]
     assert events == [links.BORN, links.LOOKED, links.LOOKED]

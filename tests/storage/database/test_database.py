@@ -17,9 +17,8 @@ from pathlib import Path
 import pytest
 
 from catena_store.conversations import conversations
-from catena_store.database import health
-from catena_store.database.database import Database, Writer, data_directory, default_path
-from catena_store.database.health import Health
+from catena_store.database import database
+from catena_store.database.database import Database, Health, Writer, data_directory, default_path
 from catena_store.database.location import on_network
 from catena_store.errors import StoreBusy, StoreError, StoreFull, StoreReadOnly, StoreUnusable
 from catena_store.windows import inputs
@@ -363,13 +362,13 @@ async def test_a_sound_file_has_no_complaints_and_a_damaged_one_has(tmp_path: Pa
             await new_conversation(tx)
             await say(tx, "m1", None, "hello")
         async with db.read() as r:
-            assert await health.check(r) == Health(complaints=(), conversations=1, messages=1)
+            assert await database.check(r) == Health(complaints=(), conversations=1, messages=1)
         async with db.write() as tx:
             await tx.run("PRAGMA ignore_check_constraints = ON")
             await tx.run("UPDATE message SET kind = 'poem'")
             await tx.run("PRAGMA ignore_check_constraints = OFF")
         async with db.read() as r:
-            (complaint,) = (await health.check(r)).complaints
+            (complaint,) = (await database.check(r)).complaints
             assert "message" in complaint
 
 

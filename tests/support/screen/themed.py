@@ -8,7 +8,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 from catena.terminal.compositor import SparingCompositor
 from catena.themes.catalog import DARK, ThemeCatalog
-from catena.themes.depth import ColourDepth
+from catena.themes.colours import ColourDepth
 
 
 class ThemedApp(App[None]):

@@ -16,8 +16,7 @@ from textual.widgets import Input, TextArea
 
 from catena.app.app import CatenaApp
 from catena.keys.actions import ACTIONS
-from catena.themes.colours import contrast
-from catena.themes.depth import ColourDepth
+from catena.themes.colours import ColourDepth, contrast
 from catena.widgets.band import BandText
 from catena.widgets.sheet_edges import Foot
 from catena.widgets.typing_box import TypingBox

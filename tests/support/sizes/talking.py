@@ -12,8 +12,8 @@ from catena.screens.chat.panels.attachments import AttachmentBar
 from catena.screens.chat.panels.elicitation import ElicitationPanel
 from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.queue import QueueList
+from catena.screens.chat.panels.start import Welcome
 from catena.screens.chat.panels.trouble import TroublePanel
-from catena.screens.chat.panels.welcome import Welcome
 from catena.screens.common.page import PageScreen
 from catena.widgets.completion import CompletionList
 from support.screen.pilot import Person, at_the_screen

@@ -23,7 +23,7 @@ from catena_store.records import (
     StopReason,
     TurnEnvironment,
 )
-from catena_store.windows import attachments
+from catena_store.windows import attached_files, attachments
 from support.storage.rows import Clock, a_turn, new_conversation, new_link
 
 # A NUL is exported as its picture.
@@ -167,7 +167,7 @@ class Family:
         _, _, prompt = self.prompts[place % len(self.prompts)]
         async with self.db.write() as tx:
             files = [
-                attachments.from_bytes(text.encode() + bytes([place % 256, 0]), f"{place}.bin", path="/f")
+                attached_files.from_bytes(text.encode() + bytes([place % 256, 0]), f"{place}.bin", path="/f")
             ]
             await attachments.add_to_message(tx, prompt, files)
             await messages.update(tx, prompt, data={"attachments": [each.described() for each in files]})

@@ -22,7 +22,7 @@ from catena_acp.continuity.routing.prior_context import Budget
 from catena_acp.continuity.services import Printed, Services, SessionPlace, WhileIdle
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.conversations import Conversations
-from catena_acp.conversation.prompts.idle_work import IdleWork
+from catena_acp.conversation.prompts.schedule import IdleWork
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_store.database.database import Database, Writer
 from catena_store.records import AgentGroup, Owner

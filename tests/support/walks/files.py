@@ -29,8 +29,9 @@ from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError, FilesHalfMoved
 from catena_acp.snapshots import restoring as bringing
-from catena_acp.snapshots.keeping import FileSnapshots, SnapshotScope
+from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import FileChoice, RestorePlan
+from catena_acp.snapshots.scope import SnapshotScope
 from catena_store.conversations import conversations
 from catena_store.database.database import Database
 from catena_store.errors import StoreError

@@ -9,8 +9,8 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal
 
-from catena.acts.perform import unknown_argument
 from catena.acts.surface import Done, Here, LiveReport, Question, QuestionOption, Refused, Report, ReportRow
+from catena.acts.unknown import unknown_argument
 from catena.text.chain_text import (
     FREQUENCY_CHOICES,
     FREQUENCY_SENTENCES,

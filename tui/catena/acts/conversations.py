@@ -13,18 +13,18 @@ from catena.text.changes_text import WAY_BACK
 from catena.text.formats import background_words, from_home, time_or_day, truncate_left
 from catena.text.safe_text import safe_line
 from catena.workspace.directories import existing_directory, is_directory
-from catena.workspace.keeping import upstream_words
-from catena.workspace.tab import Tab
-from catena.workspace.undo import (
+from catena.workspace.keeping import (
     NOT_AGAIN,
     NOTHING,
     NOTHING_AGAIN,
     UndoResult,
     done_again,
     undone,
+    upstream_words,
     warning,
     what,
 )
+from catena.workspace.tab import Tab
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.database.database import Reader
 from catena_store.errors import StoreError

@@ -27,7 +27,7 @@ from catena_acp.changes.changed_file import UnreadFile
 from catena_acp.changes.hunks import diff_of_file
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.conversation.inspection.changes import FileTouched
+from catena_acp.conversation.inspection.file_changes import FileTouched
 from catena_acp.errors import FilesNotKept
 from catena_store.chains.turns import TurnPrompt
 from catena_store.errors import StoreError

@@ -1,4 +1,4 @@
-"""Acts on what is written and sent: the agent's context, the queue, files that go along."""
+"""Acts on what is written and sent: the agent's context, the queue, files that go along; and side questions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,22 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from catena.acts.surface import Done, Here, LiveReport, Question, QuestionOption, Refused, Report, ReportRow
+from catena.acts.agents import kept_agent
+from catena.acts.surface import (
+    AnswerTo,
+    Done,
+    Here,
+    LiveReport,
+    Question,
+    QuestionOption,
+    Refused,
+    Report,
+    ReportRow,
+    SideQuestion,
+)
 from catena.settings.agents import typed_agent
 from catena.text.formats import size_in_words
-from catena.text.safe_text import safe_line
+from catena.text.safe_text import safe, safe_line
 from catena.workspace.files_along import FilesAlong
 from catena.workspace.tab import Tab
 from catena.workspace.tab_branches import NO_PROMPTS
@@ -19,7 +31,7 @@ from catena_acp.errors import StillAtWork
 from catena_acp.port.port import AgentSpec
 from catena_store.errors import NotFound
 from catena_store.records import Attachment, QueueItem
-from catena_store.windows.attachments import MOST_FILES, read_file
+from catena_store.windows.attached_files import MOST_FILES, read_file
 
 
 async def clear(on: Here) -> Done:
@@ -221,3 +233,29 @@ def _image_limit(tab: Tab, image: Attachment) -> str:
     if limits.most is not None and images > limits.most:
         return f"{agent} takes {limits.most} images with a prompt; there are {images}."
     return ""
+
+
+async def btw(on: Here, question: str) -> Done:
+    """Ask a question, and more of them as long as the user likes."""
+    return await ask(on, SideQuestion(question, f"/btw {question}", "aside"))
+
+
+async def ask(on: Here, question: SideQuestion) -> Done:
+    """Ask what is asked beside the conversation, and take the answer where the user wants it."""
+    tab = on.tab
+    answer, to = await on.surface.ask_aside(tab, tab.conversation.asides.begin(tab.window), question)
+    if to is AnswerTo.DRAFT:
+        await on.surface.write(safe(answer))
+    elif to is AnswerTo.NEW_CONVERSATION:
+        spec = kept_agent(tab, on.settings)
+        if spec is None:
+            raise Refused("This conversation's agent is no longer installed.")
+
+        async def step() -> Tab:
+            opened = await on.tabs.open_new(spec, cwd=tab.conversation.record.cwd)
+            opened.write(f"{safe(answer)}\n\n")
+            return opened
+
+        await on.surface.go(step(), lambda opened: opened)
+        return Done("Add your request and send it; nothing has been sent yet.")
+    return Done()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from catena.acts.perform import shown_name
 from catena.acts.surface import Done, Here, LiveReport, Question, Refused, Report, ReportRow, Voice
 from catena.acts.table import FrontCommand, by_names, command_with_rest, verbs_of
+from catena.acts.unknown import shown_name
 from catena.settings.templates import Template
 from catena.text.chain_text import context_facts, context_place, link_facts
 from catena.text.safe_text import safe_line

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from catena.acts.asides import ask
-from catena.acts.perform import carry_out, unknown_argument
+from catena.acts.perform import carry_out
+from catena.acts.prompts import ask
 from catena.acts.surface import Done, Here, LiveReport, Question, Refused, Report, ReportRow, SideQuestion
+from catena.acts.unknown import unknown_argument
 from catena.errors import InvalidSettings, SettingsNotWritten
 from catena.settings.checks import check_names
 from catena.settings.effective import effective_settings, value_words

@@ -497,7 +497,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "login",
         "log in to this tab's agent",
-        "catena.acts.logins:login",
+        "catena.acts.agents:login",
         takes="named",
         leads=True,
         screen=Front(argument="[METHOD]"),
@@ -508,7 +508,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "logout",
         "log out of this tab's agent (clears its context)",
-        "catena.acts.logins:logout",
+        "catena.acts.agents:logout",
         leads=True,
         screen=Front(),
         lines=Front(summary="log out of the agent"),
@@ -550,7 +550,7 @@ ACTS: tuple[ActRow, ...] = (
     ActRow(
         "btw",
         "ask a side question (not saved)",
-        "catena.acts.asides:btw",
+        "catena.acts.prompts:btw",
         takes="question",
         leads=True,
         screen=Front(argument="QUESTION"),

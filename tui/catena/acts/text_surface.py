@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from catena.acts.perform import perform, refused_argument, unknown_command
+from catena.acts.perform import perform
 from catena.acts.surface import (
     AnswerTo,
     Here,
@@ -19,6 +19,7 @@ from catena.acts.surface import (
     Voice,
 )
 from catena.acts.table import by_names, command_with_rest, commands_of
+from catena.acts.unknown import refused_argument, unknown_command
 from catena.errors import CommandRefused
 from catena.settings.settings import Settings
 from catena.text.changes_text import size_words

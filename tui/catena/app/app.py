@@ -44,13 +44,12 @@ from catena.terminal.driver import BackgroundReported, ClipboardRead, TerminalDr
 from catena.terminal.images import TerminalImages
 from catena.terminal.key_gate import KeyGate
 from catena.terminal.output import write_within
-from catena.terminal.timers import call_after
+from catena.terminal.times import call_after
 from catena.text.safe_text import safe
 from catena.text.strips.safe_strips import SafeStrips
 from catena.themes.catalog import DARK, LIGHT, ThemeCatalog
-from catena.themes.depth import ColourDepth, colour_depth
-from catena.themes.dimming import DimSteps
-from catena.themes.variables import SparingStylesheet, has_dim_steps
+from catena.themes.colours import ColourDepth, colour_depth
+from catena.themes.variables import DimSteps, SparingStylesheet, has_dim_steps
 from catena.widgets.column import size_classes
 from catena.widgets.fields.text_fields import SafeInput, SafeTextArea, field_keys
 from catena.workspace.outgoing import OutgoingTexts, unsaved_answer_lines, unsaved_draft_lines, unstored_lines
@@ -59,7 +58,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from textual.filter import LineFilter
 
-    from catena.app.window_title import WindowTitle
+    from catena.app.attention import WindowTitle
     from catena.films.demo import Demo, PressedKeys
     from catena.screens.common.dialog import Dialog
     from catena.screens.settings.screen import SettingsScreen
@@ -90,7 +89,7 @@ _PARTS = (
     "catena.screens.chat.commands.dispatch",
     "catena.screens.chat.area.parts",
     "catena.transcript",
-    "catena.app.window_title",
+    "catena.app.attention",
 )
 _SWITCH_INTERVAL = 0.000_5  # seconds that such a thread runs before the loop may go on
 
@@ -460,7 +459,7 @@ class CatenaApp(App[None], inherit_bindings=False):
         """Name the window after the tab that has the keys."""
         event.stop()
         if self._title is None:
-            from catena.app.window_title import WindowTitle
+            from catena.app.attention import WindowTitle
 
             self._title = WindowTitle(self._write_past_screen, spelled=self._spelled)
         for tab in event.tabs:

@@ -22,7 +22,7 @@ from catena_acp.conversation.checkpoints.checkpoints import drawn, found, label_
 from catena_acp.errors import AgentError, NoCheckpoint
 from catena_acp.mcp.servers import OWN_NAMES
 from catena_store.chains import turns
-from catena_store.conversations import conversations, rewind_requests
+from catena_store.conversations import checkpoints, conversations
 from catena_store.conversations.checkpoints import Checkpoint, Frequency, SqliteCheckpoints, frequency_of
 from catena_store.database.database import Database, Reader, data_directory, default_path
 from catena_store.errors import StoreError
@@ -103,7 +103,7 @@ class AgentCheckpoints:
             record, window, _ = await self._place(reader)
         checkpoint = found(await self._store.list(record.id), key)
         async with self._db.write() as tx:
-            await rewind_requests.ask(
+            await checkpoints.ask_for_rewind(
                 tx,
                 id=self._new_id(),
                 conversation_id=record.id,

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from catena.history.scopes import repository_of
+from catena.history.entries import repository_of
 from catena.text.formats import from_home
 from catena.text.names import conversation_name
 from catena.text.safe_text import safe, safe_line

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from catena import __version__
 from catena.settings.agents import REHEARSAL, stored_agent, stored_names
-from catena.settings.settings import Settings, replay_budget
+from catena.settings.replays import replay_budget
+from catena.settings.settings import Settings
 from catena.settings.tables import absolute, additional_directories
 from catena.text.safe_text import safe_line
 from catena.workspace.directories import is_directory

@@ -121,7 +121,7 @@ class _HelpText(argparse.HelpFormatter):
 
 def did_you_mean(word: str, prog: str) -> str:
     """Advice on a word that is refused: the command behind ``prog`` that it nearly names, or where the help is."""
-    from catena.acts.perform import meant_command
+    from catena.acts.unknown import meant_command
 
     behind = [
         replace(each, name=name, words=name)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from catena.desktop.pasted_paths import is_wsl
+from catena.desktop.files import is_wsl
 from catena.terminal.control.clipboard_reading import IMAGES, ClipboardFailure, ClipboardImage
 
 _TIME = 5.0  # seconds for one program; PowerShell takes a second or two to start

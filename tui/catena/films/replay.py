@@ -16,16 +16,14 @@ from textual.pilot import Pilot
 from textual.timer import Timer, TimerCallback
 from textual.widgets import Static
 
-from catena.films.recording import Recording, rows_of
-from catena.films.timeline import ReplayTimeline, Step, View
+from catena.films.film import Recording, ReplayTimeline, Step, View, rows_of
 from catena.terminal.driver import BackgroundReported, TerminalDriver
-from catena.terminal.timers import call_after
+from catena.terminal.times import call_after
 from catena.text.safe_text import safe, safe_line
 from catena.text.strips.safe_strips import SafeStrips
 from catena.themes.catalog import DARK, LIGHT, ThemeCatalog
-from catena.themes.depth import ColourDepth, colour_depth
-from catena.themes.dimming import DimSteps
-from catena.themes.variables import has_dim_steps
+from catena.themes.colours import ColourDepth, colour_depth
+from catena.themes.variables import DimSteps, has_dim_steps
 from catena.transcript import Transcript
 from catena.widgets.column import Centred
 from catena.widgets.typing_box import EdgeWord, TypingBox

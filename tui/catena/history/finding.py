@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from catena.history.entries import HistoryEntry
+from catena.history.entries import HistoryEntry, HistoryScope
 from catena.history.listing import HistoryListing, Matches
-from catena.history.query import HistoryQuery, QueryFacts
-from catena.history.ranking import Quality, Span
+from catena.history.query import HistoryQuery, Quality, QueryFacts, Span
 from catena.history.reading import HistoryReader
-from catena.history.scopes import HistoryScope
 from catena.history.steps import between_keys
 from catena_store.database.database import Database
 from catena_store.finding import newest_hits

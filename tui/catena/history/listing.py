@@ -11,15 +11,16 @@ from itertools import accumulate, zip_longest
 from operator import attrgetter
 from typing import overload
 
-from catena.history.entries import EntryState, HistoryEntry
-from catena.history.query import HistoryQuery, Known, QueryFacts
-from catena.history.ranking import (
+from catena.history.entries import EntryState, HistoryEntry, HistoryScope, Repositories
+from catena.history.query import (
     LEAST_LETTERS,
+    HistoryQuery,
+    Known,
     Quality,
+    QueryFacts,
     folded,
     letters_in_order,
 )
-from catena.history.scopes import HistoryScope, Repositories
 from catena.history.steps import at_once
 
 _WORD = re.compile(r"[^\W_]")

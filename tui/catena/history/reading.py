@@ -7,11 +7,9 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Seque
 from datetime import datetime, timedelta
 from typing import Any
 
-from catena.history.entries import EntryState, HistoryEntry
+from catena.history.entries import EntryState, HistoryEntry, HistoryScope
 from catena.history.listing import HistoryListing
-from catena.history.query import FilterKind, HistoryQuery, QueryFacts, QueryFilter
-from catena.history.ranking import folded
-from catena.history.scopes import HistoryScope
+from catena.history.query import FilterKind, HistoryQuery, QueryFacts, QueryFilter, folded
 from catena_acp.process_group import process_start_time
 from catena_store.database.database import Database, Reader
 from catena_store.finding import history

@@ -17,9 +17,8 @@ from catena.linear.input import InputLine
 from catena.linear.narrator import Narrator
 from catena.linear.questions import Questions
 from catena.linear.rows import spoken
-from catena.text.long_text import is_long, piece_words
+from catena.text.prompt_text import SIGN, is_long, piece_words
 from catena.text.safe_text import safe_line
-from catena.text.shell_text import SIGN
 from catena.workspace.next_price import is_priced, read_next_price, shown_price
 from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs

@@ -12,7 +12,7 @@ from catena.linear.input import InputLine
 from catena.text.call_text import relative
 from catena.text.changes_text import MOST_LINES, change_lines
 from catena.text.safe_text import safe, safe_line
-from catena.workspace.questions.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
+from catena.workspace.questions.forms import DECLINED, about_field, given_input, page_lines, ways_of
 from catena.workspace.questions.permission_words import (
     NO_ANSWER,
     WITH_REASON,

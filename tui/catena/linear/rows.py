@@ -23,7 +23,7 @@ from catena.text.call_text import (
 )
 from catena.text.changes_text import change_lines, cut, spoken_size
 from catena.text.formats import duration_parts, size_in_words
-from catena.text.long_text import hidden_range, is_long, size_of_text
+from catena.text.prompt_text import hidden_range, is_long, size_of_text
 from catena.text.safe_text import safe, safe_line
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.spoken.blocks import PlanStep

@@ -16,8 +16,8 @@ from catena.errors import ExitStatus
 from catena.linear.output import LineOutput
 from catena.settings.linear import LinearSetting
 from catena.settings.settings import Start
-from catena.terminal.background_writer import BackgroundWriter
-from catena.terminal.control.notifications import NotificationForm
+from catena.terminal.control.sequences import NotificationForm
+from catena.terminal.output import BackgroundWriter
 
 if TYPE_CHECKING:
     from catena.linear.client import LinearClient

@@ -14,7 +14,7 @@ def check_theme(settings: Settings) -> None:
     if settings.theme is None:
         return
     from catena.themes.catalog import ThemeCatalog
-    from catena.themes.depth import ColourDepth
+    from catena.themes.colours import ColourDepth
 
     names = ThemeCatalog(ColourDepth.FULL, settings.themes).names
     if settings.theme in names:

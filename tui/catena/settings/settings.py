@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -50,12 +49,10 @@ from catena.settings.tables import (
     read_rules,
 )
 from catena.terminal.control.graphics import ImageDrawing
-from catena.terminal.control.notifications import NotificationForm
+from catena.terminal.control.sequences import NotificationForm
 from catena.themes.colours import COLOUR_NAMES, ThemeColours, is_colour
-from catena_acp.continuity.routing.prior_context import LONGEST, Budget
-from catena_acp.continuity.tool_calls import Mask
-from catena_acp.permissions.own_requests import OwnRequests
-from catena_acp.snapshots.keeping import SnapshotScope
+from catena_acp.permissions.own_request_policy import OwnRequests
+from catena_acp.snapshots.scope import SnapshotScope
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -458,14 +455,3 @@ class Start:
         """True if the person is to choose an agent, as far as that is known before the store is open."""
         given = self.agent or self.conversation_id or self.settings.agent
         return given is None and not self.picker and not self.note.has_tabs
-
-
-def replay_budget(settings: Settings) -> Budget:
-    """The budget of a replay, whose tool calls are masked as exports are."""
-
-    def new_mask() -> Mask:
-        from catena.text.secrets import SecretMask  # its rules take a while to compile
-
-        return SecretMask([re.compile(rule) for rule in settings.export.mask])
-
-    return Budget(settings.replay, min(LONGEST, settings.replay), new_mask)

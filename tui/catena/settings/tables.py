@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catena.errors import InvalidSettings
-from catena.keys.keymap import DEFAULT_KEYS, KeyMap, settled
 from catena.settings.definitions import Group, Takes, setting, written
 from catena.settings.file.document import SettingsDocument
 
 if TYPE_CHECKING:
+    from catena.keys.keymap import KeyMap
     from catena_acp.permissions.rule import Rule
 
 
@@ -25,6 +25,8 @@ def read_keys(document: Mapping[str, Any], wrong: Wrong) -> tuple[KeyMap, tuple[
 
     Raises InvalidSettings for an unknown action, a text that names no key, and a value of another kind.
     """
+    from catena.keys.keymap import DEFAULT_KEYS, settled
+
     table = document.get("keys", {})
     if not isinstance(table, dict):
         raise wrong(("keys",), 'must be a table: [keys] with action = "key"')

@@ -130,7 +130,7 @@ class KnownTemplates:
 
     async def read(self) -> tuple[Template, ...]:
         """Read the templates in a thread; without answers where the store cannot be read."""
-        from catena_store.conversations import trusted_files
+        from catena_store.conversations import permission_rules
 
         found = await asyncio.to_thread(find_templates, self.own, self.project)
         answers: dict[str, bool | None] = {}
@@ -139,16 +139,18 @@ class KnownTemplates:
                 async with self.store.read() as reader:
                     for each in found:
                         if each.of_project:
-                            answers[each.path] = await trusted_files.answer_of(reader, each.path, each.digest)
+                            answers[each.path] = await permission_rules.answer_on_file(
+                                reader, each.path, each.digest
+                            )
         return tuple(replace(each, allowed=answers.get(each.path)) for each in found)
 
 
 async def answer_about(template: Template, db: Database, *, allowed: bool) -> None:
     """Store the person's answer about a project's template as they saw it. Raises StoreError."""
-    from catena_store.conversations import trusted_files
+    from catena_store.conversations import permission_rules
 
     async with db.write() as tx:
-        await trusted_files.answer(tx, template.path, template.digest, trusted=allowed)
+        await permission_rules.answer_for_file(tx, template.path, template.digest, trusted=allowed)
 
 
 def _digest(data: bytes) -> str:

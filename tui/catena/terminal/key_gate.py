@@ -19,7 +19,7 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 from textual.widget import Widget
 
-from catena.terminal.key_pace import KeyPace
+from catena.terminal.times import KeyPace
 
 # Slices in which we had nothing to do; an action that is not done by then no longer holds the keys.
 _PATIENCE = 20

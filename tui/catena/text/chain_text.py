@@ -24,7 +24,7 @@ from catena_acp.conversation.inspection.price import Price
 from catena_acp.conversation.inspection.tree import BranchTail, Comparison
 from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec
-from catena_store.chains.link_history import MessagePreview
+from catena_store.chains.links import MessagePreview
 from catena_store.conversations.checkpoints import Checkpoint, Frequency
 from catena_store.conversations.tree import Kin, Lineage
 from catena_store.records import ContextSource, Kind, LinkState

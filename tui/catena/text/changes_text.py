@@ -10,7 +10,7 @@ from catena_acp.changes.changed_file import By, ChangedFile, FileContents, FileS
 from catena_acp.changes.hunks import relative_path
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.conversation.inspection.changes import FileTouched
+from catena_acp.conversation.inspection.file_changes import FileTouched
 from catena_acp.diff import DiffLine
 
 MOST_LINES = 12  # of a change that nobody asked to see whole

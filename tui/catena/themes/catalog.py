@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from textual.theme import BUILTIN_THEMES, Theme
 
-from catena.themes.colours import ThemeColours, mix
-from catena.themes.depth import ColourDepth
+from catena.themes.colours import ColourDepth, ThemeColours, mix
 from catena.themes.variables import terminal_theme, theme_of
 
 DARK = "catena-dark"

@@ -1,11 +1,16 @@
-"""A theme's colours as variables of styles, and the stylesheet, which parses again only where a change counts."""
+"""A theme's colours as variables of styles, the stylesheet that uses them, and the filter for steps of 16 colours."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from weakref import WeakKeyDictionary
 
+from rich.color import Color as RichColor
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
 from textual.css.errors import StylesheetError
 from textual.css.model import RuleSet
 from textual.css.parse import parse
@@ -14,10 +19,10 @@ from textual.css.tokenize import tokenize_values
 from textual.css.tokenizer import TokenError
 from textual.css.types import CSSLocation
 from textual.dom import DOMNode
+from textual.filter import LineFilter
 from textual.theme import Theme
 
-from catena.themes.colours import Grounds, ThemeColours
-from catena.themes.depth import ColourDepth
+from catena.themes.colours import ColourDepth, Grounds, ThemeColours
 
 # Drawn as the terminal's own colour, dim: its bright black is the ground in some palettes.
 DIM = "ansi_bright_black"
@@ -275,3 +280,25 @@ def _rules(
     for rule in rules:
         rule.__class__ = _Rule
     return rules
+
+
+_DIM = RichColor.parse(DIM.removeprefix("ansi_"))
+
+
+class DimSteps(LineFilter):
+    """Line filter that draws what is in the colour `DIM` in the terminal's own colour, dim."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments of a line with the dimmer steps as an attribute."""
+        return [
+            Segment(text, _dimmed(style) if style else style, control) for text, style, control in segments
+        ]
+
+
+@lru_cache(maxsize=1024)
+def _dimmed(style: Style) -> Style:
+    color = style.color
+    # Not the colour itself: Rich and Textual have several names for it, and these tell colours apart, too.
+    if color is None or (color.type, color.number) != (_DIM.type, _DIM.number):
+        return style
+    return style + Style(color="default", dim=True)

@@ -20,7 +20,7 @@ from textual.strip import Strip
 from textual.style import Style
 
 from catena.keys.bindings import bindings
-from catena.text.long_text import Pastes, is_long
+from catena.text.prompt_text import Pastes, is_long
 from catena.widgets.fields.text_fields import SafeTextArea, pasted_text
 from catena.widgets.pieces import ComposedText
 

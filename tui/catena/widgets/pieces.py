@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from textual.document._document import EditResult, Location
 
-from catena.text.long_text import Pastes, is_output, piece_words
+from catena.text.prompt_text import Pastes, is_output, piece_words
 from catena.widgets.fields.text_fields import EditedText
 
 _FIRST, _MOST = 0xD800, 0x400  # a mark begins with half of a surrogate pair, which no text from outside has

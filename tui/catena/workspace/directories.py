@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from catena.errors import CommandRefused
-from catena_store.records import TurnEnvironment
+
+if TYPE_CHECKING:
+    from catena_store.records import TurnEnvironment
 
 
 def git_branch(directory: str) -> str:

@@ -13,7 +13,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from catena.text.formats import joined
-from catena.text.long_text import Pastes
+from catena.text.prompt_text import Pastes
 from catena.text.safe_text import safe, safe_line
 
 if TYPE_CHECKING:  # a text may be written before there is a store, and tabs come with that

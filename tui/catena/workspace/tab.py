@@ -12,7 +12,7 @@ from catena.text.formats import joined
 from catena.text.names import conversation_name, names_apart
 from catena.text.safe_text import safe_line
 from catena.workspace.files_along import FilesAlong
-from catena.workspace.questions.form_draft import FormDraft
+from catena.workspace.questions.forms import FormDraft
 from catena.workspace.trouble import StandingTrouble, TabTrouble
 from catena_acp.continuity.conversation_events import (
     BackgroundChanged,

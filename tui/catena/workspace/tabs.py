@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from catena.text import chain_text
 from catena.text.formats import joined
 from catena.workspace.directories import MovedDirectory, moved_directories
-from catena.workspace.keeping import TabKeeping
+from catena.workspace.keeping import TabKeeping, TabUndo
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.panes import Pane, Panes, TabEvents
 from catena.workspace.tab import Tab, TurnsElsewhere
 from catena.workspace.tab_branches import TabBranches
-from catena.workspace.undo import TabUndo
 from catena_acp.continuity.cancellation import with_retries
 from catena_acp.continuity.conversation_events import ConversationEvent, PromptReturned
 from catena_acp.continuity.wording.problems import CutBy

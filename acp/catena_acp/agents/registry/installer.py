@@ -9,6 +9,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from catena_acp.agents.registry import downloads
+from catena_acp.agents.registry.downloads import is_archive, place_program, unpack
 from catena_acp.agents.registry.entries import Archive, NpmPackage, PythonPackage
 from catena_acp.agents.registry.installs import (
     Install,
@@ -19,7 +20,6 @@ from catena_acp.agents.registry.installs import (
     take_into_use,
 )
 from catena_acp.agents.registry.plans import InstallPlan
-from catena_acp.agents.registry.unpacking import is_archive, place_program, unpack
 from catena_acp.errors import DownloadFailed, InstallFailed
 
 _SIZE_SECONDS = 20

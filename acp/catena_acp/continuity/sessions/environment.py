@@ -36,7 +36,7 @@ from catena_acp.port.abilities import Abilities
 from catena_acp.port.port import AgentSpec, SessionSetup
 from catena_acp.trouble.troubles import Trouble
 from catena_store.chains import environments, turns
-from catena_store.conversations import directories, mcp_servers, trusted_files
+from catena_store.conversations import conversations, permission_rules
 from catena_store.database.database import Writer
 from catena_store.errors import StoreError
 from catena_store.records import TurnEnvironment
@@ -146,7 +146,7 @@ class Environment:
         """Read which directories and MCP servers the conversation was given."""
         with contextlib.suppress(StoreError):
             async with self._services.db.read() as reader:
-                self.directories = await directories.of_conversation(reader, self._conversation_id)
+                self.directories = await conversations.directories(reader, self._conversation_id)
         await self.servers.load()
 
     @property
@@ -331,7 +331,7 @@ class _SessionServers:
         """Read which servers the conversation was given."""
         with contextlib.suppress(StoreError):
             async with self._services.db.read() as reader:
-                self._kept = await mcp_servers.of_conversation(reader, self._conversation_id)
+                self._kept = await conversations.servers(reader, self._conversation_id)
 
     async def look(self, cwd: str) -> None:
         """Read the project's file anew, and what the person answered about it."""
@@ -341,14 +341,14 @@ class _SessionServers:
         if self.project is not None:
             with contextlib.suppress(StoreError):
                 async with self._services.db.read() as reader:
-                    self.allowed = await trusted_files.answer_of(
+                    self.allowed = await permission_rules.answer_on_file(
                         reader, self.project.path, self.project.digest
                     )
 
     async def answer(self, project: ProjectFile, *, allowed: bool) -> None:
         """Store the person's answer about a file as they saw it. Raises StoreError."""
         async with self._services.db.write() as tx:
-            await trusted_files.answer(tx, project.path, project.digest, trusted=allowed)
+            await permission_rules.answer_for_file(tx, project.path, project.digest, trusted=allowed)
         if self.project is not None and self.project.digest == project.digest:
             self.allowed = allowed
 

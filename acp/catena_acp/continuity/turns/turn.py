@@ -67,7 +67,7 @@ from catena_store import places
 from catena_store.chains import links, turns
 from catena_store.chains import usage as expenses
 from catena_store.chains.links import Unset
-from catena_store.conversations import directories, messages
+from catena_store.conversations import conversations, messages
 from catena_store.database.database import Writer
 from catena_store.errors import StoreBusy, StoreError
 from catena_store.records import (
@@ -493,7 +493,7 @@ class RunningTurn:
         try:
             async with self._services.db.read() as reader:
                 whose = self.turn.conversation_id
-                further = (*self.live.directories, *await directories.of_conversation(reader, whose))
+                further = (*self.live.directories, *await conversations.directories(reader, whose))
                 rules = await rules_in_force(reader, directory, whose, everywhere, further)
         except StoreError:
             return None  # what cannot be read allows nothing

@@ -14,14 +14,14 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from catena_acp.agents.catalog import login_hint, logout_hint
-from catena_acp.agents.login_methods import (
+from catena_acp.agents.agent import (
     TerminalLogin,
     Variable,
     offered_methods,
     terminal_login,
     variables_of,
 )
+from catena_acp.agents.catalog import login_hint, logout_hint
 from catena_acp.continuity.cancellation import shielded, with_retries
 from catena_acp.continuity.conversation_events import (
     ConversationEvent,

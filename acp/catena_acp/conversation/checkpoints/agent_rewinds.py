@@ -27,9 +27,8 @@ from catena_acp.permissions.subject import unresolved_subject
 from catena_acp.port.session_events import PermissionOption, PermissionRequested, ToolCallChanged
 from catena_acp.trouble.reset_times import format_time
 from catena_acp.trouble.troubles import Trouble
-from catena_store.conversations import rewind_requests
-from catena_store.conversations.checkpoints import Checkpoint, SqliteCheckpoints
-from catena_store.conversations.rewind_requests import RewindAnswer, RewindRequest
+from catena_store.conversations import checkpoints
+from catena_store.conversations.checkpoints import Checkpoint, RewindAnswer, RewindRequest, SqliteCheckpoints
 from catena_store.errors import StoreError
 from catena_store.windows.journal import Act
 
@@ -96,7 +95,7 @@ class RewindRequests:
     async def _look(self, window_id: str) -> None:
         conversation = self._conversation
         async with conversation.services.db.read() as reader:
-            waiting = await rewind_requests.open_in(reader, conversation.id)
+            waiting = await checkpoints.open_rewinds(reader, conversation.id)
         store = SqliteCheckpoints(conversation.services.db.read, conversation.services.db.write)
         for request in waiting:
             mine = request.window_id == window_id or request.window_id not in conversation.windows
@@ -128,7 +127,7 @@ class RewindRequests:
     async def _note(self, request: RewindRequest, answer: RewindAnswer) -> None:
         with contextlib.suppress(StoreError, ReadOnly):
             async with self._conversation.write() as tx:
-                await rewind_requests.answer(tx, request.id, answer)
+                await checkpoints.answer_rewind(tx, request.id, answer)
 
     async def _grant(self, window_id: str, request: RewindRequest, checkpoint: Checkpoint) -> None:
         # Beside it: were the leaf not kept still at once, what waits could go out while this is written.

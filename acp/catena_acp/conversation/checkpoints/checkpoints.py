@@ -27,7 +27,7 @@ from catena_acp.conversation.prompts.window import Window
 from catena_acp.errors import AgentError, NoCheckpoint, ReadOnly
 from catena_acp.snapshots.restoring import FileChoice
 from catena_acp.spoken.call import Call
-from catena_store.chains import link_history, links, turns
+from catena_store.chains import links, turns
 from catena_store.conversations import messages
 from catena_store.conversations.checkpoints import (
     MOST_CHARACTERS,
@@ -345,7 +345,7 @@ class Listed:
 async def _listed(reader: Reader, conversation: LiveConversation, checkpoint: Checkpoint) -> Listed:
     data = checkpoint.data
     turn = await turns.get(reader, str(data["turn"])) if data.get("turn") else None
-    prompts = await link_history.previews(reader, [turn.prompt_id]) if turn else {}
+    prompts = await links.previews(reader, [turn.prompt_id]) if turn else {}
     row = await messages.get(reader, checkpoint.message_id) if checkpoint.message_id else None
     return Listed(
         checkpoint,

@@ -47,7 +47,7 @@ from catena_acp.port.port import AgentPort, AgentSpec
 from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.transcripts.moving import TranscriptFiles
 from catena_store.clients import leases
-from catena_store.conversations import conversations, directories
+from catena_store.conversations import conversations
 from catena_store.database.database import Database, Writer
 from catena_store.errors import Fenced, NotFound, StoreError
 from catena_store.ids import new_id as random_id
@@ -244,7 +244,7 @@ class Conversations:
                 tx, id=conversation_id, agent=agent.name, profile=agent.profile, cwd=cwd
             )
             for path in further:
-                await directories.add(tx, conversation_id, path)
+                await conversations.add_directory(tx, conversation_id, path)
         return await self.open(conversation_id)
 
     async def open(self, conversation_id: str) -> Conversation:

@@ -26,7 +26,7 @@ from catena_acp.errors import NotOfThisBranch, StillAtWork
 from catena_acp.port.port import AgentSpec
 from catena_store import places
 from catena_store.chains import links
-from catena_store.conversations import conversations, directories, mcp_servers, messages
+from catena_store.conversations import conversations, messages
 from catena_store.database.database import Reader
 from catena_store.errors import NotFound
 from catena_store.records import ConversationRecord, Link, Message
@@ -143,10 +143,10 @@ class ForkOperation:
             )
             if record.cwd == source.cwd:
                 await files_place.move(tx, FilesPlace(record.id, None, await self._files_of_source(tx)))
-            for path in (*await directories.of_conversation(tx, source.id), *wanted.directories):
-                await directories.add(tx, record.id, path)
-            servers = await mcp_servers.of_conversation(tx, source.id)
-            await mcp_servers.add(tx, record.id, (*servers, *wanted.mcp_servers))
+            for path in (*await conversations.directories(tx, source.id), *wanted.directories):
+                await conversations.add_directory(tx, record.id, path)
+            servers = await conversations.servers(tx, source.id)
+            await conversations.add_servers(tx, record.id, (*servers, *wanted.mcp_servers))
         return record
 
     async def _files_of_source(self, reader: Reader) -> tuple[str, ...]:

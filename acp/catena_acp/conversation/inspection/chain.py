@@ -14,8 +14,8 @@ from catena_acp.continuity.sending.context import read_situation
 from catena_acp.continuity.sessions.agent_pool import kept_powers
 from catena_acp.continuity.wording.context_summary import SHORTENED, ContextSummary, how_words
 from catena_acp.spoken.spoken import Seam, spoken_of
-from catena_store.chains import link_history, links, turns
-from catena_store.chains.link_history import LinkExtent, MessagePreview
+from catena_store.chains import links, turns
+from catena_store.chains.links import LinkExtent, MessagePreview
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Reader
 from catena_store.errors import NotFound
@@ -112,7 +112,7 @@ async def read_chain(
     for link_id in travelled - known.keys():
         if link := await links.get(r, link_id):
             known[link_id] = link
-    loads = await link_history.turns_by_link(r, known)
+    loads = await links.turns_by_link(r, known)
     shown = [link for link in known.values() if _shows(link, link.id in loads)]
     shown.sort(key=lambda link: loads[link.id].newest if link.id in loads else 0)
     newest = shown if cap is None else shown[-cap:]
@@ -125,11 +125,9 @@ async def read_chain(
     entries = []
     for link in newest:
         load = loads.get(link.id)
-        ends = (
-            await link_history.extent(r, link.id, load) if load else LinkExtent(None, None, None, None, None)
-        )
-        events = tuple(await link_history.events(r, link.id))
-        marks = await link_history.previews(r, {row for row in (link.knows, link.reach) if row})
+        ends = await links.extent(r, link.id, load) if load else LinkExtent(None, None, None, None, None)
+        events = tuple(await links.events_of(r, link.id))
+        marks = await links.previews(r, {row for row in (link.knows, link.reach) if row})
         entries.append(
             ChainEntry(
                 link=link,
@@ -351,7 +349,7 @@ async def read_context(
     row = await messages.seam_of(r, turn.id)
     said = spoken_of(row) if row else None
     seam = said if isinstance(said, Seam) else None
-    seen = await link_history.previews(r, [*left_out, prompt.id])
+    seen = await links.previews(r, [*left_out, prompt.id])
     return TurnContext(
         turn=turn,
         link=link,

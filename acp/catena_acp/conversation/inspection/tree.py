@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from catena_acp.conversation.inspection.changes import FileTouched, files_touched
+from catena_acp.conversation.inspection.file_changes import FileTouched, files_touched
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.window import Window
 from catena_store.chains import turns, usage

@@ -30,10 +30,9 @@ from catena_acp.continuity.wording.problems import (
     problem_of_notice,
 )
 from catena_acp.conversation.live import LiveConversation
-from catena_acp.conversation.prompts.idle_work import IdleWork
 from catena_acp.conversation.prompts.queue import PromptQueue, QueuedSettings, Steering
 from catena_acp.conversation.prompts.rows import Attempt, Birth, PromptRows
-from catena_acp.conversation.prompts.schedule import Consumer, Preparation, WindowSchedule
+from catena_acp.conversation.prompts.schedule import Consumer, IdleWork, Preparation, WindowSchedule
 from catena_acp.errors import AgentError, AgentMissing, FilesHalfMoved, FilesNotKept, NotSent, ReadOnly
 from catena_acp.trouble.troubles import Trouble
 from catena_store.errors import Fenced, StoreError

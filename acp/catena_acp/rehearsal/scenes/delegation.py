@@ -6,8 +6,7 @@ import threading
 from pathlib import PurePath
 from typing import Any, Final
 
-from catena_acp.rehearsal.scenes.scene import Scene, text_content
-from catena_acp.rehearsal.script import ScriptStep
+from catena_acp.rehearsal.script import Scene, ScriptStep, text_content
 from catena_acp.rehearsal.turn import ScriptedTurn
 
 _FILES = ("README.md", "src/login.py", "src/session.py", "tests/test_login.py")

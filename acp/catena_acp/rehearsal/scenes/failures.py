@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from catena_acp.rehearsal.rpc import INTERNAL_ERROR, Refusal, encode, exit_process
 from catena_acp.rehearsal.scenes import prose
-from catena_acp.rehearsal.scenes.scene import CUE, NOTHING, OPTIONAL_SECONDS, WORD, RunScene, Scene
-from catena_acp.rehearsal.script import ScriptStep
+from catena_acp.rehearsal.script import CUE, NOTHING, OPTIONAL_SECONDS, WORD, RunScene, Scene, ScriptStep
 from catena_acp.rehearsal.settings import Login
 from catena_acp.rehearsal.turn import ScriptedTurn, TurnStopped
 

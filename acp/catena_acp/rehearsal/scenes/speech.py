@@ -8,16 +8,16 @@ from typing import Final
 
 from catena_acp.rehearsal import settings
 from catena_acp.rehearsal.scenes import prose
-from catena_acp.rehearsal.scenes.scene import (
+from catena_acp.rehearsal.script import (
     NOTHING,
     OPTIONAL_SECONDS,
     OPTIONAL_TEXT,
     TEXT,
     RunScene,
     Scene,
+    ScriptStep,
     text_content,
 )
-from catena_acp.rehearsal.script import ScriptStep
 from catena_acp.rehearsal.transcripts import Exchange
 from catena_acp.rehearsal.turn import ScriptedTurn, TurnCancelled
 

@@ -8,8 +8,16 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from catena_acp.rehearsal.scenes import prose
-from catena_acp.rehearsal.scenes.scene import CUE, NOTHING, OPTIONAL_TEXT, TEXT, WORD, Scene, text_content
-from catena_acp.rehearsal.script import ScriptStep
+from catena_acp.rehearsal.script import (
+    CUE,
+    NOTHING,
+    OPTIONAL_TEXT,
+    TEXT,
+    WORD,
+    Scene,
+    ScriptStep,
+    text_content,
+)
 from catena_acp.rehearsal.turn import ScriptedTurn
 
 _KINDS = "read|edit|delete|move|search|execute|think|fetch|switch_mode|other"

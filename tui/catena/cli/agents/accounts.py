@@ -20,18 +20,18 @@ from catena.settings.agents import default_agent, requested_agent, require_comma
 from catena.settings.file.document import settings_path
 from catena.settings.settings import Settings, load_settings
 from catena.terminal.programs import run_program, was_interrupted
-from catena.text import login_text
+from catena.text import agent_text
 from catena.text.json_shapes import dumps
 from catena.text.safe_text import safe_line
-from catena_acp.agents.agent import start_agent
-from catena_acp.agents.catalog import login_hint, logout_hint
-from catena_acp.agents.login_methods import (
+from catena_acp.agents.agent import (
     ENVIRONMENT,
     TERMINAL,
     offered_methods,
+    start_agent,
     terminal_login,
     variables_of,
 )
+from catena_acp.agents.catalog import login_hint, logout_hint
 from catena_acp.errors import AgentError, AgentGone, AgentMissing, AgentSilent, LoginNeeded, NotOffered
 from catena_acp.port.abilities import AuthMethod
 from catena_acp.port.port import AgentSpec, SessionSetup
@@ -111,10 +111,10 @@ async def _running_agent(spec: AgentSpec) -> AsyncIterator[tuple[Agent | None, t
 async def _log_in(spec: AgentSpec, settings: Settings, method_id: str | None) -> int:
     async with _running_agent(spec) as (agent, methods):
         method = await _choose_method(spec, methods, method_id)
-        if login_text.is_agent_method(method):
+        if agent_text.is_agent_method(method):
             if agent is None:
                 raise CommandRefused(
-                    login_text.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED
+                    agent_text.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED
                 )
             await _authenticate(agent, spec, method)
     if method.kind == ENVIRONMENT:
@@ -138,7 +138,7 @@ async def _verify(spec: AgentSpec) -> int:
         finally:
             await agent.stop()
     except LoginNeeded as error:
-        words = login_text.still_wanted_text(spec.title, str(error), login_hint(spec.name))
+        words = agent_text.still_wanted_text(spec.title, str(error), login_hint(spec.name))
         raise CommandRefused(words, ExitStatus.LOGIN_NEEDED) from error
     except AgentError as error:
         words = f"the login to {title} could not be checked: {safe_line(str(error))}"
@@ -149,7 +149,7 @@ async def _verify(spec: AgentSpec) -> int:
 
 async def _choose_method(spec: AgentSpec, methods: Sequence[AuthMethod], method_id: str | None) -> AuthMethod:
     if not methods:
-        raise CommandRefused(login_text.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED)
+        raise CommandRefused(agent_text.no_login_text(spec.title, login_hint(spec.name)), ExitStatus.FAILED)
     if method_id is not None:
         for method in methods:
             if method_id in (method.id, method.name):
@@ -172,15 +172,15 @@ def _question(spec: AgentSpec, methods: Sequence[AuthMethod]) -> list[str]:
 
 def _method_text(method: AuthMethod) -> str:
     about = f" – {safe_line(method.description)}" if method.description else ""
-    return f"{safe_line(method.name)}{about} ({login_text.method_kind_text(method)})"
+    return f"{safe_line(method.name)}{about} ({agent_text.method_kind_text(method)})"
 
 
 async def _authenticate(agent: Agent, spec: AgentSpec, method: AuthMethod) -> None:
-    print(login_text.login_wait_text(spec.title, method), file=sys.stderr, flush=True)
+    print(agent_text.login_wait_text(spec.title, method), file=sys.stderr, flush=True)
     try:
         await agent.authenticate(method.id)
     except AgentError as error:
-        words = login_text.login_refused_text(spec.title, str(error), login_hint(spec.name))
+        words = agent_text.login_refused_text(spec.title, str(error), login_hint(spec.name))
         # Without the key, which nobody was asked for, a login is wanted as before.
         status = ExitStatus.LOGIN_NEEDED if method.by_key else ExitStatus.FAILED
         raise CommandRefused(words, status) from error
@@ -188,7 +188,7 @@ async def _authenticate(agent: Agent, spec: AgentSpec, method: AuthMethod) -> No
 
 async def _run_login(spec: AgentSpec, method: AuthMethod) -> int:
     login = terminal_login(spec, method, _directory(), os.environ)
-    command, leaving = login_text.terminal_login_lines(login.argv)
+    command, leaving = agent_text.terminal_login_lines(login.argv)
     lines = [f"$ {command}", leaving]
     if terminal := Terminal.find():
         if await terminal.choose([*lines, "  1 run it", "  2 cancel"], 2) != 0:
@@ -198,12 +198,12 @@ async def _run_login(spec: AgentSpec, method: AuthMethod) -> int:
     try:
         status = await run_program(login.argv, environment=login.env, directory=login.cwd)
     except OSError as error:
-        words = login_text.login_not_started_text(login.argv[0], error.strerror)
+        words = agent_text.login_not_started_text(login.argv[0], error.strerror)
         raise CommandRefused(words, ExitStatus.FAILED) from error
     if was_interrupted(status):
         return ExitStatus.STOPPED
     if status:
-        raise CommandRefused(login_text.login_failed_text(login.argv[0], status), ExitStatus.FAILED)
+        raise CommandRefused(agent_text.login_failed_text(login.argv[0], status), ExitStatus.FAILED)
     return ExitStatus.ANSWERED
 
 
@@ -212,11 +212,11 @@ def _explain(spec: AgentSpec, settings: Settings, method: AuthMethod) -> None:
     variables = variables_of(spec, method, os.environ)
     name = stored_agent_name(spec.name, spec.profile, settings)
     table = "NAME" if name.startswith("command:") else name
-    for line in login_text.variable_lines(spec.title, table, method, variables, str(settings_path())):
+    for line in agent_text.variable_lines(spec.title, table, method, variables, str(settings_path())):
         print(line)
     unset = [each.name for each in variables if not each.is_set]
     if unset or not variables:
-        words = login_text.unset_variables_text(spec.title, unset)
+        words = agent_text.unset_variables_text(spec.title, unset)
         raise CommandRefused(words, ExitStatus.LOGIN_NEEDED)
 
 
@@ -247,7 +247,7 @@ async def _print_methods(spec: AgentSpec, *, json: bool) -> int:
     for method in methods:
         print(f"{safe_line(method.id)}  {_method_text(method)}")
     if not methods:
-        print(login_text.no_login_text(spec.title, login_hint(spec.name)))
+        print(agent_text.no_login_text(spec.title, login_hint(spec.name)))
     return ExitStatus.ANSWERED
 
 

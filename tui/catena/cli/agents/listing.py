@@ -1,72 +1,27 @@
-"""``catena agents`` and ``catena agents AGENT``, and ``catena agents check``, which starts them."""
+"""``catena agents`` and ``catena agents AGENT``."""
 
 from __future__ import annotations
 
 import asyncio
 import shlex
-import sys
 from collections.abc import Iterator, Sequence
 from datetime import date
-from pathlib import Path
 from typing import Any
 
-from catena import __version__
 from catena.cli.agents.known import KnownAgent, known_agents
 from catena.errors import CommandRefused, ExitStatus
 from catena.settings.agent_choices import Origin
-from catena.settings.agents import REHEARSAL, find_agent
+from catena.settings.agents import REHEARSAL
 from catena.settings.settings import Settings, load_settings
 from catena.text.formats import from_home, size_text
 from catena.text.json_shapes import dumps, time_shape
 from catena.text.safe_text import safe, safe_line
-from catena_acp.agents.agent import start_agent
 from catena_acp.agents.registry.data import RegistryData
 from catena_acp.agents.registry.entries import Archive
 from catena_acp.agents.registry.plans import this_platform
-from catena_acp.agents.sightings import ABILITIES, AgentRecord, Sighting, keep_sighting
+from catena_acp.agents.sightings import ABILITIES, AgentRecord, Sighting
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.errors import AgentError
-from catena_store.database.database import Database, default_path
 from catena_store.ids import utc_now
-
-_AT_ONCE = 3
-_SECONDS = 30.0  # for an agent to answer
-
-
-async def check_agents(settings: Settings, named: str | None) -> None:
-    """Start the installed agents, or one of them, and keep what each tells of itself; failures are printed.
-
-    Raises StoreError.
-    """
-    agents, _ = await known_agents(settings)
-    wanted = [each for each in agents if each.status.found and _is_wanted(each, named)]
-    turn = asyncio.Semaphore(_AT_ONCE)
-    async with Database.open(default_path()) as db:
-        await asyncio.gather(*(_start(each, settings, db, turn) for each in wanted))
-
-
-def _is_wanted(agent: KnownAgent, named: str | None) -> bool:
-    if named is None:
-        return agent.name != REHEARSAL
-    return named in (agent.name, agent.entry.id if agent.entry else agent.name)
-
-
-async def _start(agent: KnownAgent, settings: Settings, db: Database, turn: asyncio.Semaphore) -> None:
-    try:
-        spec = find_agent(agent.name, settings)
-        async with turn:
-            running = await start_agent(
-                spec, cwd=str(Path.cwd()), client_version=__version__, init_timeout=_SECONDS
-            )
-            try:
-                abilities = running.abilities
-            finally:
-                await running.stop()
-        async with db.write() as tx:
-            await keep_sighting(tx, spec.name, abilities)
-    except AgentError as error:
-        print(safe_line(f"! {agent.name}: {error}"), file=sys.stderr, flush=True)
-
 
 _ORIGINS = {
     Origin.CATENA: "installed by Catena",
@@ -81,7 +36,7 @@ def print_agents(*, check: bool, json: bool) -> int:
     """Print all known agents; with ``check``, start those that are installed first."""
     settings = load_settings()
     if check:
-        _check_first(settings, None)
+        _check(settings, None)
     agents, registry = asyncio.run(known_agents(settings))
     if json:
         print(dumps([_shape(agent) for agent in agents], indent=2))
@@ -96,7 +51,7 @@ def print_agent(named: str, *, check: bool, json: bool) -> int:
     settings = load_settings()
     _one(asyncio.run(known_agents(settings))[0], named)
     if check:
-        _check_first(settings, named)
+        _check(settings, named)
     agents, registry = asyncio.run(known_agents(settings))
     agent = _one(agents, named)
     if json:
@@ -131,7 +86,8 @@ def _one(agents: Sequence[KnownAgent], named: str) -> KnownAgent:
     raise CommandRefused(f"{named}: no such agent; see `catena agents`")
 
 
-def _check_first(settings: Settings, named: str | None) -> None:
+def _check(settings: Settings, named: str | None) -> None:
+    from catena.cli.agents.checking import check_agents
 
     asyncio.run(check_agents(settings, named))
 

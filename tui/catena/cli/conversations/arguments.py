@@ -83,7 +83,7 @@ def _search_parser() -> Parser:
 
 
 def _search(chosen: Namespace) -> int:
-    from catena.cli.conversations.list import print_found
+    from catena.cli.conversations.search import print_found
 
     return print_found(
         " ".join(chosen.words),
@@ -361,7 +361,7 @@ def _import_parser() -> Parser:
 
 
 def _import(chosen: Namespace) -> int:
-    from catena.cli.conversations.export import import_files
+    from catena.cli.conversations.imports import import_files
 
     return import_files(chosen.files, json=chosen.json)
 

@@ -20,7 +20,7 @@ from catena.text.safe_text import safe_line
 from catena.text.usage import Spending, spending, spending_shape
 from catena_store import places
 from catena_store.chains import environments, links, turns
-from catena_store.conversations import conversations, directories, messages, tree
+from catena_store.conversations import conversations, messages, tree
 from catena_store.conversations.branches import Sibling, numbered
 from catena_store.conversations.tree import TreeNode
 from catena_store.database.database import Database, Reader, default_path
@@ -298,7 +298,7 @@ async def read_contents(reader: Reader, found: ConversationRecord) -> Conversati
         links=await links.of_conversation(reader, found.id),
         windows=await windows.of_conversation(reader, found.id),
         open_windows=frozenset(each.id for each in await windows.open_in(reader, found.id)),
-        directories=await _or_default(directories.of_conversation(reader, found.id), ()),
+        directories=await _or_default(conversations.directories(reader, found.id), ()),
         environments=await _or_default(environments.of_conversation(reader, found.id), {}),
         spending=await spending(reader, found.id, await places.of(reader, found.id)),
     )

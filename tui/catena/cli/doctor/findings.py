@@ -33,7 +33,7 @@ from catena.text.safe_text import safe_line
 from catena.text.secrets import SecretMask
 from catena_acp.agents.registry.data import load_registry
 from catena_acp.continuity.wording.counts import counted
-from catena_store.database import health
+from catena_store.database import database
 from catena_store.database.database import Database, data_directory, default_path
 from catena_store.database.location import on_network, write_refusal
 from catena_store.errors import StoreError
@@ -300,7 +300,7 @@ async def _store() -> Finding:
         async with Database.open(path) as db:
             db.tell_by(notes.append)
             async with db.read() as reader:
-                found = await health.check(reader)
+                found = await database.check(reader)
             if db.read_only:
                 notes.append("It is read-only")
     except StoreError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from catena.errors import CommandRefused, ExitStatus
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.wording.counts import counted
-from catena_store.database import health
+from catena_store.database import database
 from catena_store.database.database import Database, default_path
 from catena_store.database.salvage.salvage import Salvaged, salvage
 from catena_store.errors import StoreBusy, StoreDamaged, StoreUnusable
@@ -73,7 +73,7 @@ def salvage_store() -> int:
 async def _is_sound(path: Path) -> bool:
     try:
         async with Database.open(path) as db, db.read() as reader:
-            return not (await health.check(reader, compare_indexes=True)).complaints
+            return not (await database.check(reader, compare_indexes=True)).complaints
     except StoreDamaged:
         return False
     except StoreBusy:

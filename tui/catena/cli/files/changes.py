@@ -18,7 +18,7 @@ from catena_acp.changes.reading import Changes, ChangeScope, Since, read_changes
 from catena_acp.continuity.wording.counts import counted
 from catena_store import places
 from catena_store.chains import turns
-from catena_store.conversations import conversations, directories, messages
+from catena_store.conversations import conversations, messages
 from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Database, Reader, default_path
 from catena_store.errors import NotFound
@@ -64,7 +64,7 @@ async def _read(named: str, turn: str | None) -> _Found:
         asked = (
             _Asked(leaf, ChangeScope()) if turn is None else await _turn(reader, conversation.id, leaf, turn)
         )
-        further = await directories.of_conversation(reader, conversation.id)
+        further = await conversations.directories(reader, conversation.id)
         snapshots = existing(db.path, conversation.cwd)
         changes = await read_changes(
             reader,

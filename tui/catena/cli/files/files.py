@@ -21,7 +21,7 @@ from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.branches.files import move_behind_files
 from catena_acp.errors import FilesHalfMoved
 from catena_acp.process_group import is_running, process_start_time
-from catena_acp.snapshots.keeping import FileSnapshots, SnapshotScope
+from catena_acp.snapshots.keeping import FileSnapshots
 from catena_acp.snapshots.restoring import (
     RestoreNote,
     RestorePlan,
@@ -30,6 +30,7 @@ from catena_acp.snapshots.restoring import (
     plan_restore,
     undo,
 )
+from catena_acp.snapshots.scope import SnapshotScope
 from catena_store import places
 from catena_store.clients import leases
 from catena_store.conversations import conversations, messages

@@ -14,7 +14,7 @@ from catena.errors import CommandRefused
 from catena.settings.tables import Permissions
 from catena.text.call_text import change_of
 from catena.text.safe_text import safe, safe_line
-from catena.workspace.questions.form_lines import DECLINED, about_field, given_input, page_lines, ways_of
+from catena.workspace.questions.forms import DECLINED, about_field, given_input, page_lines, ways_of
 from catena.workspace.questions.permission_words import (
     NO_ANSWER,
     first_rows,

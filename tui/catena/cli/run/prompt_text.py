@@ -15,7 +15,7 @@ from catena.settings.templates import PROJECT_FOLDER, KnownTemplates, named_temp
 from catena.widgets.commands import split_slash
 from catena_acp.continuity.wording.counts import counted
 from catena_store.database.database import Database
-from catena_store.windows.attachments import MOST_BYTES
+from catena_store.windows.attached_files import MOST_BYTES
 
 
 async def filled_in(prompt: str, directory: str, db: Database) -> str:

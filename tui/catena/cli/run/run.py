@@ -25,7 +25,7 @@ from catena.log import log_to_file
 from catena.settings.agents import default_agent, requested_agent, require_command, stored_agent
 from catena.settings.settings import Settings, load_settings
 from catena.settings.tables import Permissions
-from catena.terminal.background_writer import BackgroundWriter
+from catena.terminal.output import BackgroundWriter
 from catena.workspace.directories import is_directory
 from catena.workspace.lookup import find_conversation
 from catena_acp.continuity.wording.problems import hold_words
@@ -41,7 +41,7 @@ from catena_store.database.database import Database, data_directory, default_pat
 from catena_store.errors import NotAttachable, StoreError
 from catena_store.records import Attachment
 from catena_store.windows import inputs
-from catena_store.windows.attachments import MOST_FILES, read_file
+from catena_store.windows.attached_files import MOST_FILES, read_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +270,7 @@ async def _with_mentions(
     """What is attached, and the files that the prompt mentions, as in the composer. Raises CommandRefused."""
     if "@" not in prompt or clears(prompt):
         return files
-    from catena.mentions.reading import with_mentions
+    from catena.mentions.mentions import with_mentions
 
     roots = (conversation.record.cwd, *conversation.directories)
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from catena.keys.vim.changes import Range, Register, Registers, VimChange, joined, put, shifted, swapped
 from catena.keys.vim.characters import (
     BLANK,
     after,
@@ -22,7 +21,19 @@ from catena.keys.vim.characters import (
     start_of,
     whole,
 )
-from catena.keys.vim.commands import Typed, VimCommand, parsed
+from catena.keys.vim.commands import (
+    Range,
+    Register,
+    Registers,
+    Typed,
+    VimChange,
+    VimCommand,
+    joined,
+    parsed,
+    put,
+    shifted,
+    swapped,
+)
 from catena.keys.vim.motions import MOTIONS, Find, MotionSpan, MotionTarget, Move, search, word_end
 from catena.keys.vim.objects import text_object
 

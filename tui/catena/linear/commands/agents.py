@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from catena.acts.agents import session_of
-from catena.acts.perform import unknown_argument
 from catena.acts.settings import known_templates
 from catena.acts.surface import Refused
+from catena.acts.unknown import unknown_argument
 from catena.linear.commands.prompts import PromptCommands, announced
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext

@@ -11,7 +11,7 @@ from catena.export import write_new
 from catena.linear.context import LinearContext
 from catena.linear.rows import answer_line, spoken
 from catena.linear.sentences import SentenceCutter, SpokenLine
-from catena.mentions.prompt_files import with_mentions_of
+from catena.mentions.mentions import with_mentions_of
 from catena.text.formats import from_home
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.tab import Tab

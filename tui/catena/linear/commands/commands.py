@@ -6,10 +6,11 @@ from collections.abc import Awaitable, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from catena.acts.perform import body_of, carry_out, refused_argument, unknown_command
+from catena.acts.perform import body_of, carry_out
 from catena.acts.reading import help_of
 from catena.acts.surface import Here
 from catena.acts.table import FrontCommand, by_names, command_with_rest, commands_of, verbs_of
+from catena.acts.unknown import refused_argument, unknown_command
 from catena.linear.commands.agents import AgentCommands
 from catena.linear.commands.branches import BranchCommands
 from catena.linear.commands.prompts import PromptCommands, numbered

@@ -10,7 +10,7 @@ from catena.acts.surface import Refused
 from catena.linear import rows
 from catena.linear.commands.files import choose_files
 from catena.linear.context import LinearContext, ListRow
-from catena.mentions.prompt_files import with_mentions_of
+from catena.mentions.mentions import with_mentions_of
 from catena.text.formats import joined
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.tab import Tab
@@ -235,7 +235,7 @@ class PromptCommands:
     async def shell(self, command: str) -> None:
         """Run a command of the person's; its output goes into the draft."""
         from catena.terminal.shell_command import ShellCommand, ShellNotStarted
-        from catena.text.shell_text import output_block, plain_output
+        from catena.text.prompt_text import output_block, plain_output
 
         context, tab = self._context, self._context.here
         if not command:

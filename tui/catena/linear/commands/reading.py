@@ -10,13 +10,12 @@ from functools import partial
 from pathlib import Path
 
 from catena.acts.surface import Refused
-from catena.history.entries import HistoryEntry
+from catena.history.entries import HistoryEntry, TypedHistory
 from catena.history.finding import FoundConversation, MessageFinder, answers
 from catena.history.listing import HistoryListing
 from catena.history.other_tools import OtherTools
 from catena.history.query import HistoryQuery
 from catena.history.reading import HistoryReader, lives
-from catena.history.scopes import TypedHistory
 from catena.linear import rows
 from catena.linear.commands.prompts import numbered_message
 from catena.linear.commands.tabs import TabCommands

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from catena.screens.common.list_screen import ListScreen, list_bindings
+from catena.screens.common.dialog import ListScreen, list_bindings
 from catena.text.formats import duration_text
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row, Tone, Word

@@ -11,7 +11,7 @@ from textual.binding import BindingType
 
 from catena.desktop.clipboard import copied_words
 from catena.keys.bindings import keys_of, priority_bindings
-from catena.screens.common.list_screen import ListScreen, list_bindings
+from catena.screens.common.dialog import ListScreen, list_bindings
 from catena.screens.common.page import PageScreen, facts_page
 from catena.text.chain_text import link_facts
 from catena.text.formats import age

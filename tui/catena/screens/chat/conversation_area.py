@@ -11,8 +11,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from catena.keys.bindings import bindings
-from catena.screens.chat.panels.start import StartPanel
-from catena.screens.chat.panels.welcome import Welcome
+from catena.screens.chat.panels.start import StartPanel, Welcome
 from catena.text.safe_text import safe
 
 if TYPE_CHECKING:  # the first frame needs no transcript

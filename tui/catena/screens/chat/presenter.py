@@ -27,10 +27,10 @@ from catena.screens.chat.panels.permission import PermissionPanel
 from catena.screens.chat.panels.plan import PlanPanel
 from catena.screens.chat.panels.queue import QueueList, note_of
 from catena.screens.chat.panels.trouble import TroublePanel
-from catena.terminal.control.notifications import Notification
-from catena.terminal.timers import call_after
+from catena.terminal.control.sequences import Notification
+from catena.terminal.times import call_after
+from catena.text.agent_text import acts_unasked
 from catena.text.formats import from_home
-from catena.text.mode_text import acts_unasked
 from catena.text.safe_text import safe_line
 from catena.transcript import Transcript
 from catena.transcript.model.heights import BEGINNING

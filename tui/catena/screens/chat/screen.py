@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # the first frame needs none of these
     from catena.desktop.clipboard import ImageClipboard
     from catena.settings.settings import Settings, Start
     from catena.terminal.control.clipboard_reading import ClipboardImage
-    from catena.terminal.control.notifications import CallPerson
+    from catena.terminal.control.sequences import CallPerson
     from catena.terminal.images import TerminalImages
     from catena.workspace.tabs import OpenTabs
 

@@ -16,8 +16,7 @@ from textual.widgets import Static
 from textual.worker import WorkType
 
 from catena.keys.bindings import keys_of
-from catena.screens.common.dialog import STYLES
-from catena.screens.common.list_screen import ListScreen, list_bindings
+from catena.screens.common.dialog import STYLES, ListScreen, list_bindings
 from catena.text.chain_text import (
     FREQUENCY_SENTENCES,
     checkpoint_facts,

@@ -13,8 +13,7 @@ from textual.theme import Theme
 from textual.widgets import Static
 
 from catena.keys.bindings import bindings, priority_bindings
-from catena.screens.common.dialog import STYLES
-from catena.screens.common.list_screen import ListScreen
+from catena.screens.common.dialog import STYLES, ListScreen
 from catena.text.names import Fit, Fits
 from catena.text.safe_text import safe
 from catena.themes.variables import has_dim_steps

@@ -32,7 +32,8 @@ from catena.widgets.sheet_edges import SheetKey, Subject
 from catena_acp.changes.hunks import FileDiff, diffs_of_files
 from catena_acp.changes.reading import Changes, ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
-from catena_acp.conversation.inspection.changes import ConversationChanges, FileTouched
+from catena_acp.conversation.inspection.changes import ConversationChanges
+from catena_acp.conversation.inspection.file_changes import FileTouched
 from catena_acp.conversation.inspection.tree import BranchTail, Comparison, ConversationTree
 from catena_acp.port.session_events import ToolDiff
 from catena_store.records import Kind, Message

@@ -23,8 +23,7 @@ from catena.keys.bindings import keys_of
 from catena.keys.keymap import DEFAULT_KEYS, KeyMap
 from catena.text.formats import size_text, truncate
 from catena.text.safe_text import safe_line
-from catena.workspace.keeping import TabKeeping
-from catena.workspace.undo import NOTHING, TabUndo, undone
+from catena.workspace.keeping import NOTHING, TabKeeping, TabUndo, undone
 from catena_acp.errors import AgentError, ReadOnly
 from catena_store.errors import StoreError
 

@@ -10,11 +10,10 @@ from textual.content import Content
 from textual.css.query import NoMatches
 from textual.worker import WorkType
 
-from catena.history.entries import HistoryEntry
+from catena.history.entries import HistoryEntry, HistoryScope
 from catena.history.listing import HistoryListing
 from catena.history.query import HistoryQuery, Known, QueryCompletion, completions
 from catena.history.reading import HistoryReader
-from catena.history.scopes import HistoryScope
 from catena.text.safe_text import safe_line
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.row_list import Row, RowList

@@ -21,7 +21,7 @@ from catena.cells import cell_len
 from catena.history.entries import EntryState, HistoryEntry
 from catena.history.finding import HitPlace, MessageHit
 from catena.history.preview import Preview, PreviewTurn
-from catena.history.ranking import Span, spans
+from catena.history.query import Span, spans
 from catena.keys.bindings import priority_bindings
 from catena.screens.common.page import SCROLL_KEYS, ReadingScreen
 from catena.text.formats import from_home, size_text, truncate

@@ -9,14 +9,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from catena.errors import InvalidSettings, SettingsNotWritten
-from catena.history.entries import HistoryEntry
+from catena.history.entries import HistoryEntry, HistoryScope
 from catena.history.finding import HitPlace, Hits, MessageFinder, MessageHit
 from catena.history.listing import HistoryListing
 from catena.history.other_tools import OtherTools
 from catena.history.preview import ActPrices, Preview
 from catena.history.query import HistoryQuery, QueryFacts
 from catena.history.reading import HistoryReader
-from catena.history.scopes import HistoryScope
 from catena.keys.keymap import KeyMap
 from catena.screens.history.acts import HistoryActs
 from catena_store.records import Message

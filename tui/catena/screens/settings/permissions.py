@@ -8,11 +8,11 @@ from typing import ClassVar
 from textual.binding import BindingType
 
 from catena.acts.settings import IN_SETTINGS, answered_words
-from catena.screens.common.list_screen import ListScreen, list_bindings
+from catena.screens.common.dialog import ListScreen, list_bindings
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row, RowList, Word
 from catena.widgets.sheet_edges import SheetKey, Subject
-from catena.workspace.undo import NOTHING
+from catena.workspace.keeping import NOTHING
 from catena_acp.conversation.access.allowances import ConversationRules
 from catena_acp.permissions.rule import Rule, RuleScope, rule_text
 

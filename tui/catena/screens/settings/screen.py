@@ -16,8 +16,7 @@ from textual.widget import Widget
 
 from catena.errors import InvalidSettings, SettingsNotWritten
 from catena.keys.bindings import keys_of
-from catena.screens.common.dialog import STYLES
-from catena.screens.common.list_screen import ListScreen, list_bindings
+from catena.screens.common.dialog import STYLES, ListScreen, list_bindings
 from catena.screens.common.picker import Picker, theme_picker, words_match
 from catena.settings.checks import check_names
 from catena.settings.definitions import Applies, Group, SettingDefinition, SettingKind
@@ -26,8 +25,8 @@ from catena.settings.file.document import SettingsDocument, read_text, settings_
 from catena.settings.file.writing import FileValue, SettingChange, file_value, write_setting
 from catena.settings.settings import SETTINGS, TABLES, Settings, parse_settings
 from catena.settings.tables import known_names
-from catena.terminal.key_pace import KeyPace
 from catena.terminal.programs import EditorFailed, edit_file
+from catena.terminal.times import KeyPace
 from catena.text.safe_text import safe_line
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.row_list import Row, RowList, Tone, Word

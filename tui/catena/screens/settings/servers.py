@@ -13,9 +13,9 @@ from textual.widgets import Static
 
 from catena.acts.settings import NO_FILE, answer_for, state, unanswered, where
 from catena.keys.bindings import priority_bindings
-from catena.screens.common.list_screen import ListScreen, list_bindings
+from catena.screens.common.dialog import ListScreen, list_bindings
 from catena.screens.common.page import SCROLL_KEYS, PageScreen, ReadingPane, ReadingScreen
-from catena.terminal.key_pace import KeyPace
+from catena.terminal.times import KeyPace
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row, RowList, Tone, Word

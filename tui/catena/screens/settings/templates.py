@@ -12,7 +12,7 @@ from textual.binding import BindingType
 from textual.content import Content
 
 from catena.acts.settings import answer_template
-from catena.screens.common.list_screen import ListScreen, list_bindings
+from catena.screens.common.dialog import ListScreen, list_bindings
 from catena.screens.common.page import PageScreen
 from catena.settings.templates import (
     FOLDER,

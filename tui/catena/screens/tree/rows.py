@@ -1,4 +1,4 @@
-"""The tree in words, and its search: prompts at every letter, answers when the letters pause."""
+"""The tree in words, its search at every letter, and its changes while it is shown."""
 
 from __future__ import annotations
 
@@ -15,8 +15,18 @@ from catena.text.safe_text import safe_line
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.row_list import Columns, Lead, Row, Tone, Word
 from catena.workspace.tree_layout import TreeLayout, TreeLine
+from catena_acp.continuity.conversation_events import (
+    ConversationEvent,
+    LeafMoved,
+    MessageAdded,
+    MessageChanged,
+    Renamed,
+    TurnEnded,
+    TurnStarted,
+)
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.continuity.wording.problems import cause_name
+from catena_acp.conversation.conversation import Conversation
 from catena_store.conversations.tree import TreeNode
 from catena_store.errors import StoreError
 from catena_store.finding.search import TreeHit, TreeHits
@@ -289,3 +299,41 @@ class TreeSearch(SafeInput):
                 words = "Too many matches: only the newest answers are listed."
         self._hits_text = wanted
         self.post_message(self.Found(words))
+
+
+class TreeUpdates:
+    """Changes of a tree by the open conversations of its family; those that come together count once."""
+
+    def __init__(self, conversations: Sequence[Conversation]) -> None:
+        self._conversations = conversations
+        self._changed = asyncio.Event()
+        self._subscriptions: list[Callable[[], None]] = []
+
+    def subscribe(self) -> None:
+        """Subscribe to the conversations."""
+        self._subscriptions = [each.subscribe(self._handle) for each in self._conversations]
+
+    def unsubscribe(self) -> None:
+        """End the subscriptions."""
+        for end in self._subscriptions:
+            end()
+        self._subscriptions = []
+
+    async def changed(self) -> None:
+        """Wait for a change since the last call."""
+        await self._changed.wait()
+        self._changed.clear()
+
+    def _handle(self, event: ConversationEvent) -> None:
+        if _changes_tree(event):
+            self._changed.set()
+
+
+def _changes_tree(event: ConversationEvent) -> bool:
+    match event:
+        case MessageAdded(message=message) | MessageChanged(message=message):
+            return message.kind is Kind.USER  # the rest of a turn counts when the turn ends
+        case TurnStarted() | TurnEnded() | LeafMoved() | Renamed():
+            return True
+        case _:
+            return False

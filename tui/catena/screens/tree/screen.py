@@ -22,10 +22,16 @@ from textual.worker import WorkType
 
 from catena.acts.branches import TreeChoice
 from catena.keys.bindings import bindings, keys_of, priority_bindings
-from catena.screens.common.dialog import STYLES
-from catena.screens.common.list_screen import LETTER_KEYS, ListScreen
-from catena.screens.tree.rows import TreeSearch, branch_title, tree_columns, tree_count, tree_kin, tree_row
-from catena.screens.tree.updates import TreeUpdates
+from catena.screens.common.dialog import LETTER_KEYS, STYLES, ListScreen
+from catena.screens.tree.rows import (
+    TreeSearch,
+    TreeUpdates,
+    branch_title,
+    tree_columns,
+    tree_count,
+    tree_kin,
+    tree_row,
+)
 from catena.text.formats import time_or_day
 from catena.text.safe_text import safe, safe_line
 from catena.themes.variables import tells_code

@@ -1,4 +1,4 @@
-"""The settings file as TOML whose every error has its line: ``tomllib`` keeps no positions of keys."""
+"""The settings file, where it is, and as TOML whose every error has its line: ``tomllib`` keeps no positions."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from rich.style import Style
 
 from catena.text.call_text import image_words, link_words
 from catena.text.formats import turn_text
-from catena.text.long_text import hidden_range, is_long, size_of_text
+from catena.text.prompt_text import hidden_range, is_long, size_of_text
 from catena.text.safe_text import safe_line
 from catena.transcript.drawing.lines import MARKS, Line
 from catena.transcript.drawing.render_options import Palette, RenderOptions

@@ -22,8 +22,7 @@ from catena.transcript.model import source as sources
 from catena.transcript.model.column import Anchor, ColumnRow
 from catena.transcript.model.entry import Entry
 from catena.transcript.widget import selection as selecting
-from catena.transcript.widget.browsing import BrowsableTranscript
-from catena.transcript.widget.prompt_buttons import BRANCH_ACT
+from catena.transcript.widget.browsing import BRANCH_ACT, BrowsableTranscript
 from catena.transcript.widget.row_renderer import Overlay
 from catena.transcript.widget.search import RowHits, TextHit, TranscriptSearch
 from catena.transcript.widget.view import FRAME, utc_now

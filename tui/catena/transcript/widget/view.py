@@ -23,7 +23,7 @@ from textual.widget import Widget
 
 from catena.keys.bindings import bindings
 from catena.terminal.images import ImageSlot, TerminalImages
-from catena.terminal.timers import call_after
+from catena.terminal.times import call_after
 from catena.text.strips.safe_strips import SafeStrips
 from catena.transcript.drawing.highlight import HighlightCache, lex_all
 from catena.transcript.drawing.images import DrawnImages

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from catena.acts.perform import body_of, carry_out
 from catena.acts.surface import Here
 from catena.acts.table import FrontCommand
-from catena.screens.chat.actions.agent.next_price import NextPriceActions
 from catena.screens.chat.actions.agent.settings import SettingsActions
 from catena.screens.chat.actions.agent.trouble import TroubleActions
 from catena.screens.chat.actions.branching.branches import BranchActions, CheckpointActions
@@ -17,12 +16,11 @@ from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.actions.conversations.changes import ChangesActions
 from catena.screens.chat.actions.finding import FindActions
-from catena.screens.chat.actions.panes import PaneActions
 from catena.screens.chat.actions.prompting.attachments import AttachmentActions, ShellActions
-from catena.screens.chat.actions.prompting.prompts import PromptActions
+from catena.screens.chat.actions.prompting.prompts import NextPriceActions, PromptActions
 from catena.screens.chat.actions.start import StartActions
 from catena.screens.chat.actions.surface import ScreenSurface
-from catena.screens.chat.actions.tabs import TabActions
+from catena.screens.chat.actions.tabs import PaneActions, TabActions
 from catena.screens.chat.actions.view import QuitActions, ViewActions
 from catena.screens.chat.context import ChatContext
 

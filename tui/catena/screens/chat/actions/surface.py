@@ -23,7 +23,7 @@ from catena.acts.surface import (
     SideQuestion,
     T,
 )
-from catena.mentions.prompt_files import with_mentions_of
+from catena.mentions.mentions import with_mentions_of
 from catena.screens.chat.actions.branching.files import along_choices
 from catena.screens.chat.context import WENT_ON
 from catena.screens.chat.panels.fork import ENTER, FILES, SHOW, ForkOption, ForkQuestion

@@ -26,7 +26,7 @@ from catena.screens.chat.panels.lineage import LineageLine
 from catena.screens.chat.panels.start import StartPanel
 from catena.screens.chat.prompt.prompt_area import PromptArea
 from catena.terminal.key_gate import KeyGate
-from catena.terminal.timers import call_after
+from catena.terminal.times import call_after
 from catena.widgets.column import Centred
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.panes import Pane
@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # the first frame needs none of these
     from catena.screens.chat.context import ScreenPanes
     from catena.screens.chat.panels.elicitation import ElicitationPanel
     from catena.settings.settings import Start
-    from catena.terminal.control.notifications import CallPerson, Notification
+    from catena.terminal.control.sequences import CallPerson, Notification
     from catena.terminal.images import TerminalImages
     from catena.transcript import Transcript
     from catena.workspace.tab import Tab

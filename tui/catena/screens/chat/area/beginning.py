@@ -9,7 +9,7 @@ from textual import events
 from catena.screens.chat.bars.composer_edges import Status
 from catena.screens.chat.conversation_area import ConversationArea
 from catena.screens.chat.prompt.prompt_area import PromptArea
-from catena.terminal.key_pace import APART, KeyPace
+from catena.terminal.times import APART, KeyPace
 from catena.workspace.directories import git_branch
 
 if TYPE_CHECKING:

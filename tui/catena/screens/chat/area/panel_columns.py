@@ -22,7 +22,7 @@ from catena.screens.chat.panels.trouble import TroublePanel
 
 if TYPE_CHECKING:  # names of types
     from catena.screens.chat.commands.dispatch import ChatEvent
-    from catena.terminal.key_pace import KeyPace
+    from catena.terminal.times import KeyPace
     from catena_acp.continuity.conversation_events import Question
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # the first frame needs none of these
     from catena.screens.chat.panels.plan import PlanPanel
     from catena.screens.chat.panels.queue import QueueList
     from catena.screens.chat.panels.trouble import TroublePanel
-    from catena.terminal.key_pace import KeyPace
+    from catena.terminal.times import KeyPace
     from catena_acp.continuity.conversation_events import Question
 
 

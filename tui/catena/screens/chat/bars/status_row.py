@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from catena import __version__
-from catena.themes.depth import ColourDepth, colour_depth
+from catena.themes.colours import ColourDepth, colour_depth
 
 if TYPE_CHECKING:  # the first frame needs none of these
     from catena.programs.status_line import StatusLine

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the first frame needs none of these
     from catena.screens.chat.commands.dispatch import ChatEvent
     from catena.screens.chat.context import ChatContext
     from catena.settings.templates import Template
-    from catena.text.shell_text import ShellText
+    from catena.text.prompt_text import ShellText
     from catena.workspace.tab import Tab
 
 

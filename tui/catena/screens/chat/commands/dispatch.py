@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Sequence
 from operator import attrgetter
 from typing import TypeAlias, assert_never
 
-from catena.acts.perform import refused_argument, unknown_command
 from catena.acts.table import FrontCommand
+from catena.acts.unknown import refused_argument, unknown_command
 from catena.screens.chat.actions.chat_actions import ChatActions
 from catena.screens.chat.bars.composer_edges import EditLeft
 from catena.screens.chat.bars.find import FindBar

@@ -12,10 +12,10 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from catena.keys.bindings import keys_of
-from catena.terminal.timers import call_after
+from catena.terminal.times import call_after
 from catena.text.formats import size_in_words
+from catena.text.prompt_text import plain_output
 from catena.text.safe_text import safe_line
-from catena.text.shell_text import plain_output
 
 if TYPE_CHECKING:
     from catena.terminal.shell_command import ShellCommand

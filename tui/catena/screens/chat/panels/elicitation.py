@@ -20,14 +20,14 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from catena.keys.bindings import bindings, keys_of
-from catena.terminal.key_pace import APART, JUST_ASKED, KeyPace, Standing
+from catena.terminal.times import APART, JUST_ASKED, KeyPace, Standing
 from catena.text.safe_text import safe, safe_line
 from catena.widgets.band import SHORT, Band, BandText, BandWords, Choice
 from catena.widgets.scroll_bar import thin_scroll_bar
 
 if TYPE_CHECKING:  # not needed before there is a question
     from catena.widgets.fields.form_fields import Entered, FieldRow, Stepped
-    from catena.workspace.questions.form_draft import FormDraft
+    from catena.workspace.questions.forms import FormDraft
     from catena_acp.continuity.conversation_events import ElicitationOpened, Question
     from catena_acp.port.elicitation.requests import ElicitationAnswer, WebPage
 

@@ -13,7 +13,7 @@ from textual.binding import BindingType
 from textual.message import Message
 
 from catena.keys.bindings import bindings, keys_of
-from catena.terminal.key_pace import JUST_ASKED, KeyPace, Standing
+from catena.terminal.times import JUST_ASKED, KeyPace, Standing
 from catena.widgets.band import Band, BandWords, Choice
 
 ENTER = "enter"

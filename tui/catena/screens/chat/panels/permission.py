@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from textual.message import Message
 
 from catena.keys.bindings import bindings, keys_of, with_own_keys
-from catena.terminal.key_pace import JUST_ASKED, KeyPace, Standing
+from catena.terminal.times import JUST_ASKED, KeyPace, Standing
 from catena.widgets.band import SHORT, Band, BandWords, Choice
 from catena.widgets.fields.text_fields import SafeInput
 from catena.workspace.questions.permission_words import (

@@ -1,4 +1,4 @@
-"""The start of a directory without tabs: the agents to begin with, and the newest conversations to continue."""
+"""The start of a directory without tabs, with agents and the newest conversations; and an empty one's welcome."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from catena.text.formats import cell_width, from_home, truncate, truncate_left, whole_clauses
 from catena.text.safe_text import safe_line
 
-if TYPE_CHECKING:  # the first frame of a directory with tabs needs no agents
+if TYPE_CHECKING:
     from catena.settings.agent_choices import AgentChoice
+
 
 _SENTENCE = "Your conversations are yours: kept locally, independent of agent sessions."
 _MARGIN = 2
@@ -524,3 +527,35 @@ def _wrapped(text: str, width: int) -> list[str]:
             lines.append("")
         lines[-1] = f"{lines[-1]} {rest}" if lines[-1] else rest
     return lines
+
+
+class Welcome(Widget):
+    """The mark, the agent and its directory, in the middle."""
+
+    DEFAULT_CSS = """
+    Welcome { height: 1fr; content-align: center middle; text-align: center; color: $muted; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._words = ("", "", False)
+
+    def show(self, *, agent: str, where: str, ready: bool) -> None:
+        """Name the agent and the directory; not ``ready``: it is starting, or something is wrong with it."""
+        words = (safe_line(agent), safe_line(where), ready)
+        if words != self._words:
+            self._words = words
+            self.refresh()
+
+    def render(self) -> Content:
+        """The mark, then the agent and the directory."""
+        agent, where, is_ready = self._words
+        if not agent:
+            return Content("")
+        bead, link = ("●", "$accent"), ("─", "$faint")
+        mark = Content.assemble(bead, link, bead, link, bead, (" catena", "bold $foreground"))
+        width = max(8, self.size.width - 4)
+        said = f"{agent}{' is ready' if is_ready else ''} in "
+        where = truncate_left(where, max(8, width - cell_width(said)))
+        words = Content.assemble(said, (where, "$foreground"))
+        return Content("\n").join([mark, Content(""), words.truncate(width, ellipsis=True)])

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.timer import Timer
 
 from catena.keys.bindings import bindings, keys_of
-from catena.terminal.timers import call_after
+from catena.terminal.times import call_after
 from catena.text.safe_text import safe_line
 from catena.widgets.band import Band, BandWords, Choice
 from catena.workspace.trouble import TroubleWords, changes_in, words_of

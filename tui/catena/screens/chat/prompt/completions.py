@@ -10,7 +10,7 @@ from catena.widgets.composer import Composer
 
 if TYPE_CHECKING:
     from catena.mentions.index import FileIndex
-    from catena.mentions.syntax import Unfinished
+    from catena.mentions.mentions import Unfinished
     from catena.settings.templates import Template
     from catena.widgets.completion import CompletionList
     from catena_acp.port.session_events import AgentCommand
@@ -193,7 +193,7 @@ class MentionCompletion:
         if mention is None:
             self._changed()
             return False
-        from catena.mentions.syntax import written
+        from catena.mentions.mentions import written
 
         row = self._composer.cursor_location[0]
         line, text, end = self._composer.document.get_line(row), written(path), mention.end
@@ -216,7 +216,7 @@ class MentionCompletion:
         line = self._composer.document.get_line(row)
         if "@" not in line:
             return None
-        from catena.mentions.syntax import unfinished
+        from catena.mentions.mentions import unfinished
 
         return unfinished(line, column)
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from catena.desktop.pasted_paths import host_name, is_wsl, pasted_paths
-from catena.mentions.roots import leads_inside, resolved_roots
-from catena.mentions.syntax import readings_in, written
+from catena.desktop.files import host_name, is_wsl, pasted_paths
+from catena.mentions.index import leads_inside, resolved_roots
+from catena.mentions.mentions import readings_in, written
 from catena.text.safe_text import safe_line
 from catena_acp.continuity.sending.prompt_blocks import SHOWN_PICTURES
-from catena_store.windows.attachments import mime_of
+from catena_store.windows.attached_files import mime_of
 
 _BEGINNING = 64  # bytes of a file that tell whether it is a picture
 

@@ -26,9 +26,8 @@ from catena.screens.chat.commands.chat import Chat
 from catena.screens.chat.panels.attachments import AttachmentBar, ShellPanel
 from catena.screens.chat.prompt.completions import Completions, MentionCompletion
 from catena.screens.chat.prompt.name_reading import TemplateReading
-from catena.terminal.timers import call_after
-from catena.text.long_text import is_long
-from catena.text.shell_text import ShellText, may_be_shell_text, shell_text
+from catena.terminal.times import call_after
+from catena.text.prompt_text import ShellText, is_long, may_be_shell_text, shell_text
 from catena.widgets.column import Centred
 from catena.widgets.commands import split_slash
 from catena.widgets.composer import Composer, Pasted

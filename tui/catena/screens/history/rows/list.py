@@ -21,7 +21,7 @@ from catena.cells import cell_len
 from catena.history.entries import HistoryEntry
 from catena.history.finding import HitPlace, Hits, MessageFinder, MessageHit, ranked
 from catena.history.listing import HistoryListing, Matches
-from catena.history.ranking import Quality
+from catena.history.query import Quality
 from catena.history.reading import FIRST, HistoryReader
 from catena.screens.history.rows.rows import (
     BY_LETTERS,

@@ -13,7 +13,7 @@ from operator import attrgetter
 from catena.cells import cell_len
 from catena.history.entries import EntryState, HistoryEntry
 from catena.history.finding import MessageHit
-from catena.history.ranking import Quality, Span, spans
+from catena.history.query import Quality, Span, spans
 from catena.text.formats import from_home
 from catena.text.safe_text import safe_cells, safe_line
 from catena.widgets.row_list import Tone

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
-from catena.mentions.prompt_files import with_mentions_of
+from catena.mentions.mentions import with_mentions_of
 from catena.screens.chat.actions.branching.files import AlongActions
 from catena.screens.chat.context import ChatContext
 from catena.text.formats import joined

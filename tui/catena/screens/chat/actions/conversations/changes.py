@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catena.acts.surface import Cancelled, Here
-from catena.mentions.roots import leads_inside, resolved_roots
+from catena.mentions.index import leads_inside, resolved_roots
 from catena.screens.chat.context import ChatContext
 from catena.terminal.programs import EditorFailed, edit_file
 from catena.text.changes_text import shown_path

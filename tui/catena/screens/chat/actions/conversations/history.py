@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 
-from catena.history.entries import HistoryEntry
+from catena.history.entries import HistoryEntry, HistoryScope, Repositories, TypedHistory
 from catena.history.finding import HitPlace, MessageFinder, MessageHit
 from catena.history.listing import HistoryListing
 from catena.history.other_tools import OtherTools, sessions_here
 from catena.history.preview import ActPrices, Preview, read_preview, read_prices, read_rows
 from catena.history.reading import HistoryReader, lives
-from catena.history.scopes import HistoryScope, Repositories, TypedHistory
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
@@ -19,7 +18,7 @@ from catena.screens.history.acts import HistoryActs, HistoryChoice
 from catena.screens.history.picker import HistoryScreen
 from catena.screens.history.sources import HistorySources
 from catena.settings.agents import titles_of
-from catena.settings.settings import replay_budget
+from catena.settings.replays import replay_budget
 from catena.text.formats import program_of
 from catena.text.safe_text import safe, safe_line
 from catena.workspace.outgoing import UnplacedDraft

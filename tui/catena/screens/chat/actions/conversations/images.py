@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from pathlib import Path
 
-from catena.desktop.opening import NotOpened, OpenedFiles, open_file, opener
+from catena.desktop.files import NotOpened, OpenedFiles, open_file, opener
 from catena.screens.chat.context import ChatContext
 from catena.terminal.images import ImageSlot
 from catena.text.formats import from_home, size_in_words

@@ -13,13 +13,12 @@ from catena.desktop.clipboard import NoClipboardImage
 from catena.screens.chat.actions.prompting.prompts import PromptActions
 from catena.screens.chat.context import ChatContext
 from catena.terminal.shell_command import ShellCommand, ShellNotStarted
-from catena.text.long_text import is_long
-from catena.text.shell_text import SIGN, ShellText, output_block
+from catena.text.prompt_text import SIGN, ShellText, is_long, output_block
 from catena.workspace.outgoing import DraftPlace, OutgoingText, Stage, UnplacedDraft, last_place
 from catena.workspace.tab import Tab
 from catena_acp.continuity.sending.prompt_blocks import SHOWN_PICTURES
 from catena_store.errors import NotAttachable, StoreError
-from catena_store.windows.attachments import MOST_BYTES, MOST_FILES, from_bytes, mime_of
+from catena_store.windows.attached_files import MOST_BYTES, MOST_FILES, from_bytes, mime_of
 
 _Attaching: TypeAlias = Callable[[Tab], Awaitable[list[str]]]  # returns the paths that were not attached
 

@@ -1,13 +1,15 @@
-"""Prompts: sending, queueing, stopping, answering, and the history of inputs."""
+"""Prompts: sending, queueing, stopping, answering, the price of the next one, and the history of inputs."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
-from catena.mentions.prompt_files import with_mentions_of
+from catena.mentions.mentions import with_mentions_of
 from catena.screens.chat.context import ChatContext
 from catena.screens.common.picker import Picker
 from catena.widgets.row_list import Row
+from catena.workspace.next_price import is_priced, read_next_price
 from catena.workspace.outgoing import DraftPlace, OutgoingText, Stage
 from catena.workspace.questions.permission_words import saved_words
 from catena.workspace.tab import Tab
@@ -278,3 +280,29 @@ async def _say(
     if ready is not None:
         await ready()
     await tab.window.say(text, await with_mentions_of(tab, text, files))
+
+
+_AFTER = 0.1  # seconds: what was opened is on the screen by then, and what comes at once is read together
+
+
+class NextPriceActions:
+    """Reads the price of the next prompt of the tab on the screen."""
+
+    def __init__(self, context: ChatContext) -> None:
+        self._context = context
+        self._reading = False
+
+    def renew(self) -> None:
+        """Read the price anew if anything that it depends on has changed."""
+        tab = self._context.seen
+        if tab is not None and not self._reading and not is_priced(tab):
+            self._reading = True
+            self._context.run(self._read(tab))
+
+    async def _read(self, tab: Tab) -> None:
+        try:
+            await asyncio.sleep(_AFTER)
+            await read_next_price(tab)
+        finally:
+            self._reading = False
+        self._context.presenter.refresh()

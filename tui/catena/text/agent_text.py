@@ -1,17 +1,34 @@
-"""Text about logging in to an agent."""
+"""Text about agents: their logins, and how they behave in a mode, guessed from its words."""
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from catena.text.safe_text import safe_line
-from catena_acp.agents.login_methods import ENVIRONMENT, TERMINAL, Variable
+from catena_acp.agents.agent import ENVIRONMENT, TERMINAL, Variable
 from catena_acp.port.abilities import AuthMethod
 
 if TYPE_CHECKING:
     from catena_acp.conversation.access.logins import UnansweredPrompt
+
+
+_EVERYTHING = r"bypass( ?permissions?)?|yolo|(agent ?)?full ?access|danger\w*|never ?asks?|unattended|unasked"
+_UNASKED = re.compile(rf"\b(accept ?edits?|auto(pilot| ?edits?| ?approve| ?accept)?|{_EVERYTHING})\b")
+_ALL_UNASKED = re.compile(rf"\b({_EVERYTHING}|autopilot|asks? for nothing|all tools)\b")
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|[^A-Za-z]+")
+
+
+def acts_unasked(*names: str) -> bool:
+    """True for a mode in which the agent does something without asking, by its id or its name."""
+    return any(_UNASKED.search(_WORDS.sub(" ", name).lower()) for name in names)
+
+
+def runs_everything(*words: str) -> bool:
+    """True for a mode in which the agent does everything without asking, by its id, name or description."""
+    return any(_ALL_UNASKED.search(_WORDS.sub(" ", each).lower()) for each in words)
 
 
 def no_login_text(title: str, own_way: str | None) -> str:

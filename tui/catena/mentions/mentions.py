@@ -1,20 +1,109 @@
-"""What a prompt mentions, read for the agent: a short text or a picture with its bytes, anything else as a link."""
+"""Mentions in a text, `@path` with or without lines behind it, and what each is read as for the agent."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 import stat
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from catena.mentions.roots import leads_inside, resolved_roots
-from catena.mentions.syntax import Mention, readings_in
+from catena.mentions.index import leads_inside, resolved_roots
+from catena.workspace.tab import Tab
 from catena_acp.continuity.sending.prompt_blocks import LONGEST_TEXT, SHOWN_PICTURES
 from catena_store.errors import NotAttachable
 from catena_store.records import Attachment
-from catena_store.windows.attachments import MOST_BYTES, MOST_FILES, from_bytes, link_to
+from catena_store.windows.attached_files import MOST_BYTES, MOST_FILES, from_bytes, link_to
+
+_MENTION = re.compile(
+    r"""(?:^|(?<=\s))@(?:"(?P<quoted>[^"\n]+)"(?P<behind>:\d{1,9}(?:-\d{1,9})?)?|(?P<bare>[^\s"]+))""",
+    re.MULTILINE,
+)
+_UNFINISHED = re.compile(r"""(?:^|(?<=\s))@(?:"(?P<quoted>[^"\n]*)|(?P<bare>[^\s"]*))$""")
+_LINES = re.compile(r":(\d{1,9})(?:-(\d{1,9}))?$")
+_REST = re.compile(r'[^\s"]*')
+_LONGEST = 4_096  # characters of a path
+_MOST_BEHIND = 8  # characters of punctuation
+_PUNCTUATION = ".,;:!?)]}>'`"  # behind a mention; it may belong to a name, too
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A path that a text mentions, and which of its lines, counted from 1; all of them where ``first`` is None."""
+
+    path: str
+    first: int | None = None
+    last: int | None = None
+
+    @property
+    def written(self) -> str:
+        """The mention as it is stored with a prompt, without quotes."""
+        if self.first is None:
+            return f"@{self.path}"
+        return f"@{self.path}:{self.first}" + (f"-{self.last}" if self.last is not None else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A mention that is being written: what is written of its path, and the columns that it stands in."""
+
+    typed: str
+    start: int
+    end: int
+    quoted: bool
+
+    @property
+    def without_lines(self) -> str:
+        """The path as it was typed, without the line numbers behind it."""
+        return _LINES.sub("", self.typed)
+
+
+def readings_in(text: str) -> Iterator[tuple[Mention, ...]]:
+    """Each mention of a text, as all that it can mean: a file's name may end like a line number or a sentence."""
+    for found in _MENTION.finditer(text):
+        if found["quoted"]:
+            yield (_with_lines(found["quoted"], found["behind"] or ""),)
+        else:
+            yield tuple(_readings(found["bare"]))
+
+
+def _readings(word: str) -> Iterator[Mention]:
+    for _ in range(_MOST_BEHIND if len(word) <= _LONGEST else 0):
+        yield Mention(word)
+        if (lines := _LINES.search(word)) is not None and lines.start():
+            yield _with_lines(word[: lines.start()], lines[0])
+        if word[-1] not in _PUNCTUATION or len(word) == 1:
+            return
+        word = word[:-1]
+
+
+def _with_lines(path: str, behind: str) -> Mention:
+    lines = _LINES.search(behind)
+    if lines is None:
+        return Mention(path)
+    return Mention(path, int(lines[1]), int(lines[2]) if lines[2] else None)
+
+
+def unfinished(line: str, column: int) -> Unfinished | None:
+    """The mention that is being written before a column of a line; None if there is none."""
+    found = _UNFINISHED.search(line[:column])
+    if found is None:
+        return None
+    quoted = found["quoted"] is not None
+    rest = _REST.match(line, column)
+    end = column if quoted or rest is None else rest.end()
+    return Unfinished(found["quoted"] if quoted else found["bare"], found.start(), end, quoted)
+
+
+def written(path: str) -> str:
+    """How a path is mentioned; that of a directory, which ends with a slash, stays open for what follows."""
+    if not any(character.isspace() for character in path):
+        return f"@{path}" if path.endswith("/") else f"@{path} "
+    return f'@"{path}' if path.endswith("/") else f'@"{path}" '
+
 
 _LONGEST_PATH = 4_096  # characters
 _MOST_SCANNED = 64 * 1024 * 1024  # bytes that are read for some lines
@@ -118,3 +207,15 @@ def _is_text(content: bytes) -> bool:
         return "\0" not in content.decode("utf-8")
     except UnicodeDecodeError:
         return False
+
+
+async def with_mentions_of(tab: Tab, text: str, files: tuple[Attachment, ...]) -> tuple[Attachment, ...]:
+    """What goes with a text: what is attached, and the files that it mentions as they are now. Raises NotAttachable."""
+    if "@" not in text and not any(file.mentioned for file in files):
+        return files
+
+    roots = (tab.conversation.record.cwd, *tab.conversation.directories)
+    taken = frozenset(tab.taken_paths)
+    found = await asyncio.to_thread(with_mentions, text, files, roots, taken=taken)
+    tab.taken_paths -= taken
+    return found
