@@ -135,6 +135,24 @@ async def test_a02_a_summary_goes_into_a_new_file_and_never_over_another(world: 
     assert not (world.place / "elsewhere.md").exists()
 
 
+async def test_a02_what_a_key_did_stays_to_be_read_when_the_answer_ends_and_says_if_there_will_be_more(
+    world: World,
+) -> None:
+    async with at_the_screen(str(world.project)) as person:
+        await begun(person)
+        await person.say("/summary say short; cue end")
+        await person.sees_dialog(AsideScreen)
+        await person.sees("  short")
+        await person.press("s")
+        await person.sees("Saved as summary.md", ", as far as the answer has come.")
+        world.cue("end")
+        await answered(person, "Saved as summary.md")
+        await person.press("s")
+        assert "as far as" not in await person.sees("Saved as summary-2.md")
+        await person.press("escape")
+        await back(person)
+
+
 async def test_a02_a_summary_begins_a_new_conversation_which_is_not_sent_by_itself(world: World) -> None:
     async with at_the_screen(str(world.project)) as person:
         await begun(person)

@@ -106,6 +106,7 @@ class AsideScreen(ReadingScreen[tuple[AnswerTo, str]]):
         self._asking = question.typed if question.text else ""  # until it is stored among the inputs
         self._since: float | None = None  # when the question was asked, while its answer comes
         self._read_by = 0.0  # when the message may be replaced
+        self._outlives = False  # whether the message is as true behind the answer
         self._edit: _Edit | None = None
         self._transcript = AsideTranscript(
             directory=directory, id="answer", frame=_SLOW_FRAME if still else FRAME
@@ -159,7 +160,8 @@ class AsideScreen(ReadingScreen[tuple[AnswerTo, str]]):
             self._more.restore(question)
             self.action_ask()
         self._since = None
-        self.say(said)
+        if said or not self._outlives:
+            self.say(said)
         self._show_keys()
 
     def _draw(self, event: AsideEvent) -> None:
@@ -184,10 +186,12 @@ class AsideScreen(ReadingScreen[tuple[AnswerTo, str]]):
         if self._since is not None and now >= self._read_by:
             stops = keys_of(self).said("{cancel} stops")
             super().say(f"{self._aside.title} is answering · {now - self._since:.0f} s · {stops}")
+            self._outlives = False
 
     def say(self, text: str) -> None:
         """Show a message; the time of the answer replaces it when there was time to read it."""
         self._read_by = time.monotonic() + _READING_SECONDS
+        self._outlives = text != _NOT_WHOLE
         super().say(text)
 
     def _show_context(self, words: str) -> None:
@@ -336,7 +340,8 @@ class AsideScreen(ReadingScreen[tuple[AnswerTo, str]]):
         except OSError as error:
             self.say(f"Could not save: {error.strerror or error}.")
         else:
-            self.say(f"Saved as {path.name} in {self._directory}.")
+            so_far = "" if self._since is None else ", as far as the answer has come"
+            self.say(f"Saved as {path.name} in {self._directory}{so_far}.")
 
     @property
     def reader(self) -> Transcript:
