@@ -19,8 +19,7 @@ from bench.streaming import Figures
 from bench.subject import AGENT_COMMAND, NOT_INHERITED, Running, Subject
 from bench.words import markdown
 from catena_acp.agents.catalog import command_spec
-from catena_acp.transcripts.kept_heads import KeptHeads
-from catena_acp.transcripts.sources import Scanner, places
+from catena_acp.transcripts.sources import KeptHeads, Scanner, places
 from catena_store.conversations import conversations, messages
 from catena_store.records import Kind, MessageState, NewMessage
 

@@ -9,8 +9,14 @@ from typing import Any
 
 import pytest
 
-from catena_acp.changes.changed_file import ChangedFile, FileContents, FileState, OnDisk, TextChange
-from catena_acp.changes.hunks import diff_of_file
+from catena_acp.changes.changed_file import (
+    ChangedFile,
+    FileContents,
+    FileState,
+    OnDisk,
+    TextChange,
+    diff_of_file,
+)
 from catena_acp.changes.reported import Edit, before_edits, composed, reported_files
 from catena_store.records import Kind, Message, MessageState
 

@@ -11,8 +11,7 @@ from catena.screens.changes.review import place_words, quote_of
 from catena.transcript.drawing.lines import Line, line_of
 from catena.transcript.drawing.render_options import Palette, RenderOptions
 from catena.transcript.messages import diff as drawing
-from catena_acp.changes.changed_file import ChangedFile, TextChange
-from catena_acp.changes.hunks import FileDiff, diff_of_file
+from catena_acp.changes.changed_file import ChangedFile, FileDiff, TextChange, diff_of_file
 
 WORDS = ("alpha", "beta", "gamma\t", "漢字", "a" * 90, "two words", "")
 

@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.changes.changed_file import ChangedFile, FileState, TextChange
-from catena_acp.changes.hunks import diff_of_file, hunk_patch, patch_of
+from catena_acp.changes.changed_file import (
+    ChangedFile,
+    FileState,
+    TextChange,
+    diff_of_file,
+    hunk_patch,
+    patch_of,
+)
 
 LONG = "".join(f"line {number}\n" for number in range(60))
 BEFORE: dict[str, str] = {

@@ -13,7 +13,7 @@ from catena_acp.continuity.conversation_events import (
     Remarked,
     TurnEnded,
 )
-from catena_acp.conversation.branches.logout_barrier import LOGGED_OUT, SAID_BEFORE
+from catena_acp.conversation.branches.branches import LOGGED_OUT, SAID_BEFORE
 from catena_store.records import Kind
 from catena_store.windows import windows
 from support.clients.command_line import Catena

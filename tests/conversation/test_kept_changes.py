@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from catena.screens.comparison.screen import changed_files, shared_part
-from catena_acp.changes.changed_file import By, FileContents, FileState, OnDisk
-from catena_acp.changes.hunks import diffs_of_files
+from catena_acp.changes.changed_file import By, FileContents, FileState, OnDisk, diffs_of_files
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.snapshots import keeping
 from catena_acp.snapshots.keeping import FileSnapshots

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from catena.keys.vim.characters import last_in_line, line_start, whole
 from catena.keys.vim.engine import Mode, Vim
+from catena.keys.vim.objects import last_in_line, line_start, whole
 
 _SENT = {"<Esc>": "\x1b", "<C-r>": "\x12", "<CR>": "\r", "<BS>": "\x08"}
 _NAMES = {"<Esc>": "escape", "<C-r>": "ctrl+r", "<CR>": "enter", "<BS>": "backspace"}

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from catena_acp.mcp.project_file import ProjectFile, read_project_file
 from catena_acp.mcp.servers import (
     McpServer,
+    ProjectFile,
     Recipient,
     ServerOrigin,
     Transport,
     VariableMissing,
     choose,
     filled_in,
+    read_project_file,
 )
 from catena_acp.port.abilities import Abilities
 

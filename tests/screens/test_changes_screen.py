@@ -15,8 +15,7 @@ from textual.geometry import Region
 from catena.screens.changes import review as review_of_changes
 from catena.screens.changes.screen import ChangesScreen
 from catena.terminal.programs import at_line
-from catena_acp.changes.changed_file import ChangedFile
-from catena_acp.changes.hunks import FileDiff, diff_of_file
+from catena_acp.changes.changed_file import ChangedFile, FileDiff, diff_of_file
 from catena_store.conversations import conversations, messages
 from catena_store.database.database import Database
 from catena_store.records import Kind, NewMessage

@@ -9,7 +9,7 @@ import pytest
 from catena.rendering.html import markdown_html
 from catena.transcript import Transcript
 from catena.transcript.markdown.markdown import link_style
-from catena_acp.mcp.project_file import read_project_file
+from catena_acp.mcp.servers import read_project_file
 from support.screen.pilot import at_the_screen
 
 _HIDDEN = "http://good.example@evil.example/"

@@ -21,8 +21,7 @@ from catena.settings.sources import known_places
 from catena.settings.tables import AgentSetting
 from catena_acp.transcripts import lines
 from catena_acp.transcripts.copies import Copies
-from catena_acp.transcripts.kept_heads import KeptHeads
-from catena_acp.transcripts.sources import Scanner, places, read_file, read_session
+from catena_acp.transcripts.sources import KeptHeads, Scanner, places, read_file, read_session
 from support.clients.command_line import Catena
 from support.clients.imports import FORBIDDEN, imported
 from support.clients.listed import said as said_in
@@ -171,7 +170,7 @@ _COPYING = """
 import os, sys
 from pathlib import Path
 from catena_acp.transcripts.copies import Copies
-from catena_acp.transcripts.kept_heads import KeptHeads
+from catena_acp.transcripts.sources import KeptHeads
 from catena_acp.transcripts.sources import Scanner, places
 
 at = int(sys.argv[3])

@@ -27,7 +27,7 @@ from catena_acp.errors import (
     SessionGone,
 )
 from catena_acp.port.session_events import TypedFailure
-from catena_acp.trouble import error_words, reset_times
+from catena_acp.trouble import diagnosis, reset_times
 from catena_acp.trouble.diagnosis import diagnose, diagnose_failure, diagnose_words
 from catena_acp.trouble.reset_times import end_in_data, end_in_words, format_time
 from catena_acp.trouble.troubles import Diagnosis, Offer, Trouble
@@ -678,7 +678,7 @@ def test_no_pattern_goes_over_a_long_text_more_than_once() -> None:
     """One that went back over it from every character would not end while somebody waits."""
     patterns = [
         pattern
-        for module in (error_words, reset_times)
+        for module in (diagnosis, reset_times)
         for pattern in vars(module).values()
         if isinstance(pattern, re.Pattern)
     ]

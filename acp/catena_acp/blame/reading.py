@@ -26,7 +26,7 @@ from catena_acp.blame.authorship import (
     blocks_of,
     timeline,
 )
-from catena_acp.changes.hunks import lines_of
+from catena_acp.changes.changed_file import lines_of
 from catena_acp.diff import diff_of_lines
 from catena_acp.errors import NotBlamed
 from catena_acp.spoken.call import Call

@@ -17,8 +17,9 @@ from catena_acp.changes.changed_file import (
     OnDisk,
     Patch,
     TextChange,
+    diffs_of_files,
+    patch_of,
 )
-from catena_acp.changes.hunks import diffs_of_files, patch_of
 from catena_acp.errors import FileRefused
 from catena_acp.protocol.files import FileAccess
 from catena_acp.spoken.blocks import Diff

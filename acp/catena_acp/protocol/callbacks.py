@@ -58,10 +58,10 @@ from catena_acp.port.session_events import (
     ToolCallChanged,
 )
 from catena_acp.protocol import answers, session_updates
+from catena_acp.protocol.answers import INTERNAL, INVALID, NOT_FOUND, described
 from catena_acp.protocol.elicitations import ElicitationInvalid, answer_message, elicitation_of
 from catena_acp.protocol.files import FileAccess, RequestQueue
 from catena_acp.protocol.framing import Json
-from catena_acp.protocol.refusals import INTERNAL, INVALID, NOT_FOUND, described
 from catena_acp.terminals.terminal import TerminalCommand, text_of
 from catena_acp.terminals.terminals import Terminals
 

@@ -51,19 +51,22 @@ from catena_acp.port.session_events import (
     ToolCallChanged,
 )
 from catena_acp.protocol.answers import (
+    CANCELLED,
+    NO_SUCH_METHOD,
     PROTOCOL_VERSION,
     SessionOptions,
     abilities_of,
+    described,
     options_of,
     page_of,
     prompt_ended_of,
+    refusal,
     session_id_of,
 )
 from catena_acp.protocol.callbacks import Callbacks
 from catena_acp.protocol.delivery import EventDelivery
 from catena_acp.protocol.files import FileAccess
 from catena_acp.protocol.framing import Json
-from catena_acp.protocol.refusals import CANCELLED, NO_SUCH_METHOD, described, refusal
 from catena_acp.protocol.request_parameters import (
     client_capabilities,
     content_block,

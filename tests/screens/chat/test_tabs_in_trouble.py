@@ -18,7 +18,7 @@ import pytest
 
 from catena.keys.actions import ACTIONS
 from catena.screens.chat import presenter
-from catena.screens.chat.actions.agent import trouble as trouble_acts
+from catena.screens.chat.actions import agent as trouble_acts
 from catena.screens.chat.panels.trouble import KEY_ACTIONS
 from catena.screens.common.picker import Picker
 from catena.settings.agents import find_agent

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import catena.screens.history.rows.list as history_list
-from catena.history import steps
+from catena.history import listing
 from catena.history.entries import HistoryEntry, HistoryScope
 from catena.history.finding import ranked
 from catena.screens.history import picker
@@ -541,7 +541,7 @@ async def test_h25_enter_right_behind_letters_takes_what_they_find_also_where_ma
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(picker, "_AT_ONCE", 0)
-    monkeypatch.setattr(steps, "_AT_A_TIME", 0.0)
+    monkeypatch.setattr(listing, "_AT_A_TIME", 0.0)
     ids = await keep(str(tmp_path), [f"Title {number}" for number in range(1_500)], "What is it?", "A test.")
     async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
         screen = await history(person)
@@ -555,7 +555,7 @@ async def test_h25_while_many_are_matched_the_rows_change_once_the_newest_text_i
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(picker, "_AT_ONCE", 0)
-    monkeypatch.setattr(steps, "_AT_A_TIME", 0.0)
+    monkeypatch.setattr(listing, "_AT_A_TIME", 0.0)
     await keep(str(tmp_path), [f"Title {number}" for number in range(1_200)], "What is it?", "A test.")
     async with at_the_screen(str(tmp_path), size=(100, 30)) as person:
         screen = await history(person)

@@ -9,7 +9,7 @@ import pytest
 from textual import events
 
 from catena.settings.settings import Settings
-from catena.terminal.shell_command import BoundedOutput
+from catena.terminal.programs import BoundedOutput
 from catena.text.prompt_text import ShellText, output_block, plain_output, shell_text
 from support.clients.protocol import heard, runs, spec
 from support.conversations.rehearsed import World

@@ -23,7 +23,7 @@ import pytest
 
 from catena.cli.files import files as files_command
 from catena.cli.run.branch import BranchRequest, open_target
-from catena.linear.commands.files import choose_files, offer_files
+from catena.linear.commands.prompts import choose_files, offer_files
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.undo import ConversationUndo, Scope
 from catena_acp.conversation.prompts.window import Window

@@ -16,7 +16,7 @@ from catena.text.formats import from_home, listed, shortened
 from catena.text.names import numbered_again
 from catena.text.safe_text import safe_line
 from catena.workspace.tab import Tab
-from catena_acp.changes.hunks import FileDiff, diffs_of_files
+from catena_acp.changes.changed_file import FileDiff, diffs_of_files
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.prompts.rows import clears

@@ -23,8 +23,7 @@ from catena.text.safe_text import safe_line
 from catena.workspace.files_along import lines_words, moved_words
 from catena_acp.blame.authorship import BlamedFile, Block
 from catena_acp.blame.reading import blame as read_blame
-from catena_acp.changes.changed_file import UnreadFile
-from catena_acp.changes.hunks import diff_of_file
+from catena_acp.changes.changed_file import UnreadFile, diff_of_file
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.file_changes import FileTouched

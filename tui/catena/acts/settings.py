@@ -27,8 +27,7 @@ from catena.workspace.tab import Tab
 from catena.workspace.tabs import OpenTabs
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.access.allowances import ConversationServers, ListedServers
-from catena_acp.mcp.project_file import FILE_NAME
-from catena_acp.mcp.servers import McpServer, ServerChoice, ServerOrigin
+from catena_acp.mcp.servers import FILE_NAME, McpServer, ServerChoice, ServerOrigin
 from catena_acp.permissions.rule import Rule, RuleScope, rule_text
 from catena_store.database.database import Database
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from catena.history.entries import HistoryEntry, HistoryScope
-from catena.history.listing import HistoryListing, Matches
+from catena.history.listing import HistoryListing, Matches, between_keys
 from catena.history.query import HistoryQuery, Quality, QueryFacts, Span
 from catena.history.reading import HistoryReader
-from catena.history.steps import between_keys
 from catena_store.database.database import Database
 from catena_store.finding import newest_hits
 from catena_store.finding.newest_hits import HitPlace

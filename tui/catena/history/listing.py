@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, zip_longest
 from operator import attrgetter
-from typing import overload
+from typing import TypeVar, overload
 
 from catena.history.entries import EntryState, HistoryEntry, HistoryScope, Repositories
 from catena.history.query import (
@@ -21,7 +23,6 @@ from catena.history.query import (
     folded,
     letters_in_order,
 )
-from catena.history.steps import at_once
 
 _WORD = re.compile(r"[^\W_]")
 _GROUPS = 4
@@ -458,3 +459,33 @@ def _distinct(entries: Iterable[HistoryEntry], name: str) -> tuple[str, ...]:
     """The values of a field, those that most entries have first."""
     counted = Counter(map(attrgetter(name), entries))
     return tuple(value for value, _ in counted.most_common() if value)
+
+
+T = TypeVar("T")
+
+_AT_A_TIME = 0.004  # seconds of work,
+_BREATH = 0.001  # and so much for all else
+
+
+def at_once(steps: Generator[None, None, T]) -> T:
+    """Make all steps at once, and return what comes of them."""
+    try:
+        while True:
+            next(steps)
+    except StopIteration as end:
+        result: T = end.value
+        return result
+
+
+async def between_keys(steps: Generator[None, None, T]) -> T:
+    """Make the steps while keys are heard, and return what comes of them."""
+    until = time.monotonic() + _AT_A_TIME
+    try:
+        while True:
+            next(steps)
+            if time.monotonic() > until:
+                await asyncio.sleep(_BREATH)
+                until = time.monotonic() + _AT_A_TIME
+    except StopIteration as end:
+        result: T = end.value
+        return result

@@ -10,9 +10,8 @@ from contextlib import suppress
 from catena.errors import InvalidSettings
 from catena.settings.settings import Settings, load_settings
 from catena_acp.transcripts.copies import FOLDER, Copies
-from catena_acp.transcripts.kept_heads import FILE, KeptHeads
 from catena_acp.transcripts.session import ForeignSession, Tool
-from catena_acp.transcripts.sources import Batch, Scanner, SourcePlace, Unread, places
+from catena_acp.transcripts.sources import FILE, Batch, KeptHeads, Scanner, SourcePlace, Unread, places
 from catena_store.database.database import data_directory
 
 

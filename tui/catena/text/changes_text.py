@@ -6,8 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from catena.text.call_text import AnyDiff, change_of, lineless_words, relative
 from catena.text.safe_text import safe_line
-from catena_acp.changes.changed_file import By, ChangedFile, FileContents, FileState, NotInPatch, OnDisk
-from catena_acp.changes.hunks import relative_path
+from catena_acp.changes.changed_file import (
+    By,
+    ChangedFile,
+    FileContents,
+    FileState,
+    NotInPatch,
+    OnDisk,
+    relative_path,
+)
 from catena_acp.changes.reading import ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.file_changes import FileTouched

@@ -30,8 +30,7 @@ from catena_acp.continuity.sessions.session_state import option_of_category
 from catena_acp.continuity.sessions.sessions import LiveSession
 from catena_acp.continuity.sessions.settings import MODE, apply_settings, ask_first, wanted_on
 from catena_acp.errors import AgentGone
-from catena_acp.mcp.project_file import FILE_NAME, ProjectFile, read_project_file
-from catena_acp.mcp.servers import Recipient, ServerChoice, choose
+from catena_acp.mcp.servers import FILE_NAME, ProjectFile, Recipient, ServerChoice, choose, read_project_file
 from catena_acp.port.abilities import Abilities
 from catena_acp.port.port import AgentSpec, SessionSetup
 from catena_acp.trouble.troubles import Trouble

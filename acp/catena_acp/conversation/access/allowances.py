@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.errors import AgentError
-from catena_acp.mcp.project_file import ProjectFile
-from catena_acp.mcp.servers import ServerChoice
+from catena_acp.mcp.servers import ProjectFile, ServerChoice
 from catena_acp.permissions.rule import Rule, RuleScope, add_rule, rules_in_force
 from catena_store.conversations import permission_rules
 

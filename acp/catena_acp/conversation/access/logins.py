@@ -35,7 +35,7 @@ from catena_acp.continuity.conversation_events import (
 )
 from catena_acp.continuity.sending.context import SendContext
 from catena_acp.continuity.wording.problems import problem_of_notice
-from catena_acp.conversation.branches.logout_barrier import LOGGED_OUT
+from catena_acp.conversation.branches.branches import LOGGED_OUT
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.conversation.prompts.rows import brought_something
 from catena_acp.conversation.prompts.window import Window

@@ -33,7 +33,7 @@ from catena_acp.continuity.sessions.agent_pool import Agents, keep_powers
 from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.continuity.wording.problems import CutBy, hold_words
 from catena_acp.conversation.adoption.sessions import ForeignSessions
-from catena_acp.conversation.branches.logout_barrier import begin_anew_after_logout
+from catena_acp.conversation.branches.branches import begin_anew_after_logout
 from catena_acp.conversation.conversation import Conversation
 from catena_acp.conversation.conversations.forks import ConversationFork, ForkOperation, ForkRequest
 from catena_acp.conversation.conversations.upstream import UpstreamDeletion, delete_sessions

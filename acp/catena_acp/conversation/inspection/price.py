@@ -14,7 +14,7 @@ from catena_acp.continuity.sending.context import SendContext, read_situation
 from catena_acp.continuity.sessions.agent_pool import kept_powers
 from catena_acp.continuity.sessions.sessions import Sessions
 from catena_acp.continuity.wording.context_summary import ContextSummary, price_clauses
-from catena_acp.conversation.branches.logout_barrier import SAID_BEFORE, said_before_logout
+from catena_acp.conversation.branches.branches import SAID_BEFORE, said_before_logout
 from catena_acp.conversation.live import LiveConversation
 from catena_acp.port.port import AgentPort, AgentSpec
 from catena_store.chains import links

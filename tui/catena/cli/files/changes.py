@@ -13,7 +13,7 @@ from catena.errors import CommandRefused, ExitStatus
 from catena.text.changes_text import author_words, note_words, shown_path, size_words, state_words
 from catena.text.json_shapes import FORMAT, dumps
 from catena.text.safe_text import safe, safe_line
-from catena_acp.changes.hunks import FileDiff, diff_of_file, hunk_text
+from catena_acp.changes.changed_file import FileDiff, diff_of_file, hunk_text
 from catena_acp.changes.reading import Changes, ChangeScope, Since, read_changes
 from catena_acp.continuity.wording.counts import counted
 from catena_store import places

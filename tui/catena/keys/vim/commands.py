@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from catena.keys.vim.characters import after, first_nonblank, line_end, line_start
 from catena.keys.vim.motions import MOTIONS
-from catena.keys.vim.objects import NAMES
+from catena.keys.vim.objects import NAMES, after, first_nonblank, line_end, line_start
 
 _INDENT = 4  # blanks of one step of `>`
 

@@ -5,22 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from catena.keys.vim.characters import (
-    BLANK,
-    after,
-    before,
-    column,
-    first_nonblank,
-    in_indent,
-    kind,
-    last_in_line,
-    line_end,
-    line_of,
-    line_start,
-    place_in_line,
-    start_of,
-    whole,
-)
 from catena.keys.vim.commands import (
     Range,
     Register,
@@ -35,7 +19,23 @@ from catena.keys.vim.commands import (
     swapped,
 )
 from catena.keys.vim.motions import MOTIONS, Find, MotionSpan, MotionTarget, Move, search, word_end
-from catena.keys.vim.objects import text_object
+from catena.keys.vim.objects import (
+    BLANK,
+    after,
+    before,
+    column,
+    first_nonblank,
+    in_indent,
+    kind,
+    last_in_line,
+    line_end,
+    line_of,
+    line_start,
+    place_in_line,
+    start_of,
+    text_object,
+    whole,
+)
 
 _MOST_STEPS = 1000  # that can be undone
 _MOST_CHARACTERS = 1 << 20  # of a text that a count makes

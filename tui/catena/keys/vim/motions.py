@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from catena.keys.vim.characters import (
+from catena.keys.vim.objects import (
     BLANK,
     after,
     before,

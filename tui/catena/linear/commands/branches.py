@@ -6,8 +6,7 @@ from functools import partial
 
 from catena.acts.conversations import next_price
 from catena.acts.surface import Refused
-from catena.linear.commands.files import offer_files
-from catena.linear.commands.prompts import prompt_of
+from catena.linear.commands.prompts import offer_files, prompt_of
 from catena.linear.commands.tabs import TabCommands
 from catena.linear.context import LinearContext, ListRow
 from catena.text.formats import shortened

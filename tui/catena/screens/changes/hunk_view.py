@@ -27,7 +27,7 @@ from catena.transcript.drawing.wrapping import break_rows, is_single_width, shor
 from catena.transcript.messages.diff import draw_diff
 from catena.transcript.widget.blocks import ROLE_CLASSES, role_styles
 from catena.widgets.scroll_bar import thin_scroll_bar
-from catena_acp.changes.hunks import FileDiff
+from catena_acp.changes.changed_file import FileDiff
 from catena_acp.diff import DiffLine
 
 _BAR = "▌"

@@ -15,8 +15,7 @@ from catena.screens.changes.review import Hit, Review
 from catena.text.changes_text import shown_path, size_words, state_words
 from catena.transcript.drawing.wrapping import shorten, width_of
 from catena.widgets.row_list import Columns, Row, RowList, Tone, Word
-from catena_acp.changes.changed_file import FileState, UnreadFile
-from catena_acp.changes.hunks import FileDiff, FileHunk
+from catena_acp.changes.changed_file import FileDiff, FileHunk, FileState, UnreadFile
 
 BESIDE = 140  # cells of a screen from which on the hunks stand beside the files
 SIDE_BY_SIDE = 120  # … from which on both versions can stand beside each other

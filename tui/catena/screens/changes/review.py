@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from catena.text.changes_text import shown_path
 from catena.text.safe_text import safe
-from catena_acp.changes.changed_file import ChangedFile, Patch, UnreadFile
-from catena_acp.changes.hunks import FileDiff, FileHunk, diff_of_file
+from catena_acp.changes.changed_file import ChangedFile, FileDiff, FileHunk, Patch, UnreadFile, diff_of_file
 from catena_acp.changes.reading import Changes, ChangeScope, planned_changes
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.diff import DiffLine

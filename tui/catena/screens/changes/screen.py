@@ -21,8 +21,7 @@ from catena.screens.common.dialog import STYLES, Dialog
 from catena.text.changes_text import left_out_words, scope_words, shown_path, size_words, state_words
 from catena.widgets.fields.text_fields import SafeInput
 from catena.widgets.sheet_edges import SheetKey, SheetWords, Subject
-from catena_acp.changes.changed_file import UnreadFile
-from catena_acp.changes.hunks import hunk_patch
+from catena_acp.changes.changed_file import UnreadFile, hunk_patch
 from catena_acp.changes.reading import Changes, ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_store.chains.turns import TurnPrompt

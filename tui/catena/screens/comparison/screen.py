@@ -29,7 +29,7 @@ from catena.text.safe_text import safe_line
 from catena.text.usage import usage_text
 from catena.transcript.widget.blocks import MessagesBlock, SubjectBlock
 from catena.widgets.sheet_edges import SheetKey, Subject
-from catena_acp.changes.hunks import FileDiff, diffs_of_files
+from catena_acp.changes.changed_file import FileDiff, diffs_of_files
 from catena_acp.changes.reading import Changes, ChangeScope, Since
 from catena_acp.continuity.wording.counts import counted
 from catena_acp.conversation.inspection.changes import ConversationChanges

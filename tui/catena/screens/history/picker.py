@@ -19,11 +19,10 @@ from textual.worker import WorkType
 
 from catena.history.entries import HistoryEntry, HistoryScope
 from catena.history.finding import HitPlace, MessageHit
-from catena.history.listing import HistoryListing, Matches
+from catena.history.listing import HistoryListing, Matches, between_keys
 from catena.history.preview import ActPrices, Preview
 from catena.history.query import FilterKind, HistoryQuery
 from catena.history.reading import HistoryReader
-from catena.history.steps import between_keys
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import Dialog
 from catena.screens.history.acts import ActName, ActsMenu, HistoryChoice

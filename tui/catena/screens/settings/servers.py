@@ -21,8 +21,14 @@ from catena.text.safe_text import safe_line
 from catena.widgets.row_list import Row, RowList, Tone, Word
 from catena.widgets.sheet_edges import SheetKey, SheetWords, Subject
 from catena_acp.conversation.access.allowances import ConversationServers, ListedServers
-from catena_acp.mcp.project_file import FILE_NAME, ProjectFile
-from catena_acp.mcp.servers import NOT_ALLOWED_YET, McpServer, ServerChoice, ServerOrigin
+from catena_acp.mcp.servers import (
+    FILE_NAME,
+    NOT_ALLOWED_YET,
+    McpServer,
+    ProjectFile,
+    ServerChoice,
+    ServerOrigin,
+)
 
 _HIDDEN = "(hidden)"
 _WRONG = "wrong-"  # with its place, the key of what cannot be used

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from catena.acts.perform import body_of, carry_out
 from catena.acts.surface import Here
 from catena.acts.table import FrontCommand
-from catena.screens.chat.actions.agent.settings import SettingsActions
-from catena.screens.chat.actions.agent.trouble import TroubleActions
+from catena.screens.chat.actions.agent import SettingsActions, TroubleActions
 from catena.screens.chat.actions.branching.branches import BranchActions, CheckpointActions
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.branching.files import AlongActions

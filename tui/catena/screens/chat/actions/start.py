@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from catena.screens.chat.actions.agent.settings import install_in_terminal
+from catena.screens.chat.actions.agent import install_in_terminal
 from catena.screens.chat.context import ChatContext
 from catena.screens.chat.panels.start import (
     AgentRow,

@@ -311,7 +311,7 @@ class ScreenSurface:
         self, title: str, *, used: Mapping[str, str] | None = None, prices: Prices | None = None
     ) -> AgentSpec:
         """Let an agent be chosen, which is installed first if it is not."""
-        from catena.screens.chat.actions.agent.settings import choose_agent
+        from catena.screens.chat.actions.agent import choose_agent
 
         context, tab = self._context, self._tab
         if tab is None and context.start.agent is not None:

@@ -18,7 +18,7 @@ from catena.text.prompt_text import plain_output
 from catena.text.safe_text import safe_line
 
 if TYPE_CHECKING:
-    from catena.terminal.shell_command import ShellCommand
+    from catena.terminal.programs import ShellCommand
 
 
 _LONGEST_NAME = 30  # characters, if there is room

@@ -12,7 +12,7 @@ from catena.acts.surface import Refused
 from catena.desktop.clipboard import NoClipboardImage
 from catena.screens.chat.actions.prompting.prompts import PromptActions
 from catena.screens.chat.context import ChatContext
-from catena.terminal.shell_command import ShellCommand, ShellNotStarted
+from catena.terminal.programs import ShellCommand, ShellNotStarted
 from catena.text.prompt_text import SIGN, ShellText, is_long, output_block
 from catena.workspace.outgoing import DraftPlace, OutgoingText, Stage, UnplacedDraft, last_place
 from catena.workspace.tab import Tab

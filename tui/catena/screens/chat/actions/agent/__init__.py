@@ -1,1 +1,0 @@
-"""Actions on the agent of a tab: its settings, installs, login, trouble, permission rules and servers."""
