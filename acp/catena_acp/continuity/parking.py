@@ -1,4 +1,16 @@
-"""Forks made in the background: to probe an agent, or to be parked, so that a later edit can go on from one."""
+"""Forks made in the background: to probe an agent, or to be parked, so that a later edit can go on from one.
+
+None of them may hold up a prompt or outlive its purpose. If the work on one is broken off, the fork that the agent
+still makes is taken away when its answer comes.
+
+The probe tells whether an agent honours a fork at a message: no agent advertises it, and others fork everything. It is
+tried once for each agent version, on a session at rest with a clean turn: a fork at a message that cannot be there must
+be refused for that, and the same fork without it must succeed, the session unchanged between. Anything else says
+nothing: the session may be gone, or the agent. Agents that were looked at and have no key for it are not asked.
+
+A fork of a turn's end is parked only where the agent cannot fork at that message itself, and only while it costs next
+to nothing: OpenCode copies the whole session for a fork, and cannot delete it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tool calls as a prior context tells of them, and subagents below the calls that started them. Pure."""
+"""Tool calls as a prior context tells of them, and subagents below the calls that started them. Pure.
+
+Arguments and results are masked before they are cut, so that no half of a secret is told.
+"""
 
 from __future__ import annotations
 

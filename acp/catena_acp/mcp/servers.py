@@ -1,4 +1,8 @@
-"""MCP servers: how one is described, those that a project's `.mcp.json` brings, and which a session is given."""
+"""MCP servers: how one is described, those that a project's `.mcp.json` brings, and which a session is given.
+
+A project is a stranger, and a server is a program that is started: nothing of `.mcp.json` is sent before a person
+allowed just this content.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Permission rules: what one says, where it is kept, and which are proposed for a request."""
+"""Permission rules: what one says, where it is kept, and which are proposed for a request.
+
+A rule that rejects beats one that allows, then the narrower scope decides; what is not certain asks the person.
+"""
 
 from __future__ import annotations
 

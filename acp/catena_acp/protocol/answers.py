@@ -1,7 +1,10 @@
-"""Results of an agent's answers: capabilities, sessions, modes, config options, login methods, tokens. Pure.
+"""Answers of an agent: capabilities, sessions, modes, options, login methods, tokens; and what it refuses. Pure.
 
 Some agents report tokens in `_meta` and not as `usage`: Gemini's answer has `quota.token_count`; Qwen tells of each
 call of its model in an empty chunk (`usage`); fast-agent's answer has a line of words ("1,234 in, 56 out, 2 tools").
+
+No code alone means that an agent does not know a session: it is -32002, -32602 or -32603, depending on agent and
+method. What counts as proof is narrow, since a session taken for lost is never used again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""The script language: the scenes that a prompt names, their type, and patterns for their arguments."""
+"""The script language: the scenes that a prompt names, their type, and patterns for their arguments.
+
+A scene stands on its own line or between semicolons: a lower-case name and its arguments. Anything else is prose and
+ignored; a prompt of prose alone gets a friendly answer.
+"""
 
 from __future__ import annotations
 

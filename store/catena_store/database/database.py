@@ -1,4 +1,4 @@
-"""The open store: its connections, the transactions on them, and repair of damage that a transaction meets.
+"""The open store: its connections, the transactions on them, its health, and repair where a transaction needs it.
 
 A transaction is an ``async with`` that has the connection for itself, so it must neither wait for a person or an agent
 nor open another transaction. Leaving the block commits; an exception, also a cancellation, rolls back.

@@ -1,4 +1,8 @@
-"""The document of an export: its sections, in the order in which they are written and read, and their fields."""
+"""The document of an export: its sections, in the order in which they are written and read, and their fields.
+
+A section is an array of rows, each below what it refers to: a conversation before its messages, a message before those
+that hang from it, and both before the links and turns that point at them. Pointers are ids, None is the root.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Full-text search over closed messages, in all conversations or in one family, and upkeep of its index."""
+"""Full-text search over closed messages, rows of one branch that may have a text, and upkeep of the index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The place of a conversation's files in its tree, and changes of them that a killed process left unfinished."""
+"""The place of a conversation's files in its tree, and changes of them that a killed process left unfinished.
+
+Files stand at ends of branches, and all turns above these are in them: at one end after files came along, and at more
+once a turn ran elsewhere, whose changes are beside the others then. What moves files sets the place, and a turn that
+ends adds itself. A window has one of its own where that differs from the conversation's: it showed another one before.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A film: what a kept branch did to the screen, step by step, and the frames and chapters that are recorded of it."""
+"""A film: what a kept branch did to the screen, step by step, and the frames and chapters that are recorded of it.
+
+Waits are shortened, and a text grows as fast as its agent wrote it, within what can be read and what is bearable. The
+format of a recording: https://docs.asciinema.org/manual/asciicast/v3/
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """Queries: what a person types into the history, as filters and words, and how well those match a text.
 
 Nothing typed is an error: a word that is no filter is a word, and a filter whose value means nothing says so.
+
+Case and accents are folded. A word is looked for as it stands; where it is nowhere, its letters may stand in their
+order in the title.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Mentions in a text, `@path` with or without lines behind it, and what each is read as for the agent."""
+"""Mentions in a text, `@path` with or without lines behind it, and what each is read as for the agent.
+
+An `@` within a word is text, and so is one behind a backslash.
+"""
 
 from __future__ import annotations
 

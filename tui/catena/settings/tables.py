@@ -1,4 +1,8 @@
-"""Tables of the settings file: agents, keys, MCP servers, permissions, programs of the person's own, projects."""
+"""Tables of the settings file: agents, keys, MCP servers, permissions, programs of the person's own, projects.
+
+`permissions` is a word, or a table with that word as ``run`` and the rules as ``[[permissions.rules]]``. Rules are read
+from ``[[permission_rules]]``, too.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 """Output to a terminal, or a standard stream, that may stop reading: its thread waits, the program never does.
 
 The buffers of a slow line hold seconds of frames that nobody has seen: what of them is drawn, the terminal answers.
+
+A write to a standard stream blocks while the reader pauses (``less``). On the loop that would also stop the agent's
+turn, the heartbeat of the lease and Ctrl+C.
 """
 
 from __future__ import annotations

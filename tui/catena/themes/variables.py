@@ -1,4 +1,7 @@
-"""A theme's colours as variables of styles, the stylesheet that uses them, and the filter for steps of 16 colours."""
+"""A theme's colours as variables of styles, the stylesheet that uses them, and the filter for steps of 16 colours.
+
+Roles that have no colour of their own when colours are few become attributes: every `$…-style` is a text style.
+"""
 
 from __future__ import annotations
 

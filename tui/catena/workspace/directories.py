@@ -1,4 +1,8 @@
-"""Directories as the person names them, and possible new places of one that is gone."""
+"""Directories as the person names them, and possible new places of one that is gone.
+
+For a directory that is gone only files are read: `git worktree move` leaves the old name of a work tree and its new
+place in its repository, and a repository that was moved whole has the former commit in its log.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Downloads from `https:` and `file:` addresses, and the unpacking of archives that nobody vouches for."""
+"""Downloads from `https:` and `file:` addresses, and the unpacking of archives that nobody vouches for.
+
+A download's TLS stays out of the process that draws the screen. A redirection to anything but https is refused.
+
+Of an archive nothing is written outside of the directory, over anything or through a link; no link leads out; and there
+are no devices, no foreign owners, and no modes but those of plain files and programs. What breaks these rules ends it
+all.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""What a replay shows of a session: whether it holds what it should, and what it kept of turns that were cut. Pure."""
+"""What a replay shows of a session: whether it holds what it should, and what it kept of turns that were cut. Pure.
+
+The replay of a session that may be used must hold every prompt and the last answer of each clean turn of the part that
+the link vouches for, and no prompt that lies beyond its reach. Agents add things of their own to a replay, split and
+join messages and respace text, so texts are compared without white space and found, not matched one to one. Told
+messages count as held: they stand in a prior context, quoted, and are looked for in the form in which they were told. A
+prompt is a prompt however it begins: only a text that an agent is known to write itself among the person's messages, as
+a whole message, is no stranger. A false alarm costs one telling.
+
+A turn that did not end well counts as kept only in whole rows: its prompt as a message of its own, its answers with all
+that we have of them. What could be another turn's words proves nothing, either way.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Opening of sessions: by `session/load` with their history, and by a fork of another one."""
+"""Opening of sessions: by `session/load` with their history, and by a fork of another one.
+
+A history may also come behind the answer. A message before the first prompt is a greeting, or part of a late history.
+"""
 
 from __future__ import annotations
 

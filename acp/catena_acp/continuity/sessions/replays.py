@@ -1,4 +1,9 @@
-"""Replays: the record that each is compared with, and what they teach of an agent's version."""
+"""Replays: the record that each is compared with, and what they teach of an agent's version.
+
+Of turns that did not end well: two replays in different sessions that showed the same, and none that showed less, are
+believed of a version and a kind of end. The first replay that shows less than was believed ends that for the version,
+for good.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,12 @@
-"""Adopting another tool's session, and adding what was said in it since."""
+"""Adopting another tool's session, and adding what was said in it since.
+
+An adoption is one transaction, so that a killed client leaves nothing that is half there. The route uses the link as
+any other, once the agent has replayed what it should hold; what it does not hold is told.
+
+New messages are added only if nothing else happened: the conversation is open nowhere, its newest row is the ceiling of
+the session's link, and every turn of it stands in the transcript as it does here. Else nothing is touched, and the next
+prompt's replay tells that the session holds more.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
-"""The branches of a conversation: where a window stands among them, how that moves, and what forks share.
+"""The branches of a conversation: where a window stands among them, how that moves, and the barrier of a logout.
 
 Nothing is copied, changed or removed by any of it. A window's pointer moves, and what is said next hangs from there. A
 conversation may begin in its agent's own fork, if the agent offers one that holds a part of the branch.
+
+Messages from before a logout are sent to a later login only if the person returns to that branch, and a notice says so.
+The barrier is at the end of the branch: a row above it, or a prompt edited there, is on a branch without the barrier.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The chain as a person looks at it: every session that carried the conversation, and the context of a turn of one."""
+"""The chain as a person looks at it: every session that carried the conversation, and the context of a turn of one.
+
+Also where the next prompt would go, and of each link why it would or would not.
+"""
 
 from __future__ import annotations
 

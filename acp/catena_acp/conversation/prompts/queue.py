@@ -1,4 +1,10 @@
-"""The prompts of one window that wait, each with what was in force when it was typed, and how one steers a turn."""
+"""The prompts of one window that wait, each with what was in force when it was typed, and how one steers a turn.
+
+What may have been heard is never said again, and what was not heard is never lost. So a prompt that steers is marked
+before it goes out; it leaves the queue only with the row that it becomes; and where nobody can tell whether the agent
+heard it, it counts as heard and says so. A crash in between is put right when the conversation is taken up
+(`steered_rows`).
+"""
 
 from __future__ import annotations
 

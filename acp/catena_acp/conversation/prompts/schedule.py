@@ -1,4 +1,11 @@
-"""Schedule of a window: who may move its leaf, what its next prompt waits for, and what is done while none does."""
+"""Schedule of a window: who may move its leaf, what its next prompt waits for, and what is done while none does.
+
+The leaf is free; or one move has it; or the prompts have it, from before the first one's row is born until none waits
+that may go out. Whoever asks for it meanwhile comes next.
+
+A prompt never waits for idle work. The probe goes on beside it; parking is broken off in one piece, and what an agent
+still answers is taken away beside the prompt.
+"""
 
 from __future__ import annotations
 

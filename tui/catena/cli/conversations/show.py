@@ -1,4 +1,7 @@
-"""``catena show``: a conversation, its chain or its tree, read from the store without loading the screen."""
+"""``catena show``: a conversation, its chain or its tree, read from the store without loading the screen.
+
+A conversation is written while it is read, a page of messages at a time.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What `catena doctor` finds, also of the terminal: a line each for a report, with the same as values for JSON."""
+"""What `catena doctor` finds, also of the terminal: a line each for a report, with the same as values for JSON.
+
+Nothing of a conversation is in it, and no value of a setting or of a variable that could be a secret.
+"""
 
 from __future__ import annotations
 

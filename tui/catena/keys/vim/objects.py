@@ -1,4 +1,7 @@
-"""Characters and text objects of vi: classes of words and lines; the word, quoted text, brackets, the paragraph."""
+"""Characters and text objects of vi: classes of words and lines; the word, quoted text, brackets, the paragraph.
+
+A place is an index into the text. The place of a line's end is that of its newline, or the length of the text.
+"""
 
 from __future__ import annotations
 

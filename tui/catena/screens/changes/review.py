@@ -1,4 +1,4 @@
-"""The changes of one scope, or of a plan, while they are looked at: compared when needed, and what of them was seen."""
+"""The changes of one scope, or of a plan, while they are looked at, what of them was seen, and lines to be drawn."""
 
 from __future__ import annotations
 

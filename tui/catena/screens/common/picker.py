@@ -1,4 +1,4 @@
-"""A list with a filter, from which one row is chosen."""
+"""A list with a filter, from which one row is chosen, and the one of themes, which shows each meanwhile."""
 
 from __future__ import annotations
 

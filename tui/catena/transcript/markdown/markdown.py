@@ -1,4 +1,4 @@
-"""Markdown blocks drawn as lines; parsed by markdown-it, with HTML as text.
+"""Markdown drawn as lines: blocks, code and what stands in a line; parsed by markdown-it, with HTML as text.
 
 Cells of tables wrap, and a table whose columns would be too narrow becomes a list.
 """

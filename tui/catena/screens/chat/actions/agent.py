@@ -1,4 +1,7 @@
-"""The agent of a conversation: its install, model, mode and options, the theme, and what can be done about trouble."""
+"""The agent of a conversation: its install, model, mode and options, the theme, and what can be done about trouble.
+
+Nothing is fetched by the process that draws the screen: `catena agents install` runs in the terminal.
+"""
 
 from __future__ import annotations
 
