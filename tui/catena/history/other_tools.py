@@ -24,7 +24,7 @@ from catena_store.errors import StoreError
 from catena_store.ids import new_id
 from catena_store.records import Kind, Message
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what reads the transcripts is imported behind the first frame of a history
     from catena.settings.settings import Settings
     from catena_acp.conversation.adoption.sessions import ForeignSessions
 

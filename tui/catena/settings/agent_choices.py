@@ -30,7 +30,7 @@ from catena_acp.agents.catalog import (
 from catena_acp.errors import AgentMissing
 from catena_acp.port.port import AgentSpec
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the first frame does without the registry's data
     from catena_acp.agents.registry.entries import RegistryEntry
 
 

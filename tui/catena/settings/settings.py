@@ -54,7 +54,7 @@ from catena.themes.colours import COLOUR_NAMES, ThemeColours, is_colour
 from catena_acp.permissions.own_request_policy import OwnRequests
 from catena_acp.snapshots.scope import SnapshotScope
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # dataclasses that the first frame does not need
     from datetime import datetime
 
     from catena_acp.permissions.rule import Rule

@@ -16,7 +16,7 @@ from catena.errors import InvalidSettings
 from catena.settings.definitions import Group, Takes, setting, written
 from catena.settings.file.document import SettingsDocument
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the first frame needs none of these
     from catena.keys.keymap import KeyMap
     from catena_acp.permissions.rule import Rule
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from catena_acp.process_group import Guard, signal_group, wait_until_gone
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the command line runs programs without a screen
     from textual.app import App
 
 

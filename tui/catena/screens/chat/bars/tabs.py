@@ -18,7 +18,7 @@ from catena.text.names import fitting_names
 from catena.text.safe_text import safe_line
 from catena.widgets.typing_box import cut_content
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for annotations alone
     from catena.workspace.panes import Panes
     from catena.workspace.tab import Tab
 

@@ -17,7 +17,7 @@ from catena.text.formats import size_in_words
 from catena.text.prompt_text import plain_output
 from catena.text.safe_text import safe_line
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the first frame runs no command
     from catena.terminal.programs import ShellCommand
 
 

@@ -21,7 +21,7 @@ from textual.widget import Widget
 from catena.text.formats import cell_width, from_home, truncate, truncate_left, whole_clauses
 from catena.text.safe_text import safe_line
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the first frame of a directory with tabs needs no agents
     from catena.settings.agent_choices import AgentChoice
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from catena.keys.keymap import KeyMap
 from catena.widgets.composer import Composer
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the first frame completes nothing
     from catena.mentions.index import FileIndex
     from catena.mentions.mentions import Unfinished
     from catena.settings.templates import Template
