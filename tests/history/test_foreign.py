@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from catena.history.entries import HistoryScope
+from catena.history.foreign import ForeignReader
 from catena.history.listing import HistoryListing
-from catena.history.other_tools import ForeignReader
 from catena.history.query import HistoryQuery
 from catena_acp.transcripts.copies import Copies
 from catena_store.ids import new_id
