@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from catena.export import ExportForm, WantedExport, wanted_export
+from catena.export.forms import ExportForm, WantedExport, wanted_export
 from support.screen.pilot import at_the_screen
 
 TOKEN = "ghp" + "_" + "aB3dE6gH9jK2mN5pQ8sTaB3dE6gH9jK2mN5p"

@@ -64,10 +64,7 @@ async def take_over(on: Here) -> Done:
 
 async def export(on: Here, wish: str) -> Done:
     """Write the branch, or all of them, into a file, and say where and what was masked."""
-    from catena.export import (  # most conversations are not exported
-        export_branch,
-        wanted_export,
-    )
+    from catena.export.forms import export_branch, wanted_export
 
     tab, wanted = on.tab, wanted_export(wish)
 

@@ -263,7 +263,7 @@ def _export(chosen: Namespace) -> int:
         raise Unfitting("--force needs -o")
 
     from catena.cli.conversations.export import export
-    from catena.export import ExportForm
+    from catena.export.forms import ExportForm
 
     return export(
         chosen.id,

@@ -9,7 +9,8 @@ from typing import Any
 
 from catena.cli.conversations.show import open_reading
 from catena.errors import CommandRefused, ExitStatus
-from catena.export import ExportForm, ExportRequest, exported, mask_for, writing
+from catena.export.files import writing
+from catena.export.forms import ExportForm, ExportRequest, exported, mask_for
 from catena.settings.agents import titles_in_settings
 from catena.settings.settings import load_settings
 from catena.text.safe_text import safe_line

@@ -24,7 +24,7 @@ from catena.acts.surface import (
     Voice,
 )
 from catena.errors import CommandRefused
-from catena.export import write_new
+from catena.export.files import write_new
 from catena.linear import rows as lines
 from catena.linear.commands.prompts import PromptCommands, choose_extent, said_along
 from catena.linear.commands.tabs import TabCommands

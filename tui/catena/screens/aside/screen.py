@@ -15,7 +15,7 @@ from textual.content import Content
 
 from catena.acts.surface import AnswerTo, SideQuestion
 from catena.desktop.clipboard import copied_words
-from catena.export import write_new
+from catena.export.files import write_new
 from catena.keys.bindings import bindings, keys_of, priority_bindings
 from catena.screens.common.dialog import STYLES
 from catena.screens.common.page import ReadingScreen

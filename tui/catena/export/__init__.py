@@ -1,0 +1,1 @@
+"""Export: conversations as Markdown, JSON and HTML, with secrets masked; no screen and no protocol."""
