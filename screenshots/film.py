@@ -16,8 +16,8 @@ from textual.strip import Strip
 
 from catena.films.demo import Demo
 from catena.films.film import Recording, asciicast, rows_of
-from catena.text.strips.redaction import RedactedWords
-from catena.themes.catalog import SHIPPED
+from catena.text.strips.filters import RedactedWords
+from catena.themes.colours import SHIPPED
 from catena.transcript import Transcript
 from screenshots.actor import WAITED_FOR, cue
 from screenshots.animation import animated

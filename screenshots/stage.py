@@ -29,7 +29,7 @@ from catena.app.app import CatenaApp
 from catena.films.demo import Demo
 from catena.films.film import rows_of
 from catena.settings.settings import Start
-from catena.themes.catalog import DARK, LIGHT
+from catena.themes.colours import DARK, LIGHT
 from catena.workspace.outgoing import OutgoingTexts
 from catena.workspace.tabs import OpenTabs
 from catena_acp.agents.agent import end_group, process_start_time, start_agent

@@ -16,8 +16,8 @@ from support.screen.terminal import Place, Terminal
 
 OTHER_WAYS = """
 import json, os
-from catena_acp.rehearsal import login
-login.Login.methods = lambda self: json.loads(os.environ["WAYS"])
+from catena_acp.rehearsal.settings import Login
+Login.methods = lambda self: json.loads(os.environ["WAYS"])
 from catena_acp.rehearsal.__main__ import main
 main()
 """

@@ -13,7 +13,7 @@ from catena.app.app import CatenaApp
 from catena.films.demo import Demo, PressedKeys
 from catena.films.film import rows_of
 from catena.settings.settings import Start
-from catena.text.strips.redaction import RedactedWords, Redaction
+from catena.text.strips.filters import RedactedWords, Redaction
 from catena_acp.agents.catalog import find_spec
 from support.screen.pilot import Person
 

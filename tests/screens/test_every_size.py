@@ -23,8 +23,8 @@ from catena.screens.chat.screen import ChatScreen
 from catena.screens.common.dialog import Dialog, ListScreen
 from catena.screens.common.page import ReadingScreen
 from catena.themes import catalog
-from catena.themes.catalog import SHIPPED, ThemeCatalog
-from catena.themes.colours import ColourDepth
+from catena.themes.catalog import ThemeCatalog
+from catena.themes.colours import SHIPPED, ColourDepth
 from support.screen.pilot import Person
 from support.sizes.begun import START
 from support.sizes.branches import BRANCHES, PLACES

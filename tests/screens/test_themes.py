@@ -17,8 +17,19 @@ from catena.errors import InvalidSettings
 from catena.settings.file.document import settings_path
 from catena.settings.settings import Settings, load_settings
 from catena.terminal.driver import BackgroundReported
-from catena.themes.catalog import DARK, LIGHT, SHIPPED, TERMINAL, ThemeCatalog
-from catena.themes.colours import COLOUR_NAMES, ColourDepth, Grounds, ThemeColours, colour_depth, contrast
+from catena.themes.catalog import ThemeCatalog
+from catena.themes.colours import (
+    COLOUR_NAMES,
+    DARK,
+    LIGHT,
+    SHIPPED,
+    TERMINAL,
+    ColourDepth,
+    Grounds,
+    ThemeColours,
+    colour_depth,
+    contrast,
+)
 from catena.themes.variables import DIM, SparingStylesheet
 from catena.widgets.fields.text_fields import SafeInput
 from support.counted_work import calls_counted

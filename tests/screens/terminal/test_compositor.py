@@ -20,7 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from catena.terminal.compositor import _divided
-from catena.themes.catalog import DARK, LIGHT, TERMINAL
+from catena.themes.colours import DARK, LIGHT, TERMINAL
 from support.screen.messages import taken_in
 from support.screen.pilot import Person, at_the_screen
 from support.screen.themed import ThemedApp

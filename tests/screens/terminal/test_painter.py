@@ -23,7 +23,7 @@ from textual.strip import Strip
 from catena.cells import measure_by_clusters
 from catena.terminal.painter.cells import CellsOfStrips, Looks
 from catena.terminal.painter.painter import Frame, Painter
-from catena.themes.catalog import DARK, LIGHT, TERMINAL
+from catena.themes.colours import DARK, LIGHT, TERMINAL
 from support.counted_work import calls_counted
 from support.screen.frames import Frames, assert_same, joined
 from support.screen.pilot import at_the_screen

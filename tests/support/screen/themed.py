@@ -7,8 +7,8 @@ from textual.screen import Screen
 from textual.theme import BUILTIN_THEMES, Theme
 
 from catena.terminal.compositor import SparingCompositor
-from catena.themes.catalog import DARK, ThemeCatalog
-from catena.themes.colours import ColourDepth
+from catena.themes.catalog import ThemeCatalog
+from catena.themes.colours import DARK, ColourDepth
 
 
 class ThemedApp(App[None]):

@@ -47,8 +47,8 @@ from catena.terminal.output import write_within
 from catena.terminal.times import call_after
 from catena.text.safe_text import safe
 from catena.text.strips.safe_strips import SafeStrips
-from catena.themes.catalog import DARK, LIGHT, ThemeCatalog
-from catena.themes.colours import ColourDepth, colour_depth
+from catena.themes.catalog import ThemeCatalog
+from catena.themes.colours import DARK, LIGHT, ColourDepth, colour_depth
 from catena.themes.variables import DimSteps, SparingStylesheet, has_dim_steps
 from catena.widgets.column import size_classes
 from catena.widgets.fields.text_fields import SafeInput, SafeTextArea, field_keys
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from catena.films.demo import Demo, PressedKeys
     from catena.screens.common.dialog import Dialog
     from catena.screens.settings.screen import SettingsScreen
-    from catena.text.strips.ascii_strips import AsciiStrips
+    from catena.text.strips.filters import AsciiStrips
     from catena.workspace.tabs import OpenTabs
 
 
@@ -447,7 +447,7 @@ class CatenaApp(App[None], inherit_bindings=False):
 
     def _widen_ambiguous(self) -> None:
         from catena.cells import widen_ambiguous
-        from catena.text.strips.ascii_strips import MARKS, AsciiStrips
+        from catena.text.strips.filters import MARKS, AsciiStrips
 
         widen_ambiguous(but=MARKS)
         self._spelling = (AsciiStrips(self._encoding, marks=MARKS),)
@@ -610,7 +610,7 @@ def _spelling(encoding: str) -> Sequence[AsciiStrips]:
     """What replaces the characters that the terminal does not have."""
     if encoding == "utf-8":
         return ()
-    from catena.text.strips.ascii_strips import AsciiStrips
+    from catena.text.strips.filters import AsciiStrips
 
     return (AsciiStrips(encoding),)
 
@@ -619,7 +619,7 @@ def _redaction(demo: Demo | None) -> Sequence[LineFilter]:
     """What hides who shows the screen."""
     if demo is None:
         return ()
-    from catena.text.strips.redaction import Redaction
+    from catena.text.strips.filters import Redaction
 
     return (Redaction(demo.words),)
 

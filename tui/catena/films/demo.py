@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from catena.cells import cell_len
 from catena.keys.spelling import shown_key
-from catena.text.strips.redaction import RedactedWords
+from catena.text.strips.filters import RedactedWords
 
 FOLDER = "demo"  # below the data directory
 TIME = datetime(2026, 3, 14, 9, 26, tzinfo=UTC)

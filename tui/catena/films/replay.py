@@ -21,8 +21,8 @@ from catena.terminal.driver import BackgroundReported, TerminalDriver
 from catena.terminal.times import call_after
 from catena.text.safe_text import safe, safe_line
 from catena.text.strips.safe_strips import SafeStrips
-from catena.themes.catalog import DARK, LIGHT, ThemeCatalog
-from catena.themes.colours import ColourDepth, colour_depth
+from catena.themes.catalog import ThemeCatalog
+from catena.themes.colours import DARK, LIGHT, ColourDepth, colour_depth
 from catena.themes.variables import DimSteps, has_dim_steps
 from catena.transcript import Transcript
 from catena.widgets.column import Centred

@@ -1,9 +1,8 @@
-"""Sessions of other tools, as the history works with them: listed, counted, adopted, and copied where wanted."""
+"""Sessions of other tools, as the history works with them: listed, read, adopted, and copied where that is wanted."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,47 +14,13 @@ from catena_store.database.database import Database
 from catena_store.ids import new_id
 from catena_store.records import Message
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what reads the transcripts is imported behind the first frame of a history
     from catena.history.foreign import ForeignReader
     from catena.settings.settings import Settings
     from catena_acp.conversation.adoption.sessions import ForeignSessions
     from catena_acp.transcripts.copies import Copies
     from catena_acp.transcripts.session import ForeignSession
     from catena_acp.transcripts.sources import Scanner
-
-
-_NAMED = 2  # tools at most
-
-
-async def sessions_here(db: Database, settings: Settings, directory: str) -> str:
-    """Words such as `3 sessions of Claude Code here`, of those that are no conversations yet; "" for none.
-
-    Raises StoreError.
-    """
-    heads = await asyncio.to_thread(_heads, settings)
-    from catena_acp.transcripts.folding import fold
-    from catena_acp.transcripts.session import Tool
-
-    async with db.read() as reader:
-        foreign = (await fold(reader, [each for each in heads if each.cwd == directory])).foreign
-    tools = Counter(Tool(each.source).full_name for each in foreign).most_common()
-    if not tools:
-        return ""
-    (tool, count), *others = tools if len(tools) <= _NAMED else [("other tools", len(foreign))]
-    sessions = "session" if count == 1 else "sessions"
-    return (
-        ", ".join((f"{count} {sessions} of {tool}", *(f"{each} of {other}" for other, each in others)))
-        + " here"
-    )
-
-
-def _heads(settings: Settings) -> list[ForeignSession]:
-    from catena.settings.sources import known_places, own_copies, own_heads
-    from catena_acp.transcripts.sources import Scanner
-
-    scanner = Scanner(known_places(settings), also=own_copies().files, kept=own_heads())
-    return [each for batch in scanner.batches() for each in batch.sessions]
-
 
 _AGENTS_SECONDS = 2.0  # in which running agents list their sessions
 

@@ -32,8 +32,7 @@ from catena.text.call_text import (
 )
 from catena.text.formats import duration_text, turn_text
 from catena.text.safe_text import safe, safe_line
-from catena.themes.catalog import DARK, LIGHT, SHIPPED
-from catena.themes.colours import Grounds, ThemeColours
+from catena.themes.colours import DARK, LIGHT, SHIPPED, Grounds, ThemeColours
 from catena.transcript.drawing.highlight import MAX_CHARACTERS, MAX_LINES, lex
 from catena.transcript.markdown.markdown import language_of, parser, references_in
 from catena.transcript.markdown.splitter import split

@@ -79,7 +79,7 @@ def values_of(name: str) -> Iterator[str]:
 def _themes() -> Iterator[str]:
     """The themes that ship and the person's own; Textual's are not read, since that takes too long for a key."""
     from catena.settings.settings import load_settings
-    from catena.themes.catalog import SHIPPED, TERMINAL
+    from catena.themes.colours import SHIPPED, TERMINAL
 
     yield from (*SHIPPED, TERMINAL)
     try:

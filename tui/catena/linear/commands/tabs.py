@@ -83,7 +83,7 @@ class TabCommands:
 
     async def _say_other_tools(self) -> None:
         """Say that other tools have sessions here, unless it takes long to count them."""
-        from catena.history.other_tools import sessions_here
+        from catena.history.sessions_here import sessions_here
 
         tabs = self._context.tabs
         with contextlib.suppress(StoreError, TimeoutError):

@@ -68,7 +68,7 @@ async def open_start(context: ChatContext) -> None:
 
 
 async def _show_others(context: ChatContext) -> None:
-    from catena.history.other_tools import sessions_here
+    from catena.history.sessions_here import sessions_here
 
     with suppress(StoreError):
         here = await sessions_here(context.tabs.store, context.settings, context.tabs.directory)

@@ -8,9 +8,10 @@ from functools import partial
 from catena.history.entries import HistoryEntry, HistoryScope, Repositories, TypedHistory
 from catena.history.finding import HitPlace, MessageFinder, MessageHit
 from catena.history.listing import HistoryListing
-from catena.history.other_tools import OtherTools, sessions_here
+from catena.history.other_tools import OtherTools
 from catena.history.preview import ActPrices, Preview, read_preview, read_prices, read_rows
 from catena.history.reading import HistoryReader, lives
+from catena.history.sessions_here import sessions_here
 from catena.screens.chat.actions.branching.editing import EditActions
 from catena.screens.chat.actions.tabs import TabActions
 from catena.screens.chat.context import ChatContext
