@@ -85,7 +85,7 @@ def test_the_first_frame_of_the_history_loads_nothing_that_reads_transcripts_of_
     loaded = set(done.stdout.split())
     assert "catena.screens.history.picker" in loaded
     assert not loaded & {
-        "catena.history.other_tools",
+        "catena.history.foreign",
         "catena_acp.transcripts.sources",
         "catena_acp.transcripts.claude",
     }
