@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from catena.films.film import Recording
+from catena.films.recording import Recording
 from screenshots.vector import CELL, FONTS
 
 LINE = 24.4  # units that a row is high

@@ -15,7 +15,7 @@ from pathlib import Path
 from textual.strip import Strip
 
 from catena.films.demo import Demo
-from catena.films.film import Recording, asciicast, rows_of
+from catena.films.recording import Recording, asciicast, rows_of
 from catena.text.strips.filters import RedactedWords
 from catena.themes.colours import SHIPPED
 from catena.transcript import Transcript

@@ -27,7 +27,7 @@ from textual.strip import Strip
 
 from catena.app.app import CatenaApp
 from catena.films.demo import Demo
-from catena.films.film import rows_of
+from catena.films.recording import rows_of
 from catena.settings.settings import Start
 from catena.themes.colours import DARK, LIGHT
 from catena.workspace.outgoing import OutgoingTexts

@@ -9,10 +9,11 @@ import pytest
 from catena_store import places
 from catena_store.conversations import messages
 from catena_store.database.database import Writer
-from catena_store.snapshots import files_place, turns
-from catena_store.snapshots.files_place import FilesPlace, WindowMove
+from catena_store.snapshots import turns, unfinished
+from catena_store.snapshots.files_place import FilesPlace
 from catena_store.snapshots.repository import existing
 from catena_store.snapshots.restoring import RestoreStep
+from catena_store.snapshots.unfinished import WindowMove
 from catena_store.windows.journal import Act
 from support.clients.command_line import Catena, Finished, run_between_snapshots, turns_kept, wait_until
 
@@ -141,7 +142,7 @@ def test_g10_where_files_stand_is_kept_by_a_restore_also_by_one_that_is_finished
 
     async def killed_before_the_first_step(tx: Writer) -> None:
         stands = FilesPlace(id, None, (end,))
-        await files_place.begin_restore(tx, "r1", repository.root, id, [], trees=("", ""), stands=stands)
+        await unfinished.begin(tx, "r1", repository.root, id, [], trees=("", ""), stands=stands)
 
     catena.write(killed_before_the_first_step)
     assert catena("files", "finish", id).status == 0
@@ -179,7 +180,7 @@ def test_g06_a_restore_that_was_killed_is_finished_or_undone(catena: Catena, way
             RestoreStep(each.path, each.new, each.old)
             for each in repository.changes(kept[0].before, kept[0].after)
         ]
-        await files_place.begin_restore(tx, "r1", repository.root, id, steps)
+        await unfinished.begin(tx, "r1", repository.root, id, steps)
 
     catena.write(killed_half_way)
     (catena.project / "kept.txt").write_text("kept\n")  # the first step was done
@@ -226,7 +227,7 @@ def test_g02_prune_gives_back_what_only_removed_conversations_needed(catena: Cat
     assert planned["snapshot_bytes"] > 0 and repository.path.exists()
 
     async def broken_off_long_ago(tx: Writer) -> None:
-        await files_place.begin_restore(tx, "r1", repository.root, None, [])
+        await unfinished.begin(tx, "r1", repository.root, None, [])
         await tx.run("UPDATE file_restore SET begun_at = 0")
 
     (catena.project / "now").write_text("what a restore goes back to when it is undone")
@@ -236,7 +237,7 @@ def test_g02_prune_gives_back_what_only_removed_conversations_needed(catena: Cat
     assert needed in repository._git.run("for-each-ref").decode()
 
     async def ended(tx: Writer) -> None:
-        await files_place.end_restore(tx, "r1")
+        await unfinished.end(tx, "r1")
 
     catena.write(ended)
     done = catena("prune", "--older-than", "0d", "--yes")
@@ -313,9 +314,7 @@ def test_g06_a_window_goes_where_the_files_were_on_their_way_to(catena: Catena) 
         before, after = kept[0].before, kept[0].after
         steps = [RestoreStep(each.path, each.new, each.old) for each in repository.changes(before, after)]
         move = WindowMove(window, id, point, Act.GO_TO)
-        await files_place.begin_restore(
-            tx, "r1", repository.root, id, steps, trees=(after, before), move=move
-        )
+        await unfinished.begin(tx, "r1", repository.root, id, steps, trees=(after, before), move=move)
 
     catena.write(killed_before_the_first_step)
     assert catena("files", "finish", id).status == 0

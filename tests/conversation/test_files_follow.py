@@ -26,7 +26,7 @@ from catena_store.database.database import Database
 from catena_store.errors import SnapshotFailed
 from catena_store.ids import utc_now
 from catena_store.records import Kind, StopReason
-from catena_store.snapshots import files_place, restoring, turns
+from catena_store.snapshots import restoring, turns, unfinished
 from catena_store.snapshots.repository import SnapshotRepository
 from catena_store.snapshots.restoring import RestoreStep
 from catena_store.windows import queue
@@ -377,11 +377,11 @@ async def test_g06_a_move_that_was_killed_half_way_is_finished_with_its_files_or
         plan = await desk.conversation.files.plan(desk.window_id, first)
         assert plan is not None
         services = desk.conversations._services
-        move = files_place.WindowMove(desk.window_id, desk.conversation.id, first, "rewind")
+        move = unfinished.WindowMove(desk.window_id, desk.conversation.id, first, "rewind")
         gone = replace(services.owner, id="gone", started="long ago")
         async with desk.db.write() as tx:
             trees = (plan.now, plan.wanted)
-            await files_place.begin_restore(
+            await unfinished.begin(
                 tx,
                 "note",
                 plan.repository.root,
@@ -432,9 +432,7 @@ async def test_g06_what_a_live_process_is_at_is_nobody_elses(world: World) -> No
         live = replace(desk.conversations._services.owner, id="another window")
         steps = [RestoreStep("b.txt", None, None)]
         async with desk.db.write() as tx:
-            await files_place.begin_restore(
-                tx, "note", world.project, desk.conversation.id, steps, owner=live
-            )
+            await unfinished.begin(tx, "note", world.project, desk.conversation.id, steps, owner=live)
         assert await desk.conversation.files.cut() is None
 
 

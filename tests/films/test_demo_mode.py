@@ -11,7 +11,7 @@ from textual.color import Color
 
 from catena.app.app import CatenaApp
 from catena.films.demo import Demo, PressedKeys
-from catena.films.film import rows_of
+from catena.films.recording import rows_of
 from catena.settings.settings import Start
 from catena.text.strips.filters import RedactedWords, Redaction
 from catena_acp.agents.catalog import find_spec

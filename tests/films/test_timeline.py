@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from catena.films.film import LONGEST_WAIT, timeline_of
+from catena.films.timeline import LONGEST_WAIT, timeline_of
 from catena_store.records import Kind, Message, MessageState
 
 BEGUN = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from catena.text.call_text import change_of
 from catena.transcript.drawing.render_options import Palette, RenderOptions
-from catena.transcript.messages.subject import draw_changes
+from catena.transcript.messages.tool_rows import draw_changes
 from catena_acp.changes.changed_file import ChangedFile, TextChange, diff_of_file, hunk_text
 from catena_acp.diff import line_diff
 from catena_acp.port.session_events import ToolDiff

@@ -14,7 +14,7 @@ from catena_store.conversations import conversations
 from catena_store.database.database import Reader, Writer
 from catena_store.errors import NotFound
 from catena_store.records import ConversationRecord, WindowRecord
-from catena_store.snapshots import files_place
+from catena_store.snapshots import files_place, unfinished
 from catena_store.snapshots.files_place import FilesPlace
 from catena_store.windows import journal, queue, windows
 from catena_store.windows.journal import Act, WindowPlace
@@ -81,7 +81,7 @@ async def files_moved(
     NotFound.
     """
     window = await _window(tx, window_id)
-    await files_place.end_restore(tx, files.note_id)
+    await unfinished.end(tx, files.note_id)
     before: dict[str, Any] = {
         "root": files.root,
         "tree": files.before,

@@ -20,11 +20,12 @@ from catena_store.database.database import Database, Reader
 from catena_store.errors import SnapshotFailed
 from catena_store.ids import to_milliseconds
 from catena_store.records import Owner
-from catena_store.snapshots import files_place, turns
-from catena_store.snapshots.files_place import FilesPlace, UnfinishedRestore, WindowMove
+from catena_store.snapshots import files_place, turns, unfinished
+from catena_store.snapshots.files_place import FilesPlace
 from catena_store.snapshots.repository import SnapshotRepository
 from catena_store.snapshots.restoring import RestoreStep, TurnSnapshots, Why, plan, restore
 from catena_store.snapshots.trees import LineCounts
+from catena_store.snapshots.unfinished import UnfinishedRestore, WindowMove
 
 _SILENCE = timedelta(minutes=1)  # after which a client without a sign of life counts as killed
 _NOT_KEPT = "the files were not kept around every turn between the two messages"
@@ -328,7 +329,7 @@ async def bring(
 
     after = await asyncio.to_thread(kept, free)
     async with db.write() as tx:
-        await files_place.begin_restore(
+        await unfinished.begin(
             tx,
             note.id,
             repository.root,
@@ -360,7 +361,7 @@ async def take_back(
     with contextlib.suppress(SnapshotFailed):
         await asyncio.to_thread(restore, repository, [step.reversed for step in steps])
         async with db.write() as tx:
-            await files_place.end_restore(tx, note_id)
+            await unfinished.end(tx, note_id)
 
 
 async def carry_out(
@@ -372,7 +373,7 @@ async def carry_out(
     """
     moved = await bring(db, plan, steps, note)
     async with db.write() as tx:
-        await files_place.end_restore(tx, note.id)
+        await unfinished.end(tx, note.id)
         if note.stands is not None:
             await files_place.move(tx, note.stands)
             await files_place.leave_open(tx, note.stands.conversation_id)

@@ -8,13 +8,13 @@ the text id of its row.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from catena_store.database.database import Reader, Writer
-from catena_store.database.drafts import draft_pieces, draft_text
 from catena_store.errors import NotFound
 from catena_store.ids import from_milliseconds, to_milliseconds
 from catena_store.records import (
@@ -36,6 +36,28 @@ from catena_store.records import (
     WindowRecord,
     Workspace,
 )
+
+_BEGIN, _END, _PLAIN = "\ufdd0", "\ufdd1", "\ufdd2"
+_SIGN = re.compile(f"[{_BEGIN}{_END}{_PLAIN}]")
+_PIECE = re.compile(f"{_BEGIN}([^{_END}]*){_END}")
+
+
+def stored_draft(*parts: str) -> str:
+    """A draft to be stored, of what is no piece, a piece, what is none, and so on."""
+    if any(map(_SIGN.search, parts)):
+        return _PLAIN + "".join(parts)
+    return "".join(f"{_BEGIN}{part}{_END}" if at % 2 else part for at, part in enumerate(parts))
+
+
+def draft_text(stored: str) -> str:
+    """The whole text of a stored draft."""
+    return stored[1:] if stored.startswith(_PLAIN) else _PIECE.sub(r"\1", stored)
+
+
+def draft_pieces(stored: str) -> tuple[str, ...]:
+    """The pieces of a stored draft, in their order."""
+    return () if stored.startswith(_PLAIN) else tuple(_PIECE.findall(stored))
+
 
 Row = tuple[Any, ...]
 _Record = TypeVar("_Record")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from catena_store.database import rows
 from catena_store.database.database import Reader, Writer
-from catena_store.database.drafts import stored_draft
+from catena_store.database.rows import stored_draft
 from catena_store.errors import NotFound
 from catena_store.ids import from_milliseconds
 from catena_store.records import ChosenOption, Owner, WindowRecord, Workspace

@@ -23,7 +23,7 @@ from catena_store.conversations import messages
 from catena_store.database.database import Database, default_path
 from catena_store.errors import SnapshotFailed
 from catena_store.ids import utc_now
-from catena_store.snapshots import files_place, restoring
+from catena_store.snapshots import restoring, unfinished
 from catena_store.snapshots.repository import SnapshotRepository, snapshots_beside
 from support.screen.pilot import Person, at_the_screen
 from support.storage.work_trees import GIT
@@ -387,9 +387,7 @@ async def test_g06_a_change_of_files_that_was_cut_off_asks_at_the_start(
         repository = SnapshotRepository(GIT, snapshots_beside(db.path), project)
         plan = await plan_restore(db, repository, ("prompt2",), "prompt1", day=1, now=utc_now())
         async with db.write() as tx:
-            await files_place.begin_restore(
-                tx, "note", project, "shop", plan.steps, trees=(plan.now, plan.wanted)
-            )
+            await unfinished.begin(tx, "note", project, "shop", plan.steps, trees=(plan.now, plan.wanted))
         restoring.restore(repository, plan.steps[:1])
     assert files(project) not in (BEFORE, AFTER)
     async with at_shop(project) as person:

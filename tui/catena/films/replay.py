@@ -16,7 +16,8 @@ from textual.pilot import Pilot
 from textual.timer import Timer, TimerCallback
 from textual.widgets import Static
 
-from catena.films.film import Recording, ReplayTimeline, Step, View, rows_of
+from catena.films.recording import Recording, rows_of
+from catena.films.timeline import ReplayTimeline, Step, View
 from catena.terminal.driver import BackgroundReported, TerminalDriver
 from catena.terminal.times import call_after
 from catena.text.safe_text import safe, safe_line

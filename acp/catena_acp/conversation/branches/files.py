@@ -31,10 +31,11 @@ from catena_acp.snapshots.restoring import (
     whose_change,
 )
 from catena_store.database.database import Writer
-from catena_store.snapshots import files_place, turns
-from catena_store.snapshots.files_place import FilesPlace, UnfinishedRestore, WindowMove
+from catena_store.snapshots import files_place, turns, unfinished
+from catena_store.snapshots.files_place import FilesPlace
 from catena_store.snapshots.repository import SnapshotRepository, work_tree
 from catena_store.snapshots.restoring import RestoreStep, count_done
+from catena_store.snapshots.unfinished import UnfinishedRestore, WindowMove
 from catena_store.windows import journal, windows
 from catena_store.windows.journal import Act, JournalEntry
 
@@ -224,7 +225,7 @@ class BranchFiles:
         """The oldest change of files of this conversation, or of its directory, that nobody is at any more."""
         services = self._conversation.services
         async with services.db.read() as reader:
-            begun = await files_place.unfinished_restores(reader)
+            begun = await unfinished.every(reader)
         if not begun:
             return None
         root = await asyncio.to_thread(self._root)
@@ -253,11 +254,11 @@ class BranchFiles:
             raise FilesNotKept("snapshots are off")
         with snapshots.restoring(begun.id):
             async with services.db.write() as tx:
-                if not await files_place.take_over_restore(tx, begun, services.owner):
+                if not await unfinished.take_over(tx, begun, services.owner):
                     return None
             left = await (finish if finished else undo)(repository, begun)
             async with services.db.write() as tx:
-                await files_place.end_restore(tx, begun.id)
+                await unfinished.end(tx, begun.id)
                 move = await move_behind_files(tx, begun) if finished else None
         if move is not None:
             self._conversation.publish(LeafMoved(move.window_id, move.leaf_id))

@@ -33,7 +33,7 @@ from catena_store.keeping import removal
 from catena_store.keeping.removal import Removed
 from catena_store.keeping.selection import Prunable, PruneRule, PruneSelection, select
 from catena_store.records import Lease
-from catena_store.snapshots import files_place
+from catena_store.snapshots import unfinished
 from catena_store.snapshots.tidying import measure, tidy
 from catena_store.snapshots.turns import trees
 from catena_store.windows import inputs, windows
@@ -152,7 +152,7 @@ async def _prune(rule: PruneRule, *, yes: bool) -> _Outcome:
         given_back = await removal.give_back(db, seconds=None if alone else _BESIDE_OTHERS)
         async with db.read() as reader:
             kept = await trees(reader)
-            begun = await files_place.unfinished_restores(reader)
+            begun = await unfinished.every(reader)
         # What a restore that was broken off needs was kept on its day.
         oldest = min([day, *(int(each.begun_at.timestamp()) // _SECONDS_OF_DAY for each in begun)])
         snapshots = await asyncio.to_thread(tidy, db.path, kept, day=oldest)

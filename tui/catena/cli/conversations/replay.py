@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from catena.cli.conversations.export import tell_masked, write_export
 from catena.cli.conversations.show import open_reading
 from catena.errors import CommandRefused, ExitStatus
-from catena.films.film import ReplayTimeline, timeline_of
+from catena.films.timeline import ReplayTimeline, timeline_of
 from catena.rendering.contents import masked_message
 from catena.settings.agents import titles_in_settings
 from catena.settings.checks import check_theme
@@ -124,7 +124,7 @@ def _cast(
     speed: float,
     size: tuple[int, int],
 ) -> str:
-    from catena.films.film import asciicast
+    from catena.films.recording import asciicast
     from catena.films.replay import ReplayApp
     from catena.films.replay import record as recorded
 

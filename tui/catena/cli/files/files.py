@@ -38,12 +38,13 @@ from catena_store.conversations.tree import prompts_of_branch
 from catena_store.database.database import Database, Reader, Writer, default_path
 from catena_store.ids import new_id, utc_now
 from catena_store.records import ConversationRecord, Owner
-from catena_store.snapshots import files_place, turns
-from catena_store.snapshots.files_place import FilesPlace, UnfinishedRestore
+from catena_store.snapshots import files_place, turns, unfinished
+from catena_store.snapshots.files_place import FilesPlace
 from catena_store.snapshots.git import executable
 from catena_store.snapshots.repository import SnapshotRepository, existing, snapshots_beside, work_tree
 from catena_store.snapshots.restoring import RestoreStep, count_done
 from catena_store.snapshots.trees import above
+from catena_store.snapshots.unfinished import UnfinishedRestore
 
 _SECONDS_OF_DAY = 86_400
 
@@ -192,7 +193,7 @@ async def _end(named: str, ending: RestoreEnding) -> list[str]:
             conversation = await conversations.find(reader, named)
             begun = [
                 each
-                for each in await files_place.unfinished_restores(reader)
+                for each in await unfinished.every(reader)
                 if each.conversation_id in (conversation.id, None) and _is_cut(each)
             ]
         if not begun:
@@ -201,11 +202,11 @@ async def _end(named: str, ending: RestoreEnding) -> list[str]:
         finishes, ours = ending is RestoreEnding.FINISH, _this_process()
         for each in begun if finishes else reversed(begun):
             async with db.write() as tx:
-                if not await files_place.take_over_restore(tx, each, ours):
+                if not await unfinished.take_over(tx, each, ours):
                     continue
             left += await (finish if finishes else undo)(repository, each)
             async with db.write() as tx:
-                await files_place.end_restore(tx, each.id)
+                await unfinished.end(tx, each.id)
                 if finishes:
                     alone = each.move is None or not await _is_open(tx, each.move.conversation_id)
                     await move_behind_files(tx, each, window=alone)
@@ -220,7 +221,7 @@ def _is_cut(begun: UnfinishedRestore) -> bool:
 async def _cut_words(reader: Reader, conversation: ConversationRecord) -> str | None:
     """What is to be done before anything else where a change of the conversation's files was cut off."""
     root = str(work_tree(Path(conversation.cwd)))
-    for each in await files_place.unfinished_restores(reader):
+    for each in await unfinished.every(reader):
         if (each.conversation_id == conversation.id or str(each.root) == root) and _is_cut(each):
             repository = existing(default_path(), str(each.root))
             done = count_done(repository, each.steps) if repository else 0

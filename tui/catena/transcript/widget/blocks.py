@@ -28,7 +28,7 @@ from catena.transcript.drawing.render_options import (
     role_names,
 )
 from catena.transcript.drawing.wrapping import wrap_text
-from catena.transcript.messages.subject import draw_changes, draw_texts, hides_changes
+from catena.transcript.messages.tool_rows import draw_changes, draw_texts, hides_changes
 from catena.transcript.model.entry import Entry
 from catena_acp.continuity.wording.counts import counted
 from catena_store.records import Message

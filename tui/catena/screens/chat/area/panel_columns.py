@@ -147,7 +147,7 @@ class QuestionColumn(Vertical):
     def on_permission_panel_diff_wanted(self, event: PermissionPanel.DiffWanted) -> None:
         """Show the whole change, or all of a request without one."""
         from catena.screens.common.page import PageScreen
-        from catena.transcript.messages.subject import changed_files
+        from catena.transcript.messages.tool_rows import changed_files
         from catena.transcript.widget.blocks import SubjectBlock
         from catena.widgets.sheet_edges import Subject
         from catena.workspace.questions.permission_words import subject_lines
